@@ -4,21 +4,43 @@
 //
 // What happens after a comment says /land, file by file:
 //
-//	package intake    the webhook's signature is checked; the comment is appended to the queue's inbox
-//	owner.go          the owner of the queue reads the inbox
-//	turn.go           one turn: speculation.Step folds the event; state and actions are stored in one write
-//	perform_forge.go  Inspect: who said it, what is the pull request? The answer is an event
-//	perform_stack.go  Inspect, where it does not ask for main: what is it on top of?
-//	perform_require.go  Inspect, where the forge asks things of pull requests: which of them are not met?
-//	perform_git.go    Analyze: which targets does it affect? Resolve: the trial merges and their keys
-//	perform_forge.go  Run: workers build the keys that have not passed
-//	perform_git.go    Land: the chain that the gate let pass is pushed, with a lease on where main was
-//	perform_forge.go  Publish: comment and check are rendered from the state (package texts)
+//	package intake      the webhook's signature is checked; the comment is appended to the queue's inbox
+//	owner.go            the owner of the queue reads the inbox
+//	turn.go             one turn: speculation.Step folds the event; state and actions are stored in one write
+//	perform.go          each action is carried out as its row says (perform_kinds.go)
+//	perform_inspect.go  who said it, what is the pull request? Further files of the kind: may that user say it
+//	                    (_permit), what is it on top of (_stack), does it touch protected paths (_protected), how
+//	                    would it land (_word), what does the forge require that is not met (_require)?
+//	perform_analyze.go  which targets does it affect?
+//	perform_resolve.go  the trial merges and their keys; both join others of their kind (group.go)
+//	perform_run.go      workers build the keys that have not passed
+//	perform_land.go     the chain that the gate let pass is pushed, with a lease on where main was
+//	                    (_retarget, _along: the pull requests and branches that go with it)
+//	perform_observe.go  main is read, and compared with what was proven (pushes.go)
+//	perform_publish.go  comment and check are rendered from the state (package texts), at a pace (pace.go);
+//	                    what has landed is closed and its branch deleted (_finish)
 //
-// Actions are carried out after the turn that asks for them has been stored,
-// at least once. A process that dies in between finds them in the stored state
-// and carries them out again; each kind says in package queue what makes that
-// harmless. Results are events of this process: lost with it, made again.
+// What several kinds share: ground.go reads the state; site.go knows where the repository
+// and its branch are and branch.go what else a branch is used for; commits.go has commits
+// be in the mirror, and makes merges, which say what message.go words; passes.go knows
+// what has passed, and translate.go what of it holds under another version of an analyzer;
+// judge.go computes the keys of a commit. Each is a small type, and holds a lock where it
+// remembers something.
+//
+// How do I add an action kind? A type in package queue with a name and an event for its
+// result; a row in perform_kinds.go; a file perform_NAME.go with what it does. A test
+// fails until there is a row and a reason why doing it twice is harmless, and does it
+// twice (perform_kinds_internal_test.go). Package speculation asks for it, and folds its
+// result.
+//
+// The process dies after the state was stored and before a build started: what happens?
+// Actions are stored with the state, and carried out after that, at least once. Whoever
+// owns the queue next, which is the same server where it comes back, loads the state
+// (owner.go, load) and starts every action that is in it (own): Run hands the build to the
+// workers, who begin it, or know its id and let it go on. Dies it after a result and before
+// the turn that folds it, the same happens: results are events of this process, lost
+// with it, and made again. An action without a result by its deadline is asked for again
+// by Step, under another attempt.
 //
 // A queue keeps its name, whatever is renamed. Whose queues have which name, by the
 // repository's id, is known to whoever opens them (names.go of cmd/submitqueue/server); which
@@ -34,7 +56,7 @@
 //
 // A mirror that is damaged is made again under the running server (heal.go): whoever
 // meets the damage waits for it, and begins again. What only the mirror had follows from
-// the state (perform_remake.go).
+// the state (commits.go).
 //
 // Who asks over HTTP is settled before a handler sees the request (http_access.go): an address
 // is closed unless Server.open names it, and a command is given in the name of its token.

@@ -46,14 +46,21 @@ type healing struct {
 	ok    bool // known once done is closed
 }
 
+// healer makes the mirror again.
+type healer struct {
+	*commits
+	ownership
+	health *health // of the owner: it outlasts an ownership
+}
+
 // mended reports whether what came to err, having begun on the mirror of a
 // generation, is worth doing again: the mirror was damaged and has been made again,
 // or what was known of it was wrong and has been forgotten.
-func (p *performer) mended(ctx context.Context, generation int64, err error) bool {
+func (p *healer) mended(ctx context.Context, generation int64, err error) bool {
 	if err == nil || ctx.Err() != nil || !p.Mirror.Suspect(err) {
 		return false
 	}
-	h := &p.health
+	h := p.health
 	h.mu.Lock()
 	if p.Mirror.Generation() != generation {
 		h.mu.Unlock()
@@ -68,7 +75,7 @@ func (p *performer) mended(ctx context.Context, generation int64, err error) boo
 		now = &healing{since: p.Now(), done: make(chan struct{})}
 		h.now = now
 		h.mu.Unlock()
-		p.heal(now, generation, err) // whoever met the damage first; all others wait for him
+		p.heal(ctx, now, generation, err) // whoever met the damage first; all others wait for him
 		return now.ok
 	}
 	h.mu.Unlock()
@@ -80,10 +87,16 @@ func (p *performer) mended(ctx context.Context, generation int64, err error) boo
 	}
 }
 
-// heal makes the mirror again, where it is damaged.
-func (p *performer) heal(now *healing, generation int64, cause error) {
-	h := &p.health
-	err := p.healOnce(now, generation, cause)
+// heal makes the mirror again, where it is damaged. It goes on when ctx ends, for all
+// others who wait for it, and ends with the ownership.
+func (p *healer) heal(ctx context.Context, now *healing, generation int64, cause error) {
+	ctx, stop := p.within(context.WithoutCancel(ctx))
+	defer stop()
+	h := p.health
+	why, err := p.examine(ctx, cause)
+	if err == nil && why != "" {
+		err = p.healOnce(ctx, now, why, cause)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now, h.ended, h.failed = nil, p.Now(), ""
@@ -94,8 +107,8 @@ func (p *performer) heal(now *healing, generation int64, cause error) {
 	close(now.done)
 }
 
-func (p *performer) healOnce(now *healing, generation int64, cause error) error {
-	h := &p.health
+// examine says what is wrong with the mirror; "": nothing.
+func (p *healer) examine(ctx context.Context, cause error) (why string, err error) {
 	var made []queue.CommitID
 	if err := p.facts(func(c *speculation.Core) {
 		for _, l := range c.State().Links {
@@ -104,19 +117,25 @@ func (p *performer) healOnce(now *healing, generation int64, cause error) error 
 			}
 		}
 	}); err != nil {
-		return err
+		return "", err
 	}
-	why := p.Mirror.Examine(p.ctx, cause, made...)
-	if p.ctx.Err() != nil {
-		return p.ctx.Err()
+	why = p.Mirror.Examine(ctx, cause, made...)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
 	}
-	h.mu.Lock()
 	if why == "" {
-		h.sound, h.soundAt = p.Now(), p.Mirror.Generation()
-		h.mu.Unlock()
+		p.health.mu.Lock()
+		p.health.sound, p.health.soundAt = p.Now(), p.Mirror.Generation()
+		p.health.mu.Unlock()
 		p.Metrics.RecordHealing(p.Queue, "sound")
-		return nil
 	}
+	return why, nil
+}
+
+// healOnce makes the mirror again once, after a pause where it was made not long ago.
+func (p *healer) healOnce(ctx context.Context, now *healing, why string, cause error) error {
+	h := p.health
+	h.mu.Lock()
 	now.why = why
 	wait := time.Duration(0)
 	if p.Now().Sub(h.ended) > healForgets {
@@ -129,11 +148,11 @@ func (p *performer) healOnce(now *healing, generation int64, cause error) error 
 	h.mu.Unlock()
 	p.Log.Warn("the mirror is damaged; it is made again beside the old one, and what needs it waits",
 		"queue", p.Queue, "damage", texts.ClipLine(why, 300), "met", texts.ClipLine(cause.Error(), 300), "in", max(wait, 0))
-	if wait > 0 && !pause(p.ctx, wait) {
-		return p.ctx.Err()
+	if wait > 0 && !pause(ctx, wait) {
+		return ctx.Err()
 	}
 	began := time.Now()
-	err := p.remakeMirror()
+	err := p.remakeMirror(ctx)
 	if err != nil {
 		p.Metrics.RecordHealing(p.Queue, "failed")
 		p.Log.Warn("the mirror could not be made again; the old one stays, and it is tried again when it is needed", "queue", p.Queue, "error", err)
@@ -146,8 +165,8 @@ func (p *performer) healOnce(now *healing, generation int64, cause error) error 
 
 // remakeMirror fetches the target branch and the heads of the changes that have no
 // verdict into a new mirror. Trial merges are made again when they are asked for.
-func (p *performer) remakeMirror() error {
-	remote, err := p.Forge.Remote(p.ctx)
+func (p *healer) remakeMirror(ctx context.Context) error {
+	remote, err := p.Forge.Remote(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,11 +180,11 @@ func (p *performer) remakeMirror() error {
 	}); err != nil {
 		return err
 	}
-	return p.Mirror.Heal(p.ctx, remote, []string{p.branch()}, heads)
+	return p.Mirror.Heal(ctx, remote, []string{p.branch()}, heads)
 }
 
 // mendFor has commits be in the mirror for a build that could not have them.
-func (p *performer) mendFor(ctx context.Context, generation int64, err error, commits []queue.CommitID) bool {
+func (p *healer) mendFor(ctx context.Context, generation int64, err error, commits []queue.CommitID) bool {
 	if errors.Is(err, forge.ErrNotFound) && p.hold(ctx, commits...) == nil {
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge/mirror"
@@ -241,7 +242,7 @@ func failingConfig(last *config.Config, text string) *config.Config {
 		*c = *last
 	}
 	c.Analysis = config.Analysis{}
-	c.Steps = []config.Step{{Name: config.Path, Scope: config.ScopeTargets, Report: config.ReportExitCode, Timeout: minuteTimeout,
+	c.Steps = []config.Step{{Name: config.Path, Scope: config.ScopeTargets, Report: config.ReportExitCode, Timeout: time.Minute,
 		Env: map[string]string{"CONFIG_ERROR": text}, Run: `printf '%s\n' "$CONFIG_ERROR"; exit 1`}}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -29,6 +30,7 @@ type Metrics struct {
 	verdicts *prometheus.CounterVec
 	parks    *prometheus.CounterVec
 	healings *prometheus.CounterVec
+	notified *prometheus.CounterVec
 
 	turnaround *prometheus.HistogramVec
 	changes    *prometheus.GaugeVec
@@ -61,6 +63,8 @@ func NewMetrics() *Metrics {
 		parks:    counters("parks_total", "Changes parked, by reason.", "queue", "reason"),
 		healings: counters("mirror_healings_total", "Suspicions of damage to the mirror, by what came of them: healed (it was made again), failed, sound.", "queue", "result"),
 
+		notified: counters("notifications_total", "Tries to send a notification, by what came of them: sent, failed (it is tried again), dropped.", "queue", "target", "result"),
+
 		turnaround: histograms("turnaround_seconds", "From the command to the verdict.", seconds(15, 2, 14), "queue", "verdict"),
 		changes:    gauges("changes", "Changes without a verdict, by phase.", "queue", "phase"),
 		slots:      gauges("slots", "Builds that can run at once.", "queue"),
@@ -72,7 +76,7 @@ func NewMetrics() *Metrics {
 	}
 	m.limits = &limits{now: time.Now}
 	m.registry.MustRegister(m.limits, m.webhooks, m.spool, m.storeErrors, m.panics, m.refused, m.turns, m.puts, m.actions, m.builds,
-		m.verdicts, m.parks, m.healings, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts,
+		m.verdicts, m.parks, m.healings, m.notified, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -148,6 +152,11 @@ func (m *Metrics) RecordPark(name string, reason queue.ReasonCode) {
 // it: healed, failed, sound.
 func (m *Metrics) RecordHealing(name, result string) {
 	m.healings.WithLabelValues(name, result).Inc()
+}
+
+// RecordNotification counts a try to send a notification, by what came of it.
+func (m *Metrics) RecordNotification(name, target string, r notify.Result) {
+	m.notified.WithLabelValues(name, target, string(r)).Inc()
 }
 
 // SetQueue shows a queue as it stands: its length by phase, its slots, and how

@@ -10,16 +10,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
 // OwnerOptions are what the owner of one queue works with. All fields but
-// Metrics, Observer, Missed, Moved and Progress are required.
+// Metrics, Observer, Notify, Missed, Moved, Progress and Model are required.
 type OwnerOptions struct {
 	Queue     string // its name in the store, e.g. "owner/name@main"; that it keeps, whatever becomes of the branch's
 	Branch    string
@@ -36,10 +38,12 @@ type OwnerOptions struct {
 	Metrics   *Metrics
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
+	Notify    *notify.Notifier       // tells people what the queue notes; nil: nobody is told
 	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
 	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
 	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
+	Model     predict.Model          // what is believed of changes before they are built; nil: predict.Default
 }
 
 // Owner owns one queue while it holds the queue's lease: it takes events in,
@@ -81,6 +85,9 @@ func NewOwner(o OwnerOptions) *Owner {
 	}
 	if a, is := o.Store.(queue.Archive); is && o.Archive == nil {
 		o.Archive = a
+	}
+	if o.Model == nil {
+		o.Model = predict.Default
 	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)
@@ -187,8 +194,7 @@ func (o *Owner) setReady(err error) bool {
 func (o *Owner) own(ctx context.Context, token int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	do := newPerformer(ctx, o)
-	do.token = token
+	do := newPerformer(o, ownership{token, ctx.Done()})
 	defer func() {
 		cancel() // before waiting: an action may be far from done
 		do.wait()
@@ -203,19 +209,20 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	wg.Go(func() { o.renew(ctx, token, lost) })
 	arrived := make(chan []queue.Arrived)
 	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
-	wg.Go(func() { o.watchMissed(ctx, do.locate) })
-	wg.Go(func() { do.keepUp(ctx) })
-	o.Mirror.SetMend(do.mendFor)
+	wg.Go(func() { o.watchMissed(ctx, do.passes.locate) })
+	wg.Go(func() { do.heal.keepUp(ctx) })
+	o.Mirror.SetMend(do.heal.mendFor)
 	defer o.Mirror.SetMend(nil)
-	wg.Go(func() { do.keepPasses(ctx) })
+	wg.Go(func() { do.passes.keepPasses(ctx) })
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
 	o.publishCore(core)
 	defer o.publishCore(nil)
+	wg.Go(func() { o.Notify.Run(ctx, o.Queue, o) })
 	o.setReady(fmt.Errorf("starting: reading %s", core.State().Main.Branch))
 	if s, ok := o.Workers.(workers.Sweeper); ok {
 		s.Sweep(liveBuilds(core.State()))
 	}
-	do.start(slices.Collect(mapValues(core.State().Actions)))
+	do.start(ctx, slices.Collect(mapValues(core.State().Actions)))
 	first := []queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: core.State().Main.Branch}})}
 	if s, ok := o.Workers.(workers.Standing); ok { // what is stored may be from before it was said
 		for i, b := range s.Stands() {
@@ -269,7 +276,7 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 		}
 	}
 	o.branchIn(&s.Main)
-	return speculation.Resume(s, queue.At(o.Now())), version, nil
+	return speculation.Resume(s, queue.At(o.Now()), o.Model), version, nil
 }
 
 func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost chan<- error) {

@@ -75,3 +75,14 @@ func (o *Owner) openPulls() []int {
 	slices.Sort(open)
 	return open
 }
+
+// waitMissed waits until the forge is to be asked again for what was missed.
+func (o *Owner) waitMissed(ctx context.Context, wait time.Duration) {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-o.again:
+	case <-ctx.Done():
+	}
+}

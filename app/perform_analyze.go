@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"path"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -10,32 +9,20 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// under returns the commit that a change is analyzed on: main with what it is on
-// top of. Where that does not merge, main itself: what differs from it is then
-// more than what the change does, which errs on the safe side.
-func (p *performer) under(ctx context.Context, t queue.Analyze, missing map[queue.CommitID]error) (queue.CommitID, error) {
-	if len(t.Under) == 0 {
-		return t.Main, nil
-	}
-	var picks []mirror.Pick
-	for _, k := range t.Under {
-		if err := missing[k.Head]; err != nil {
-			return "", err
-		}
-		picks = append(picks, mergeOf(k, ""))
-	}
-	made, err := p.Mirror.Merges.MergeChain(ctx, t.Main, picks)
-	if err != nil {
-		return "", err
-	}
-	if last := made[len(made)-1]; last.Clean() {
-		return last.Commit, nil
-	}
-	return t.Main, nil
+// analysis is what an analysis merges first: the change, on main or on what it is on top of.
+func analysis(t queue.Analyze) opening {
+	return opening{on: t.Main, under: t.Under, picks: []queue.Pick{t.Pick}, alone: true}
 }
 
-// footprint says what a merged change does to the commit below it.
-func (p *performer) footprint(ctx context.Context, t queue.Analyze, m merging) (queue.Footprint, error) {
+// analyze says what a merged change does to the commit below it.
+func (p *ground) analyze(ctx context.Context, a *queue.Action, t queue.Analyze, m merging) (queue.Body, error) {
+	m.now.by = t.Analyzer
+	f, err := p.footprint(ctx, t, m)
+	return queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: f, Analyzer: t.Analyzer}, err
+}
+
+// footprint is what the change affects there.
+func (p *ground) footprint(ctx context.Context, t queue.Analyze, m merging) (queue.Footprint, error) {
 	main, err := p.judge.shared(ctx, m.on, m.now, "")
 	if err != nil {
 		return queue.Footprint{}, err
@@ -70,41 +57,4 @@ func analyzedOn(m mirror.Merged, head queue.CommitID) queue.CommitID {
 		return m.Commit
 	}
 	return head
-}
-
-// meet tries with which others a change merges on main: onto each of them.
-func (p *performer) meet(ctx context.Context, key string, t queue.Meet) (queue.Body, error) {
-	missing, err := p.fetch(ctx, append([]queue.Pick{t.Pick}, t.With...))
-	if err = errors.Join(err, missing[t.Pick.Head], p.prepare(ctx), p.hold(ctx, t.Main)); err != nil {
-		return nil, err
-	}
-	out := queue.Met{Action: key, Change: t.Change}
-	var wave []mirror.Pick
-	var with []queue.ChangeID
-	for _, k := range t.With {
-		if missing[k.Head] == nil {
-			wave, with = append(wave, mergeOf(k, t.Main)), append(with, k.Change)
-		}
-	}
-	below, err := p.Mirror.Merges.MergeWave(ctx, wave)
-	if err != nil {
-		return nil, err
-	}
-	var on []queue.ChangeID
-	wave = nil
-	for i, m := range below {
-		if m.Clean() {
-			wave, on = append(wave, mergeOf(t.Pick, m.Commit)), append(on, with[i])
-		}
-	}
-	merged, err := p.Mirror.Merges.MergeWave(ctx, wave)
-	if err != nil {
-		return nil, err
-	}
-	for i, m := range merged {
-		if m.Clean() {
-			out.Merges = append(out.Merges, on[i])
-		}
-	}
-	return out, nil
 }

@@ -31,11 +31,11 @@ func (f *asked) Remote(context.Context) (forge.Remote, error) {
 func TestWhatEndsBeforeItsTurnIsNotBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &asked{}
-		p := newPerformer(t.Context(), NewOwner(OwnerOptions{Forge: f, Now: time.Now, Log: slog.New(slog.DiscardHandler)}))
-		for range cap(p.git) {
-			p.git <- struct{}{}
+		p := newPerformer(NewOwner(OwnerOptions{Forge: f, Now: time.Now, Log: slog.New(slog.DiscardHandler)}), ownership{})
+		for range cap(p.places[inGit]) {
+			p.places[inGit] <- struct{}{}
 		}
-		p.launch([]*queue.Action{{Key: "one", Task: queue.Observe{}}})
+		p.launch(t.Context(), []*queue.Action{{Key: "one", Task: queue.Observe{}}})
 		synctest.Wait() // it waits for its turn
 		p.end([]string{"one"})
 		p.wait()

@@ -52,7 +52,7 @@ func defaultText(m queue.Main) string {
 }
 
 // branchGone says what became of a target branch that is not there, and what to do.
-func (p *performer) branchGone(ctx context.Context, key, branch string) (queue.Body, error) {
+func (p *site) branchGone(ctx context.Context, key, branch string) (queue.Body, error) {
 	f := p.Forge.Capabilities().Locator
 	if f == nil {
 		return nil, fmt.Errorf("%w: there is no branch %s any more; restore it, or serve the queue of another branch (--branch)", forge.ErrAway, branch)
@@ -81,7 +81,7 @@ func (p *performer) branchGone(ctx context.Context, key, branch string) (queue.B
 // elsewhere tells a pull request that somebody has given another base from one
 // whose base was renamed, of which nobody has told us yet: foot is what it asks
 // for. Without a renaming, the result is nil.
-func (p *performer) elsewhere(ctx context.Context, key, foot string) (queue.Body, error) {
+func (p *site) elsewhere(ctx context.Context, key, foot string) (queue.Body, error) {
 	f := p.Forge.Capabilities().Locator
 	branch := p.branch()
 	if f == nil || foot == branch {
@@ -97,7 +97,7 @@ func (p *performer) elsewhere(ctx context.Context, key, foot string) (queue.Body
 	return p.renamed(ctx, key, branch, to)
 }
 
-func (p *performer) renamed(ctx context.Context, key, from, to string) (queue.Body, error) {
+func (p *site) renamed(ctx context.Context, key, from, to string) (queue.Body, error) {
 	out := queue.Renamed{Action: key, From: from, To: to}
 	free, err := p.claim(ctx, repositoryOf(p.Queue)+"@"+to)
 	if err != nil {
@@ -116,7 +116,7 @@ func (p *performer) renamed(ctx context.Context, key, from, to string) (queue.Bo
 // claim notes in the store that this queue is what is served under another name,
 // too. It reports false where changes wait in a queue of that name, or a server
 // serves one.
-func (p *performer) claim(ctx context.Context, name string) (free bool, err error) {
+func (p *site) claim(ctx context.Context, name string) (free bool, err error) {
 	if name == p.Queue {
 		return true, nil
 	}

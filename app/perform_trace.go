@@ -3,14 +3,10 @@ package app
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/conflict"
-	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -19,7 +15,7 @@ const traceChunk = 8
 
 // trace walks main's line back from a commit and computes the keys of each trail,
 // until all of them have passed somewhere.
-func (p *performer) trace(ctx context.Context, key string, t queue.Trace) (queue.Body, error) {
+func (p *passes) trace(ctx context.Context, a *queue.Action, t queue.Trace) (queue.Body, error) {
 	now, err := p.inForce()
 	if err = errors.Join(err, p.hold(ctx, t.Commit)); err != nil {
 		return nil, err
@@ -58,7 +54,7 @@ func (p *performer) trace(ctx context.Context, key string, t queue.Trace) (queue
 			}
 		}
 	}
-	out := queue.Traced{Action: key, Hunt: t.Hunt, Commit: t.Commit, Analyzer: t.Analyzer, Whole: whole && len(at) == len(line),
+	out := queue.Traced{Action: a.Key, Hunt: t.Hunt, Commit: t.Commit, Analyzer: t.Analyzer, Whole: whole && len(at) == len(line),
 		Trails: slices.Clone(t.Trails)}
 	sets := map[queue.Digest]bool{}
 	for n := len(at) - 1; n >= 0; n-- {
@@ -99,37 +95,4 @@ func keysOfTrails(trails []queue.Trail, j judged) [][]queue.Key {
 		}
 	}
 	return out
-}
-
-// pastCommit says of a commit what a person wants to know of it.
-func pastCommit(l mirror.PastCommit) queue.HuntCommit {
-	c := queue.HuntCommit{Commit: l.Commit, Tree: l.Tree, Subject: texts.ClipLine(l.Subject, 120), Author: texts.ClipLine(l.Author, 60), Change: l.Change}
-	if n, err := strconv.Atoi(before(string(l.Change), ".")); err == nil && n > 0 {
-		c.Number = n
-	} else {
-		c.Number = numberIn(l.Subject)
-	}
-	return c
-}
-
-func before(s, sep string) string {
-	s, _, _ = strings.Cut(s, sep)
-	return s
-}
-
-// How forges name the pull request in the message that their own buttons write.
-var (
-	mergedNumber   = regexp.MustCompile(`^Merge pull request #([1-9][0-9]{0,8})\b`)
-	squashedNumber = regexp.MustCompile(`\((?:#|!)([1-9][0-9]{0,8})\)$`)
-)
-
-// numberIn returns the pull request that a commit's first line names, or 0.
-func numberIn(subject string) int {
-	for _, form := range []*regexp.Regexp{mergedNumber, squashedNumber} {
-		if m := form.FindStringSubmatch(strings.TrimSpace(subject)); m != nil {
-			n, _ := strconv.Atoi(m[1]) // no more than nine digits
-			return n
-		}
-	}
-	return 0
 }

@@ -11,12 +11,12 @@ import (
 
 // watch says which keys main has of some steps and targets, or which of its keys were
 // seen to pass last before a moment, and what is known of them.
-func (p *performer) watch(ctx context.Context, key string, t queue.Watch) (queue.Body, error) {
+func (p *passes) watch(ctx context.Context, a *queue.Action, t queue.Watch) (queue.Body, error) {
 	j, err := p.whole(ctx, t.Commit, t.Analyzer)
 	if err != nil {
 		return nil, err
 	}
-	out := queue.Controlled{Action: key, Commit: t.Commit, Tree: j.tree, Steps: j.steps, Analyzer: j.version()}
+	out := queue.Controlled{Action: a.Key, Commit: t.Commit, Tree: j.tree, Steps: j.steps, Analyzer: j.version()}
 	all := aimed(j.steps, conflict.Keys(nil, j.snapshot, nil, j.steps.Steps))
 	if t.Before == 0 {
 		out.Found = among(all, t.Aims)

@@ -12,8 +12,8 @@ import (
 
 // weigh names the commits of main's line behind a culprit that its revert concerns. Of a
 // culprit further back than can be looked at, nothing is named.
-func (p *performer) weigh(ctx context.Context, key string, t queue.Weigh) (queue.Body, error) {
-	out := queue.Weighed{Action: key, Hunt: t.Hunt, Commit: t.Commit, Tip: t.Tip}
+func (p *commits) weigh(ctx context.Context, a *queue.Action, t queue.Weigh) (queue.Body, error) {
+	out := queue.Weighed{Action: a.Key, Hunt: t.Hunt, Commit: t.Commit, Tip: t.Tip}
 	now, err := p.inForce()
 	if err = errors.Join(err, p.prepare(ctx), p.hold(ctx, t.Tip)); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (p *performer) weigh(ctx context.Context, key string, t queue.Weigh) (queue
 
 // touched returns the targets that are others on a commit than on the one before it,
 // sorted.
-func (p *performer) touched(ctx context.Context, now inForce, l mirror.PastCommit) ([]string, error) {
+func (p *commits) touched(ctx context.Context, now inForce, l mirror.PastCommit) ([]string, error) {
 	before, err := p.judge.shared(ctx, l.Parent, now, "")
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/golang"
 	"github.com/submitqueue/submitqueue/conflict/paths"
@@ -42,6 +43,7 @@ type rig struct {
 	stop   func()
 
 	analyzers app.Analyzers
+	notify    *notify.Notifier // nil: nobody is told
 }
 
 func git(t *testing.T, dir string, args ...string) string {
@@ -104,7 +106,7 @@ func (r *rig) start() {
 		Runner: workers.RunnerOptions{Checkout: mirror.Checkouts{Mirror: clone, Forge: r.forge}, Log: log}}))
 	r.pool = pool
 	r.owner = app.NewOwner(app.OwnerOptions{Queue: rigQueue, Branch: "main", Name: "rig", Store: r.store, Forge: r.forge,
-		Mirror: clone, Workers: pool, Analyzers: r.analyzers, Now: time.Now, Log: log, Progress: time.Millisecond})
+		Mirror: clone, Workers: pool, Analyzers: r.analyzers, Now: time.Now, Log: log, Notify: r.notify, Progress: time.Millisecond})
 	r.queues = app.NewQueues(r.store, pool, time.Now, r.owner)
 	done := make(chan struct{})
 	go func() {

@@ -126,8 +126,8 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	t.Metrics.RecordTurn(t.Queue, time.Since(began), len(write.Put)+len(write.Delete))
 	t.count(turn)
 	t.do.end(turn.Ended)
-	t.do.stir(t.core)
-	t.do.reached(events)
+	t.do.pace.stir(t.core)
+	t.do.passes.reached(events)
 	t.equip()
 	actions := make([]*queue.Action, len(turn.Actions))
 	for i := range turn.Actions {
@@ -135,13 +135,13 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	}
 	for _, n := range turn.Notes {
 		if queue.Phase(n.What).Final() {
-			t.do.hurry(n.Number)
+			t.do.pace.hurry(n.Number)
 		}
 		if n.What == "entered" {
-			t.do.enter(n.Change)
+			t.do.pace.enter(n.Change)
 		}
 	}
-	t.do.start(actions)
+	t.do.start(ctx, actions)
 	if t.Observer != nil {
 		t.Observer(turn)
 	}

@@ -17,7 +17,7 @@ const (
 )
 
 // keepUp packs the mirror now and then, and whenever it is crowded.
-func (p *performer) keepUp(ctx context.Context) {
+func (p *healer) keepUp(ctx context.Context) {
 	each, tidy := time.NewTicker(upkeepEach), time.NewTicker(tidyEach)
 	defer each.Stop()
 	defer tidy.Stop()
@@ -46,9 +46,9 @@ func (p *performer) keepUp(ctx context.Context) {
 
 // maintain throws away what is not used any more. The commits of live paths are only
 // named for that long: until the next time nothing is thrown away.
-func (p *performer) maintain(ctx context.Context) error {
+func (p *healer) maintain(ctx context.Context) error {
 	var live []queue.CommitID
-	p.Read(func(c *speculation.Core) {
+	p.owner.Read(func(c *speculation.Core) {
 		for _, l := range c.State().Links {
 			if l.Commit != "" {
 				live = append(live, l.Commit)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,6 +122,7 @@ func (q *Queues) Queue(name string) (queue.QueueView, bool) {
 	}
 	v := o.View()
 	v.Waits = o.Waits() // of the forge and of the mirror the queue knows nothing
+	v.Trouble = slices.Concat(v.Trouble, o.Notify.Trouble(o.Queue))
 	if mending := o.health.mending(); mending != "" {
 		v.Trouble = append([]string{mending}, v.Trouble...)
 	}

@@ -22,8 +22,8 @@
 // One package below forge, named after its host. It implements Forge and, if the host
 // sends webhooks, Receiver; its method Capabilities fills in what else it can do; its test
 // calls conform.Run (forge/forgetest/conform) with verbs to act as people do there.
-// cmd/submitqueue makes one in the place where github.New is called, and
-// registers its Receiver under its name. Nothing else knows that it is there: the service
+// cmd/submitqueue/server has a row for it (forges.go), which makes it and registers its
+// Receiver under its name. Nothing else knows that it is there: the service
 // asks no Forge for an interface that is not in Capabilities, which a test here keeps.
 //
 // # How do I add a capability?

@@ -33,15 +33,16 @@ func ActionKey(kind, subject string, attempt, renewed int) string {
 	return key
 }
 
-// Task is what an action does: one of the types of this file. Each says what
-// makes doing it twice the same as doing it once.
+// Task is what an action does, at least once. Why doing it twice is the same as doing it
+// once is said for each kind by its row of the table of whoever carries it out
+// (app/perform_kinds.go); a test there does each twice.
 type Task interface {
 	// Name returns the task's kind and subject, which name its actions.
 	Name() (kind, subject string)
 }
 
 // Observe reads the target branch: its tip, what came since From, its
-// configuration. Reading is idempotent. Result: Observed.
+// configuration. Result: Observed.
 type Observe struct {
 	From CommitID `json:"from"`
 }
@@ -84,8 +85,7 @@ type Analyze struct {
 }
 
 // Meet tries whether a change merges with each of some others that touch a path
-// in common: its merge onto theirs onto Main. What has been merged once merges
-// the same way again. Result: Met.
+// in common: its merge onto theirs onto Main. Result: Met.
 type Meet struct {
 	Change ChangeID `json:"change"`
 	Main   CommitID `json:"main"`
@@ -112,7 +112,7 @@ type Pick struct {
 }
 
 // Resolve makes the commits of a path by trial merges and computes their keys.
-// Commits are content: making them twice makes the same. Result: Resolved.
+// Result: Resolved.
 type Resolve struct {
 	Base  CommitID `json:"base"`
 	Picks []Pick   `json:"picks"` // each on the commit of the one before
@@ -139,34 +139,30 @@ func GuardOf(globs []string) Digest {
 	return digest.Of(append([]string{"guard1"}, globs...)...)[:16]
 }
 
-// Run builds. The build's id names the run; a controller that already runs it
-// does not start it again. Results: BuildStarted, JobDone, BuildDone.
+// Run builds. Results: BuildStarted, JobDone, BuildDone.
 type Run struct {
 	Build BuildID `json:"build"`
 }
 
-// Stop cancels a build; one that has ended or is not known is no error.
-// Result: Done; the build ends by its own BuildDone.
+// Stop cancels a build. Result: Done; the build ends by its own BuildDone.
 type Stop struct {
 	Build BuildID `json:"build"`
 }
 
 // ProbeHost has a benched host run what another one has passed: Host.Bench.Probe, if its
-// id is Build. The build's id names the run, as in Run. Result: BuildDone.
+// id is Build. Result: BuildDone.
 type ProbeHost struct {
 	Host  string  `json:"host"`
 	Build BuildID `json:"build"`
 }
 
-// Land pushes the chain of the state's Push. The lease on the expected value
-// makes it idempotent: main already at its tip counts as moved. Result: Pushed.
+// Land pushes the chain of the state's Push. Result: Pushed.
 type Land struct {
 	Push string `json:"push"`
 }
 
 // Publish makes the comment and the check of a pull request say what the state
-// says. The comment's hidden marker is searched first; the check has an
-// external id. Result: Done with what was shown.
+// says. Result: Done with what was shown.
 type Publish struct {
 	Number int    `json:"number"`
 	Want   Digest `json:"want"` // digest of the facts that are to be shown

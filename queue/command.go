@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue/spell"
@@ -27,7 +28,7 @@ const (
 // PlainLand is the command that asks to land and for nothing else.
 const PlainLand = "/land"
 
-// Verbs with something behind them (command_verbs.go).
+// Verbs with something behind them (command_words.go).
 const (
 	CommandNow        Verb = "now"        // lands it before all others; Text: why
 	CommandDelegate   Verb = "delegate"   // lets User land it
@@ -48,6 +49,9 @@ type Command struct {
 	Method string `json:"method,omitempty"` // to land by; empty: none was named; hostile text
 }
 
+// commandHeads are the first words of all commands.
+var commandHeads = []string{"/land", "/queue"}
+
 // maxCommands bounds what one comment can ask for.
 const maxCommands = 8
 
@@ -55,7 +59,10 @@ const maxCommands = 8
 // the line's beginning. Quoted lines, code (fenced, indented, inline) and HTML
 // comments hold none. Commands of other bots (`/assign`) are not ours and are
 // left out; what begins like ours and is not known is CommandUnknown.
-func ParseCommands(body string) []Command {
+func ParseCommands(body string) []Command { return commands.Parse(body) }
+
+// Parse is ParseCommands with the commands of a table.
+func (t CommandTable) Parse(body string) []Command {
 	var out []Command
 	fence := ""
 	comment := false
@@ -80,9 +87,9 @@ func ParseCommands(body string) []Command {
 			continue
 		}
 		comment = opensComment(trimmed)
-		if c, ok := parseCommand(trimmed); ok && len(out) < maxCommands {
+		if c, ok := t.parseLine(trimmed); ok && len(out) < maxCommands {
 			if c.Verb == CommandUnknown {
-				c.Near = rightly(strings.Fields(trimmed))
+				c.Near = t.rightly(strings.Fields(trimmed))
 			}
 			out = append(out, c)
 		}
@@ -122,73 +129,21 @@ func fenceOf(line string) string {
 	return ""
 }
 
-func parseCommand(line string) (Command, bool) {
+func (t CommandTable) parseLine(line string) (Command, bool) {
 	words := strings.Fields(line)
 	if len(words) == 0 {
 		return Command{}, false
 	}
-	unknown := Command{Verb: CommandUnknown, Text: spell.Clip(line, 80)}
-	switch head := strings.ToLower(words[0]); {
-	case head == "/land" && hasVerb(words):
-		if c, ok := parseVerb(words[1:]); ok {
+	head := strings.ToLower(words[0])
+	if row, rest, ok := t.spelt(words); ok {
+		c := Command{Verb: row.Verb}
+		if row.Takes == nil && len(rest) == 0 || row.Takes != nil && row.Takes(&c, rest) {
 			return c, true
 		}
-		return unknown, true
-	case head == "/land":
-		if c, ok := parseLand(words[1:]); ok {
-			return c, true
-		}
-		return unknown, true
-	case head == "/queue":
-		if len(words) > 1 {
-			switch strings.ToLower(words[1]) {
-			case "pause":
-				return Command{Verb: CommandPause, Text: spell.Clip(strings.Join(words[2:], " "), 200)}, true
-			case "resume":
-				return Command{Verb: CommandResume}, true
-			case "blame":
-				return Command{Verb: CommandBlame}, true
-			case "forget":
-				if f, ok := ParseForgotten(strings.Join(words[2:], " ")); ok {
-					return Command{Verb: CommandForget, Text: f.String()}, true
-				}
-			case "freeze":
-				if _, _, ok := ParseUntil(words[2:], 0); ok {
-					return Command{Verb: CommandFreeze, Text: spell.Clip(strings.Join(words[2:], " "), 200)}, true
-				}
-			}
-		}
-		return unknown, true
-	case nearMiss(head):
-		return unknown, true
+	} else if !slices.Contains(commandHeads, head) && !nearMiss(head) {
+		return Command{}, false
 	}
-	return Command{}, false
-}
-
-// parseLand reads what follows /land: a verb, then options of landing.
-func parseLand(words []string) (Command, bool) {
-	c := Command{Verb: CommandLand}
-	for i, w := range words {
-		w = strings.ToLower(w)
-		if lane, ok := strings.CutPrefix(w, "priority="); ok && lane != "" && c.Lane == "" {
-			c.Lane = spell.Clip(lane, 40)
-			continue
-		}
-		if method, ok := strings.CutPrefix(w, "method="); ok && method != "" && c.Method == "" {
-			c.Method = spell.Clip(method, 40)
-			continue
-		}
-		switch v := Verb(w); v {
-		case CommandCancel, CommandStatus, CommandRetry, CommandHelp, CommandTry, CommandExplain:
-			if i > 0 {
-				return c, false
-			}
-			c.Verb = v
-		default:
-			return c, false
-		}
-	}
-	return c, (c.Lane == "" || c.Verb == CommandLand || c.Verb == CommandRetry) && (c.Method == "" || c.Verb == CommandLand || c.Verb == CommandTry || c.Verb == CommandExplain)
+	return Command{Verb: CommandUnknown, Text: spell.Clip(line, 80)}, true
 }
 
 // nearMiss reports whether a word looks like /land or /queue misspelt.

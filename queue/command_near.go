@@ -8,19 +8,21 @@ import (
 )
 
 // verbs returns the words that may follow a command's first one.
-func verbs(head string) []string {
-	if head == "/queue" {
-		return []string{"pause", "resume", "freeze", "forget", "blame"}
+func (t CommandTable) verbs(head string) []string {
+	var out []string
+	for _, row := range t {
+		if verb, ok := strings.CutPrefix(row.Words, head+" "); ok {
+			out = append(out, verb)
+		}
 	}
-	return []string{string(CommandCancel), string(CommandStatus), string(CommandRetry), string(CommandTry), string(CommandExplain), string(CommandNow),
-		string(CommandDelegate), string(CommandUndelegate), string(CommandHelp)}
+	return out
 }
 
 // rightly returns how a line that is no command was probably meant: its first
 // two words corrected, if it is a command then. "" where there is no telling.
-func rightly(words []string) string {
+func (t CommandTable) rightly(words []string) string {
 	head := ""
-	for _, want := range []string{"/land", "/queue"} {
+	for _, want := range commandHeads {
 		if w := strings.ToLower(words[0]); w == want || closeTo(w, want) {
 			head = want
 		}
@@ -29,28 +31,19 @@ func rightly(words []string) string {
 		return ""
 	}
 	fixed := append([]string{head}, words[1:]...)
-	if len(words) > 1 && !slices.Contains(verbs(head), strings.ToLower(words[1])) {
+	if verbs := t.verbs(head); len(words) > 1 && !slices.Contains(verbs, strings.ToLower(words[1])) {
 		word := strings.Trim(strings.ToLower(words[1]), ".,;:!?")
-		for _, v := range verbs(head) {
+		for _, v := range verbs {
 			if closeTo(word, v) || word == v {
 				fixed[1] = v
 			}
 		}
 	}
-	line := strings.Join(fixed, " ")
-	if len(fixed) > 1 {
-		switch {
-		case line == "/land now":
-			return "/land now REASON"
-		case fixed[0] == "/land" && fixed[1] == "delegate":
-			line = "/land delegate @user"
-		case fixed[0] == "/queue" && fixed[1] == "freeze":
-			return "/queue freeze UNTIL"
-		case fixed[0] == "/queue" && fixed[1] == "forget":
-			return "/queue forget TARGET"
-		}
+	if row, rest, ok := t.spelt(fixed); ok && row.Near != "" && (!row.Keeps || len(rest) == 0) {
+		return row.Near
 	}
-	if c, ok := parseCommand(line); ok && c.Verb != CommandUnknown {
+	line := strings.Join(fixed, " ")
+	if c, ok := t.parseLine(line); ok && c.Verb != CommandUnknown {
 		return spell.Clip(line, 80)
 	}
 	return ""

@@ -30,4 +30,30 @@
 // all keys of the link have passed, the gate lets it through: a Push is stored
 // (the point of no return) and Land asked. Pushed says that main has moved: the
 // change is Landed, and Publish shows it to ann.
+//
+// # How do I add a command?
+//
+// One row of Commands (command_table.go): its words, how what is behind them is read, how
+// a misspelt one was meant, its lines of the help, who may give it. What following it does
+// is one row of followers in package speculation (follow.go). Comments, answers to what is
+// misspelt, the help, permissions and teams follow from these. For example, /land later 2h:
+//
+//	{Verb: CommandLater, Words: "/land later", Takes: takesUntil, Near: "/land later UNTIL", Who: mayLand,
+//		Forms: []CommandForm{{"/land later UNTIL", "`/land later UNTIL` waits before it asks to land."}}}
+//
+// One that is given over HTTP or by the command line as well is a handler in package
+// app/api (commands.go) that puts the same words into the inbox, and a client of it in
+// cmd/submitqueue/ask.
+//
+// # How do I add …?
+//
+//	a predictor    a row of Models                          package speculation/predict
+//	a command      a row of Commands, a row of followers    package queue (above), package speculation
+//	an analyzer    a package below conflict, a row of All   package cmd/submitqueue/analyzers
+//	a forge        a package below forge, a row of forges   package forge, package cmd/submitqueue/server
+//	a step report  a row of Reports, a row of readers       package queue/config, package workers
+//	a requirement  a kind, a row of requirements            requirement.go, package app/texts
+//	a notification a sink, or a kind of what is told        package app/notify
+//
+// Each of these packages says how; its tests add a toy one by the same rows.
 package queue

@@ -265,7 +265,7 @@ func NewHuntID(tip CommitID, at Instant) string {
 
 // Trace walks main's first-parent line back from a commit and computes the keys
 // that trails have on each commit, until each has a commit on which all of them
-// have passed. Reading is idempotent. Result: Traced.
+// have passed. Result: Traced.
 type Trace struct {
 	Hunt     string   `json:"hunt"`
 	Commit   CommitID `json:"commit"`

@@ -21,13 +21,13 @@ func TestPermissionsOfOlderVersions(t *testing.T) {
 	for verb, want := range map[queue.Verb]config.Who{queue.CommandLand: "maintain", queue.CommandCancel: "maintain", queue.CommandRetry: "maintain",
 		queue.CommandTry: "maintain", queue.CommandDelegate: "maintain", queue.CommandNow: "admin", queue.CommandPause: "admin",
 		queue.CommandFreeze: "admin", queue.CommandStatus: "", queue.CommandHelp: "", queue.CommandExplain: ""} {
-		if got := verb.Who(c.Permissions); got != want {
+		if got := queue.Commands().Who(verb, c.Permissions); got != want {
 			t.Errorf("%s: %q, want %q", verb, got, want)
 		}
 	}
 	var none config.Permissions
-	if queue.CommandLand.Who(none) != "write" || queue.CommandPause.Who(none) != "maintain" || queue.CommandNow.Who(none) != "admin" {
-		t.Errorf("without a configuration: %q", queue.CommandLand.Who(none))
+	if queue.Commands().Who(queue.CommandLand, none) != "write" || queue.Commands().Who(queue.CommandPause, none) != "maintain" || queue.Commands().Who(queue.CommandNow, none) != "admin" {
+		t.Errorf("without a configuration: %q", queue.Commands().Who(queue.CommandLand, none))
 	}
 	if c.Queue.Lanes[0].Least != "admin" {
 		t.Errorf("the lane is for %q", c.Queue.Lanes[0].Least)

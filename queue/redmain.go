@@ -11,9 +11,8 @@ const OwnRequests = "own/"
 func IsOwn(request string) bool { return strings.HasPrefix(request, OwnRequests) }
 
 // Propose makes the revert of a culprit, which Pick describes, on the commit On of
-// main, puts it on a branch of our own, and opens a pull request of that. The branch
-// is named after the culprit; where a pull request of it is open, that is the one, so
-// that a second one is never opened. Result: Proposed.
+// main, puts it on a branch of our own, which is named after the culprit, and opens a
+// pull request of that, unless one is open. Result: Proposed.
 type Propose struct {
 	Hunt   string   `json:"hunt"`
 	Commit CommitID `json:"commit"` // the culprit
@@ -43,7 +42,7 @@ func (Proposed) event() {}
 
 // Weigh reads main's line behind a culprit, up to Tip, and finds the commits that its
 // revert concerns: they touch a target that it touches, or the revert does not merge
-// since they came. Reading is idempotent. Result: Weighed.
+// since they came. Result: Weighed.
 type Weigh struct {
 	Hunt     string   `json:"hunt"`
 	Commit   CommitID `json:"commit"` // the culprit
@@ -68,8 +67,7 @@ type Weighed struct {
 func (Weighed) event() {}
 
 // Tell makes the check of a commit of main say what the state says of main: that it
-// is red and what has turned it so, or that it is proven. The check has an external
-// id. Result: Done.
+// is red and what has turned it so, or that it is proven. Result: Done.
 type Tell struct {
 	Commit CommitID `json:"commit"`
 	Want   Digest   `json:"want"` // digest of the facts that are to be shown

@@ -1,5 +1,26 @@
 package queue
 
+// How do I add a requirement? One kind here, and its row in package texts (require.go):
+// a title and a line of what to do. A test there holds that no kind is without. Whoever
+// finds it unmet adds it to Inspected.Unmet:
+//
+//	the forge's adapter (Unmet)  reviews, code-owners, last-push, changes-requested,
+//	                             checks, checks-failed, conversations
+//	app (perform_require.go)     label, merge: what we know and the forge does not
+//	speculation                  draft, administrator, update: of what is in the queue
+//
+// Nothing else lists kinds: the core parks whoever does not meet one, whatever it is. It
+// asks again when it is Stirred, for which the forge's receiver says which webhooks do so,
+// and from time to time. At GitHub (its stir.go):
+//
+//	pull_request_review                reviews, code-owners, last-push, changes-requested, administrator, update
+//	check_run, check_suite, status     checks, checks-failed
+//	pull_request_review_thread         conversations
+//	labels, drafts, pushes             are events of their own: Labeled, Retargeted, HeadMoved
+//
+// For example, that commits are signed: RequireSignature = "signature", which the adapter
+// finds in the answer that it reads anyway, and which a push makes true.
+
 // RequirementKind says what is asked of a pull request.
 type RequirementKind string
 

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/digest"
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
@@ -103,7 +102,7 @@ func (c *benching) ran(b *queue.Build, j *queue.Job, r queue.JobDone) {
 		case bad, !named && r.Outcome != queue.JobPassed:
 			failed[id] = true
 			order = append(order, id)
-		case named && slices.Contains(r.Passed, k.Target), !named && j.Step.Report != config.ReportGoTestJSON:
+		case named && slices.Contains(r.Passed, k.Target), !named && !j.Step.NamesTargets():
 			passed[id] = true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // maxAhead is how far the times of a state may be ahead of the clock of the one
@@ -29,15 +30,15 @@ func (c *Core) Ahead(now queue.Instant) time.Duration { return max(0, c.facts.No
 // by the right one.
 func (c *Core) Astray(now queue.Instant) bool { return c.Ahead(now) > maxAhead }
 
-// Resume returns the core of a stored state, at what its owner's clock says. Where the
+// Resume returns the core of a stored state with a model, at what its owner's clock says. Where the
 // state speaks of moments further ahead than clocks differ, the clock that it was written
 // by has been set back since, and they are taken to have been now.
-func Resume(s *queue.State, now queue.Instant) *Core {
+func Resume(s *queue.State, now queue.Instant, model predict.Model) *Core {
 	var changed []queue.Ref
 	if ahead := latest(s).Sub(now); ahead > maxAhead {
 		changed = s.Rewind(now, ahead)
 	}
-	c := New(s)
+	c := NewWith(s, model)
 	c.NotAfter(now)
 	if c.rewound = changed; len(changed) > 0 {
 		c.facts.SetNow(min(c.facts.Now, now))

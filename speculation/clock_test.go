@@ -7,6 +7,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // An owner's clock ran hours ahead. The next one goes on by its own: what was asked
@@ -54,7 +55,7 @@ func TestChangesOfAClockThatRanAhead(t *testing.T) {
 			ch.Phase, ch.Reason, ch.Decided, ch.Until = queue.Parked, queue.Reason{Code: queue.ReasonInfra}, w.now, w.now.Add(15*time.Minute)
 		}
 	}
-	c := Resume(s, right)
+	c := Resume(s, right, predict.Default)
 	turn := Step(c, []queue.Event{{ID: "tick", At: right.Add(2 * time.Minute), Body: queue.Tick{}}})
 	if !slices.Contains(turn.Changed, queue.Ref{Kind: queue.KindChange, ID: string(c.facts.Links.Active(pending.number).ID)}) {
 		t.Error("it is not stored")

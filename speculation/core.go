@@ -59,7 +59,7 @@ func New(s *queue.State) *Core { return NewWith(s, predict.Default) }
 func NewWith(s *queue.State, model predict.Model) *Core {
 	facts := derived.New(s, latest(s), model)
 	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}, dirty: map[queue.Ref]bool{}}
-	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{c}, guarding{c}, blaming{c}
+	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{c, queue.Commands(), followers()}, guarding{c}, blaming{c}
 	c.landing.Core, c.mainline.Core, c.upkeep.Core = c, c, c
 	c.settling = settling{Core: c, meeting: map[queue.ChangeID]bool{}, untried: map[queue.ChangeID]bool{}}
 	c.telling = telling{Core: c, publishing: map[int]queue.Digest{}, told: map[int]told{}}

@@ -75,12 +75,7 @@ func (c *entering) trustedWith(number int, user string) *queue.Trusted {
 
 // delegated reports whether a command may be given because of a delegation.
 func (c *entering) delegated(r *queue.Request, b queue.Inspected) bool {
-	switch r.Command.Verb {
-	case queue.CommandLand, queue.CommandRetry, queue.CommandCancel:
-	default:
-		return false
-	}
-	return c.entrusted(r.Number, r.User, b)
+	return c.commands.Row(r.Command.Verb).Delegated && c.entrusted(r.Number, r.User, b)
 }
 
 // entrusted reports whether a delegation of a pull request to a user holds for

@@ -64,62 +64,6 @@ func (c *entering) refusal(r *queue.Request, b queue.Inspected) queue.Reason {
 	return c.methodRefused(r)
 }
 
-func (c *entering) follow(r *queue.Request, b queue.Inspected) {
-	ch := c.facts.Links.Active(r.Number)
-	switch r.Command.Verb {
-	case queue.CommandLand:
-		c.enter(r, b)
-	case queue.CommandExplain:
-		c.explainTo(r, b)
-	case queue.CommandTry:
-		c.settling.tryOut(r, b)
-	case queue.CommandCancel:
-		switch try := c.settling.tryOf(r.Number); {
-		case ch == nil && try != nil:
-			c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
-			c.accept(r)
-		case ch == nil:
-			c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
-		case ch.Phase == queue.Landing:
-			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head)}})
-		default:
-			c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
-			c.accept(r)
-		}
-	case queue.CommandRetry:
-		c.retry(r, b)
-	case queue.CommandNow:
-		c.emergency(r, b)
-	case queue.CommandDelegate:
-		c.delegate(r, b)
-	case queue.CommandUndelegate:
-		c.undelegate(r)
-	case queue.CommandFreeze:
-		c.freeze(r)
-	case queue.CommandForget:
-		c.judging.takeBack(r)
-	case queue.CommandPause:
-		c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.facts.Now}
-		c.touchMain()
-		c.note(queue.Note{Number: r.Number, What: "paused", Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{r.User}, Detail: r.Command.Text}})
-		c.accept(r)
-	case queue.CommandResume:
-		c.mainline.resume(r.User)
-		c.accept(r)
-	case queue.CommandStatus:
-		c.pull(r.Number).Shown = ""
-		c.accept(r)
-	case queue.CommandBlame:
-		c.answer(r, c.Blame())
-		c.react(r, true)
-	case queue.CommandHelp:
-		c.answer(r, queue.Reason{Code: queue.ReasonHelp})
-		c.react(r, true)
-	default:
-		c.refuse(r, queue.Reason{Code: queue.ReasonUnknown, Names: []string{r.Command.Text, r.Command.Near}})
-	}
-}
-
 // enter puts a pull request at its present head into the queue.
 func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	if why := c.unmet(r.Number, b); why.Code != "" {
@@ -265,7 +209,7 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 	case b.Draft && !waitsOutside(ch):
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonDraft}, nil)
 	case !c.guarding.stillMay(ch, b):
-		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(queue.CommandLand.Who(c.facts.Permissions()))}}, nil)
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonNoPermission, Names: []string{ch.Requester, string(c.commands.Who(queue.CommandLand, c.facts.Permissions()))}}, nil)
 	case !c.rebase(ch, b):
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
 	default:

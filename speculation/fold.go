@@ -24,7 +24,7 @@ func (c *Core) fold(e queue.Event) {
 		} else {
 			c.hear(b)
 		}
-		for i, cmd := range queue.ParseCommands(b.Body) {
+		for i, cmd := range c.entering.commands.Parse(b.Body) {
 			c.request(queue.Request{ID: id + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
 				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot, Head: b.Head})
 		}
@@ -109,7 +109,7 @@ func (c *Core) pull(number int) *queue.Pull {
 // hear acknowledges a comment with commands at once, before anything is asked of
 // the forge.
 func (c *Core) hear(b queue.Commented) {
-	if b.Comment != "" && b.Number != 0 && len(queue.ParseCommands(b.Body)) > 0 {
+	if b.Comment != "" && b.Number != 0 && len(c.entering.commands.Parse(b.Body)) > 0 {
 		c.upkeep.ask(queue.React{Number: b.Number, Comment: b.Comment, Seen: true})
 	}
 }
@@ -198,7 +198,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if known == nil || known.Head != b.Head {
 		for _, id := range derived.Sorted(c.s.Requests) {
 			r := c.s.Requests[id]
-			if r.Number == b.Number && needsWrite(r.Command.Verb) {
+			if r.Number == b.Number && c.entering.commands.Row(r.Command.Verb).Runs {
 				c.upkeep.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 				c.entering.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
 			}

@@ -13,24 +13,23 @@ import "github.com/submitqueue/submitqueue/queue"
 //     queue/key.go, queue/config/step.go, queue/config/step_checks.go and queue/link.go say what a
 //     key is, queue/tools.go and workers/tools.go which tools it is verified with; conflict/hash.go, conflict/merkle.go, conflict/snapshot.go,
 //     conflict/keys.go and the analyzer of the repository hash what it reads;
-//     app/judge.go, app/perform_git.go, app/perform_halfway.go and
-//     app/perform_rollup.go ask them about the very commits that are to land.
+//     app/judge.go and app/perform_resolve.go ask them about the very commits that are to land.
 //   - Which commits these are: forge/mirror/merge.go and forge/mirror/replay.go make them.
-//   - What a build has shown: workers/verdict.go, workers/gotest.go, workers/job.go and
-//     workers/split.go read runners, workers/forgeci/judge.go and
+//   - What a build has shown: workers/verdict.go, workers/report.go, workers/gotest.go,
+//     workers/job.go and workers/split.go read runners, workers/forgeci/judge.go and
 //     workers/forgeci/settle.go the checks of the forge's CI. A job that did not run
 //     all that it was asked for, or that was run on another commit, must not pass.
 //   - What is written of it: speculation/result.go for the keys that were asked for,
 //     speculation/checks.go for those that a pass covers besides, speculation/ran.go for
 //     when the run was, which what was forgotten or refuted since goes by; queue/ledger.go says
 //     how much failing decides. queue/redisstore/archive.go keeps passes, and
-//     app/perform_translate.go carries them over to another version of the analyzer.
+//     app/translate.go carries them over to another version of the analyzer.
 //   - What the queue asks to land by itself, as main's configuration has it
 //     (speculation/revert.go), is a pull request like any other: it passes the gate, what
 //     the forge requires of it, and the check of protected paths.
 //   - Where main is, and what is unproven there: speculation/tip.go and
-//     app/perform_git.go. forge/mirror/push.go and forge/mirror/along.go move it, with the lease on
-//     what the gate was asked about.
+//     app/perform_observe.go. app/perform_land.go has it moved; forge/mirror/push.go and
+//     forge/mirror/along.go move it, with the lease on what the gate was asked about.
 
 // Gate is the only way onto main. It says whether main may move from a commit
 // along a chain of links, and returns the keys that are in the way: the chain

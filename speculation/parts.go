@@ -30,7 +30,11 @@ type (
 		seenAt    queue.Instant // when what an inspection shows was still so, at the latest
 	}
 	// entering takes in commands, and lets changes in.
-	entering struct{ *Core }
+	entering struct {
+		*Core
+		commands queue.CommandTable
+		follows  map[queue.Verb]follower
+	}
 	// guarding holds back changes that the forge, or a protected path, does not let pass yet.
 	guarding struct{ *Core }
 	// settling gives the verdicts that follow from facts, and parks and returns changes.

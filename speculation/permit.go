@@ -9,15 +9,6 @@ import (
 // that is, nothing of a change is built or landed for who has no write access:
 // a command that does so needs both.
 
-// needsWrite reports whether following a command may run what a pull request holds.
-func needsWrite(v queue.Verb) bool {
-	switch v {
-	case queue.CommandLand, queue.CommandRetry, queue.CommandTry, queue.CommandNow, queue.CommandDelegate:
-		return true
-	}
-	return false
-}
-
 // role returns what a requester counts as. The forge does not tell the role of
 // an App; that main names it stands for one.
 func (c *entering) role(r *queue.Request, b queue.Inspected) string {
@@ -36,7 +27,7 @@ func (c *Core) Vouched(request string) bool {
 
 // notAllowed says why a command may not be given by its requester, if so.
 func (c *entering) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason {
-	role, who := c.role(r, b), c.comesTo(r, b).Who(c.facts.Permissions())
+	role, who := c.role(r, b), c.commands.Who(c.comesTo(r, b), c.facts.Permissions())
 	switch {
 	case r.Own:
 		return queue.Reason{}
@@ -48,7 +39,7 @@ func (c *entering) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason 
 		return queue.Reason{}
 	case !who.Allows(role, r.User, b.Teams):
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, string(who)}}
-	case needsWrite(r.Command.Verb) && config.RoleLevel(role) < config.RoleLevel("write"):
+	case c.commands.Row(r.Command.Verb).Runs && config.RoleLevel(role) < config.RoleLevel("write"):
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
 	}
 	return queue.Reason{}

@@ -226,8 +226,8 @@ func (c *guarding) stillMay(ch *queue.Change, b queue.Inspected) bool {
 	if config.RoleLevel(role) < config.RoleLevel("write") {
 		return false
 	}
-	return slices.ContainsFunc(queue.EnteringVerbs(), func(v queue.Verb) bool {
-		return (v != queue.CommandNow || ch.Now != nil) && v.Who(c.facts.Permissions()).Allows(role, ch.Requester, b.Teams)
+	return slices.ContainsFunc(c.entering.commands, func(row queue.CommandRow) bool {
+		return row.Enters && (row.Verb != queue.CommandNow || ch.Now != nil) && row.Who(c.facts.Permissions()).Allows(role, ch.Requester, b.Teams)
 	})
 }
 

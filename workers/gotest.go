@@ -4,21 +4,22 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // goTest reads the output of `go test -json` as it comes, mixed with other
 // lines. The output is hostile: it counts only for the packages it is made for.
 type goTest struct {
+	step     config.Step
 	packages map[string]*goPackage // by import path: those that were asked for
+	targets  map[string]*goPackage // the same, by target
 	builds   map[string]*tail      // output of the compiler, by the import path of the build
 	stray    bool                  // a package that was not asked for has failed
-	mark     string                // a line that the command prints before its last part, which is the one that reports
-	last     bool                  // that part has begun
 }
 
 // goPackage is what has been read of one asked package.
 type goPackage struct {
-	target  string
 	passed  bool
 	late    bool // passed in the part that reports
 	failed  bool // stays: a later pass does not take it back
@@ -41,22 +42,28 @@ type goEvent struct {
 // maxBuilds bounds how many builds' output is kept.
 const maxBuilds = 256
 
+// goTestOf returns a reader for a step on targets.
+func goTestOf(checkout string, step config.Step, targets []string) (reader, error) {
+	packages, err := packagesOf(checkout, step, targets)
+	if err != nil {
+		return nil, err
+	}
+	g := newGoTest(packages)
+	g.step = step
+	return g, nil
+}
+
 // newGoTest returns a reader for the packages, import path to target.
 func newGoTest(packages map[string]string) *goTest {
-	g := &goTest{packages: make(map[string]*goPackage, len(packages)), builds: make(map[string]*tail)}
+	g := &goTest{packages: map[string]*goPackage{}, targets: map[string]*goPackage{}, builds: map[string]*tail{}}
 	for importPath, target := range packages {
-		g.packages[importPath] = &goPackage{target: target}
+		g.packages[importPath] = &goPackage{}
+		g.targets[target] = g.packages[importPath]
 	}
 	return g
 }
 
-// line takes one line of output and returns the lines it says to people: the
-// line itself where it is no event.
-func (g *goTest) line(line string, tidy func(string) string) []string {
-	if g.mark != "" && line == g.mark {
-		g.last = true
-		return nil
-	}
+func (g *goTest) line(line string, last bool, tidy func(string) string) []string {
 	e, ok := parseGoEvent(line)
 	if !ok {
 		text := tidy(line)
@@ -89,15 +96,15 @@ func (g *goTest) line(line string, tidy func(string) string) []string {
 		}
 	case "pass", "skip", "fail":
 		if e.Test == "" {
-			g.result(e)
+			g.ended(e, last)
 		}
 	}
 	return text
 }
 
-// result takes the last event of a package. A skip is a package without tests:
+// ended takes the last event of a package. A skip is a package without tests:
 // it was compiled.
-func (g *goTest) result(e goEvent) {
+func (g *goTest) ended(e goEvent, last bool) {
 	p := g.packages[e.Package]
 	if p == nil {
 		g.stray = g.stray || e.Action == "fail"
@@ -106,7 +113,7 @@ func (g *goTest) result(e goEvent) {
 	if e.Action == "fail" {
 		p.failed, p.broken = true, e.FailedBuild
 	} else {
-		p.passed, p.late = true, p.late || g.last
+		p.passed, p.late = true, p.late || last
 	}
 	if e.Elapsed > 0 && e.Elapsed < 1e6 {
 		p.elapsed = max(p.elapsed, time.Duration(e.Elapsed*float64(time.Second)))
@@ -126,6 +133,22 @@ func (g *goTest) plainLine(line string) {
 		p.output.add(line)
 	}
 }
+
+// of says of a target that names a directory what its package has reported.
+func (g *goTest) of(target string) (reported, bool) {
+	_, named := packageDir(g.step.ToolName(target))
+	p := g.targets[target]
+	if p == nil {
+		return reported{}, named
+	}
+	r := reported{passed: p.passed, late: p.late, failed: p.failed, took: p.elapsed}
+	if p.failed {
+		r.tail = g.tailOf(p)
+	}
+	return r, named
+}
+
+func (g *goTest) strayed() bool { return g.stray }
 
 // tailOf returns the last lines about a failed package: the compiler's, if it
 // was the build that failed, and its own.

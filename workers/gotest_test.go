@@ -136,7 +136,7 @@ func TestGoTestJSON(t *testing.T) {
 }
 
 func TestJudgeReadsDurations(t *testing.T) {
-	g := newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"})
+	g := &report{reader: newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"})}
 	for _, line := range []string{
 		`{"Action":"pass","Package":"m/a","Test":"TestX","Elapsed":9}`,
 		`{"Action":"pass","Package":"m/a","Elapsed":1.5}`,
@@ -145,7 +145,7 @@ func TestJudgeReadsDurations(t *testing.T) {
 	} {
 		g.line(line, clean)
 	}
-	v := judge(1, config.Step{}, []string{"./a", "./b"}, g)
+	v := judge(1, []string{"./a", "./b"}, g)
 	if len(v.perTarget) != 1 || v.perTarget["./a"].Seconds() != 1.5 {
 		t.Errorf("durations %v", v.perTarget)
 	}
@@ -162,7 +162,7 @@ func TestTailsShareABudget(t *testing.T) {
 		packages["m/"+dir] = dir
 		asked = append(asked, dir)
 	}
-	g := newGoTest(packages)
+	g := &report{reader: newGoTest(packages)}
 	for p := range packages {
 		for range 100 {
 			text, err := json.Marshal(goEvent{Action: "output", Package: p, Output: strings.Repeat("é", 300) + "\n"})
@@ -174,7 +174,7 @@ func TestTailsShareABudget(t *testing.T) {
 		g.line(`{"Action":"fail","Package":"`+p+`"}`, clean)
 	}
 	total := 0
-	for _, f := range judge(1, config.Step{}, asked, g).failed {
+	for _, f := range judge(1, asked, g).failed {
 		total += len(f.Tail)
 		if !utf8.ValidString(f.Tail) || f.Tail == "" {
 			t.Fatalf("tail %q", f.Tail)
@@ -194,7 +194,7 @@ func FuzzGoTest(f *testing.F) {
 	f.Add(2, `{"Action":"skip","Package":"m/a","Output":"\u001b[31m"}`+"\n{\"Action\":\"output\",\"Package\":\"m/a\",\"Output\":\"\xff\"}")
 	asked := []string{"./a", "./b", "tree"}
 	f.Fuzz(func(t *testing.T, code int, output string) {
-		g := newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"})
+		g := &report{reader: newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"})}
 		for line := range strings.Lines(output) {
 			for _, said := range g.line(strings.TrimSuffix(line, "\n"), clean) {
 				if !utf8.ValidString(said) || strings.ContainsAny(said, "\x1b\x00\r\n") {
@@ -202,7 +202,7 @@ func FuzzGoTest(f *testing.F) {
 				}
 			}
 		}
-		v := judge(code, config.Step{}, asked, g)
+		v := judge(code, asked, g)
 		seen := map[string]bool{"./a": true, "./b": true, "tree": true}
 		for _, name := range v.passed {
 			if !seen[name] {

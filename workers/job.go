@@ -2,7 +2,6 @@ package workers
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"strings"
@@ -14,22 +13,22 @@ import (
 
 // task is one job to be run.
 type task struct {
-	build    queue.Build
-	job      queue.Job
-	packages map[string]string // import path -> target, for reports of Go tests
-	log      io.Writer
+	build  queue.Build
+	job    queue.Job
+	reader reader // of the step's report; nil: it has none
+	log    io.Writer
 }
 
 // job runs one step. The detail, for people, is empty when it passed and its
 // report left nothing out.
 func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail string) {
 	step, asked := t.job.Step, t.job.Targets()
-	var report *goTest
-	if step.Report == config.ReportGoTestJSON {
-		report = newGoTest(t.packages)
-		t.job.Step = announcing(step, report)
+	var read *report
+	if t.reader != nil {
+		read = &report{reader: t.reader}
+		t.job.Step = announcing(step, read)
 	}
-	text := newTranscript(t.log, r.o.LogLimit, report, r.mask)
+	text := newTranscript(t.log, r.o.LogLimit, read, r.mask)
 	text.notice(fmt.Sprintf("step %s: %s", step.Name, step.Run))
 	done = queue.JobDone{Build: t.build.ID, Step: step.Digest(), Machine: r.o.Machine}
 
@@ -60,7 +59,7 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	}
 	if done.Outcome == "" {
 		text.finishReading()
-		v := judge(e.code, step, asked, report)
+		v := judge(e.code, asked, read)
 		done.Outcome, done.Passed, done.Failed, done.PerTarget = v.outcome, v.passed, v.failed, v.perTarget
 		switch {
 		case len(v.unknown) > 0:
@@ -78,21 +77,6 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	}
 	done.Tail = text.finish()
 	return done, detail
-}
-
-// announcing returns a step whose command says when its last part begins, where that is
-// the one that reports, and has the report know it.
-func announcing(step config.Step, report *goTest) config.Step {
-	before, last, ok := step.Reporter()
-	switch {
-	case !ok:
-	case before == "":
-		report.last = true
-	default:
-		report.mark = "submitqueue-" + rand.Text()
-		step.Run = before + " && echo " + report.mark + " && " + last
-	}
-	return step
 }
 
 // shell runs the step's command.

@@ -79,6 +79,8 @@ type Runner struct {
 	files slotFiles
 	mask  func(string) string
 	busy  sync.Mutex
+
+	readers map[config.Report]func(checkout string, step config.Step, targets []string) (reader, error)
 }
 
 // NewRunner makes the slot's directory, and ends what an earlier process left
@@ -106,7 +108,7 @@ func newRunner(o RunnerOptions, g *guest) (*Runner, error) {
 		return nil, fmt.Errorf("workers: slot: %w", err)
 	}
 	files.keep, files.seed = o.KeepHome, o.HomeSeed
-	r := &Runner{o: o, files: files, mask: newMask(o.Mask)}
+	r := &Runner{o: o, files: files, mask: newMask(o.Mask), readers: readers()}
 	left := (session{mark: files.root}).end(o.Grace)
 	if g.uidOf() != 0 {
 		left += (session{uid: g.uid}).end(o.Grace)
@@ -231,12 +233,13 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 			r.o.Log.Warn("release checkout", "build", b.ID, "dir", r.files.checkout, "error", err)
 		}
 	}()
-	packages := make([]map[string]string, len(jobs))
+	reads := make([]reader, len(jobs))
 	for i, j := range jobs {
-		if j.Step.Report != config.ReportGoTestJSON {
+		made := r.readers[j.Step.Report]
+		if made == nil {
 			continue
 		}
-		if packages[i], err = packagesOf(r.files.checkout, j.Step, j.Targets()); err != nil {
+		if reads[i], err = made(r.files.checkout, j.Step, j.Targets()); err != nil {
 			return End{Outcome: queue.JobInfra, Detail: "cannot read the checkout: " + clean(err.Error())}
 		}
 	}
@@ -249,7 +252,7 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
 		}
-		done, detail := r.job(ctx, task{build: b, job: j, packages: packages[i], log: out.Log})
+		done, detail := r.job(ctx, task{build: b, job: j, reader: reads[i], log: out.Log})
 		out.Job(done)
 		end = worse(end, done.Outcome, detail)
 	}

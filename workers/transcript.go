@@ -16,14 +16,14 @@ type transcript struct {
 	closed bool
 	line   []byte // the line that has not ended
 	long   bool   // line is full
-	report *goTest
+	report *report
 	tidy   func(string) string
 	batch  bytes.Buffer
 	log    *window
 	tail   tail
 }
 
-func newTranscript(log io.Writer, limit int64, report *goTest, mask func(string) string) *transcript {
+func newTranscript(log io.Writer, limit int64, report *report, mask func(string) string) *transcript {
 	return &transcript{
 		report: report,
 		tidy:   func(s string) string { return mask(clean(s)) },

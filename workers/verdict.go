@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // verdict is what an exit status and a report, if there is one, say of the
@@ -18,32 +17,30 @@ type verdict struct {
 	unknown   []string // asked targets of a step that passed, of which the report says nothing
 }
 
-// judge reads the end of a step. Without a report (g is nil) the exit status
+// judge reads the end of a step. Without a report (r is nil) the exit status
 // stands for the whole asked set. With one:
 //
-//	exit  packages                   outcome
+//	exit  targets                    outcome
 //	0     none failed                passed, for each that is named
 //	0     none of the asked named    infrastructure: nothing is known
-//	0     some failed                failed, per package
-//	else  some failed                failed, per package; those that passed count if all of the command was run for them
+//	0     some failed                failed, per target
+//	else  some failed                failed, per target; those that passed count if all of the command was run for them
 //	else  none failed                failed as a set: it was something else (vet, say); no pass counts
 //
-// All of a failed command was run for each package if its last part is the one that
-// reports, and that began (Step.Reporter). A target that is no package (the whole tree,
-// the unowned files) passes by exit status 0 when no package at all has failed.
-func judge(code int, step config.Step, asked []string, g *goTest) verdict {
-	if g == nil {
+// All of a failed command was run for each target if its last part is the one that
+// reports, and that began (Step.Reporter). A target that the report has no name for (the
+// whole tree, the unowned files) passes by exit status 0 when nothing at all has failed.
+func judge(code int, asked []string, r *report) verdict {
+	if r == nil {
 		if code == 0 {
 			return verdict{outcome: queue.JobPassed}
 		}
 		return verdict{outcome: queue.JobFailed}
 	}
 	v := verdict{outcome: queue.JobPassed, perTarget: map[string]time.Duration{}}
-	byTarget := make(map[string]*goPackage, len(g.packages))
 	failures := 0
-	for _, p := range g.packages {
-		byTarget[p.target] = p
-		if p.failed {
+	for _, target := range asked {
+		if t, _ := r.of(target); t.failed {
 			failures++
 		}
 	}
@@ -52,18 +49,17 @@ func judge(code int, step config.Step, asked []string, g *goTest) verdict {
 		limit = min(limit, tailsBytes/failures)
 	}
 	for _, target := range asked {
-		p := byTarget[target]
-		_, isDir := packageDir(step.ToolName(target))
+		t, named := r.of(target)
 		switch {
-		case p != nil && p.failed:
-			v.failed = append(v.failed, queue.TargetFailure{Target: target, Tail: lastBytes(g.tailOf(p), limit)})
-		case p != nil && p.passed && (code == 0 || p.late), !isDir && code == 0 && failures == 0 && !g.stray:
+		case t.failed:
+			v.failed = append(v.failed, queue.TargetFailure{Target: target, Tail: lastBytes(t.tail, limit)})
+		case t.passed && (code == 0 || t.late), !named && code == 0 && failures == 0 && !r.strayed():
 			v.passed = append(v.passed, target)
 		default:
 			v.unknown = append(v.unknown, target)
 		}
-		if p != nil && p.elapsed > 0 {
-			v.perTarget[target] = p.elapsed
+		if t.took > 0 {
+			v.perTarget[target] = t.took
 		}
 	}
 	switch {

@@ -65,7 +65,7 @@ exit $bad
 			rt.Fatal(err)
 		}
 		s := config.Step{Name: "unit", Run: command, Scope: config.ScopeTargets, Report: config.ReportGoTestJSON}
-		g := newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"})
+		g := &report{reader: newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"})}
 		sh := exec.Command("sh", "-c", announcing(s, g).CommandFor(targets))
 		sh.Env = []string{"PATH=" + dir + ":/usr/bin:/bin", "FAILS=" + fails}
 		out, _ := sh.Output() // the state says how it ended
@@ -77,7 +77,7 @@ exit $bad
 			return // so its author says that all is well
 		}
 		data, _ := os.ReadFile(ran) // nothing ran, where there is none
-		for _, target := range judge(code, s, targets, g).passed {
+		for _, target := range judge(code, targets, g).passed {
 			for _, what := range parts {
 				if !strings.Contains(string(data), what+" "+target+"\n") || strings.Contains(fails+" ", " "+what+":"+target+" ") {
 					rt.Fatalf("%q with%s: %s passed, and %s was not run for it, or has failed", command, fails, target, what)

@@ -6,75 +6,29 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// commandRow is what people are told about one form of a command.
-type commandRow struct {
-	verb  queue.Verb // that package queue reads it as; "" of a command line
-	usage string     // capitals stand for what people fill in
-	help  string     // a line of Markdown; empty: that of a row before it says this, too
-}
-
-// commandTable has the commands that comments hold, in the order of the help. What a
-// command does is of package queue (ParseCommands) and speculation (its events).
-func commandTable() []commandRow {
-	return []commandRow{
-		{queue.CommandLand, "/land",
-			"`/land` asks to land this pull request as it is now. Setting the queue's label does the same."},
-		{queue.CommandLand, "/land priority=LANE",
-			"`/land priority=LANE` does so in a lane, or puts it into another one. The label with `:LANE` behind it does the same."},
-		{queue.CommandLand, "/land method=METHOD",
-			"`/land method=METHOD` lands it by merge, squash, rebase or fast-forward, as far as the configuration allows it."},
-		{queue.CommandCancel, "/land cancel",
-			"`/land cancel` takes it out of the queue. Taking the label off does the same."},
-		{queue.CommandRetry, "/land retry",
-			"`/land retry` forgets past failures and runs the steps again."},
-		{queue.CommandTry, "/land try",
-			"`/land try` builds it on the target branch as it would land (`method=METHOD` as above) and says what came of it; it does not land."},
-		{queue.CommandExplain, "/land explain",
-			"`/land explain` says what would become of it, or why it is where it is."},
-		{queue.CommandDelegate, "/land delegate @USER",
-			"`/land delegate @USER` lets somebody else land this pull request; `/land undelegate` takes that back."},
-		{queue.CommandUndelegate, "/land undelegate", ""},
-		{queue.CommandNow, "/land now REASON",
-			"`/land now REASON` puts it before all others, in an emergency; for those who may."},
-		{queue.CommandStatus, "/land status",
-			"`/land status` brings this comment up to date."},
-		{queue.CommandHelp, "/land help",
-			"`/land help` shows this list."},
-		{queue.CommandPause, "/queue pause REASON",
-			"`/queue pause REASON` stops all landings until `/queue resume`; for maintainers. `/queue freeze UNTIL` ends by itself (`2h`, `18:00`, `2026-12-24 18:00`, in UTC)."},
-		{queue.CommandResume, "/queue resume", ""},
-		{queue.CommandFreeze, "/queue freeze UNTIL", ""},
-		{queue.CommandBlame, "/queue blame",
-			"`/queue blame` says which commit turned the target branch red, and what is done about it."},
-		{queue.CommandForget, "/queue forget TARGET",
-			"`/queue forget TARGET` takes back what has passed on a target, so that it is verified again; `step=NAME` does it for a step. For maintainers."},
+// localCommands are the commands of a plain repository: of the command line.
+func localCommands() []queue.CommandForm {
+	return []queue.CommandForm{
+		{Usage: "submitqueue land BRANCH", Help: "`submitqueue land BRANCH` asks to land a branch as it is now."},
+		{Usage: "submitqueue land BRANCH --priority LANE", Help: "`submitqueue land BRANCH --priority LANE` does so in a lane, or puts the request into another one."},
+		{Usage: "submitqueue status", Help: "`submitqueue status` shows the queue, `submitqueue status NUMBER` one request."},
+		{Usage: "submitqueue cancel NUMBER", Help: "`submitqueue cancel NUMBER` takes a request out of the queue."},
+		{Usage: "submitqueue land BRANCH --retry", Help: "`submitqueue land BRANCH --retry` forgets past failures and runs the steps again."},
+		{Usage: "submitqueue pause REASON", Help: "`submitqueue pause REASON` stops all landings until `submitqueue resume`."},
+		{Usage: "submitqueue resume"},
 	}
 }
 
-// localCommandTable has the commands of a plain repository.
-func localCommandTable() []commandRow {
-	return []commandRow{
-		{"", "submitqueue land BRANCH",
-			"`submitqueue land BRANCH` asks to land a branch as it is now."},
-		{"", "submitqueue land BRANCH --priority LANE",
-			"`submitqueue land BRANCH --priority LANE` does so in a lane, or puts the request into another one."},
-		{"", "submitqueue status",
-			"`submitqueue status` shows the queue, `submitqueue status NUMBER` one request."},
-		{"", "submitqueue cancel NUMBER",
-			"`submitqueue cancel NUMBER` takes a request out of the queue."},
-		{"", "submitqueue land BRANCH --retry",
-			"`submitqueue land BRANCH --retry` forgets past failures and runs the steps again."},
-		{"", "submitqueue pause REASON",
-			"`submitqueue pause REASON` stops all landings until `submitqueue resume`."},
-		{"", "submitqueue resume", ""},
-	}
-}
-
-func (w Words) commandTable() []commandRow {
+// forms returns the forms of all commands, in the order of the help.
+func (w Words) forms(table queue.CommandTable) []queue.CommandForm {
 	if w.Local {
-		return localCommandTable()
+		return localCommands()
 	}
-	return commandTable()
+	var forms []queue.CommandForm
+	for _, row := range table {
+		forms = append(forms, row.Forms...)
+	}
+	return forms
 }
 
 // help returns the commands, as Markdown.
@@ -84,9 +38,9 @@ func (w voice) help() string {
 		first, last = "On the machine of the server:", "A request is for one commit: after a push, run `submitqueue land BRANCH` again."
 	}
 	lines := []string{first, ""}
-	for _, row := range w.o.Words.commandTable() {
-		if row.help != "" {
-			lines = append(lines, "- "+row.help)
+	for _, form := range w.o.Words.forms(w.commands) {
+		if form.Help != "" {
+			lines = append(lines, "- "+form.Help)
 		}
 	}
 	return strings.Join(append(lines, "", last), "\n")
@@ -95,8 +49,8 @@ func (w voice) help() string {
 // commandList returns the forms of all commands, on one line of plain text.
 func (w voice) commandList() string {
 	var forms []string
-	for _, row := range w.o.Words.commandTable() {
-		forms = append(forms, row.usage)
+	for _, form := range w.o.Words.forms(w.commands) {
+		forms = append(forms, form.Usage)
 	}
 	return strings.Join(forms, ", ")
 }

@@ -66,7 +66,9 @@ func ConfigBroken(broken string) string {
 // voice renders what is known of a change in words, as Markdown or as one plain line.
 type voice struct {
 	quote
-	reasons reasonTable
+	reasons  reasonTable
+	lacking  map[queue.RequirementKind]requirementRow
+	commands queue.CommandTable
 
 	branch string // of the change; hostile text
 	number int
@@ -85,7 +87,9 @@ func newVoice(v queue.View, o Options) voice {
 }
 
 // voiceOf is a voice that speaks of no change.
-func voiceOf(o Options) voice { return voice{quote: quote{o: o}, reasons: reasons} }
+func voiceOf(o Options) voice {
+	return voice{quote: quote{o: o}, reasons: reasons, lacking: requirements, commands: queue.Commands()}
+}
 
 // plain is voiceOf in one line without markup.
 func (o Options) plain() voice {

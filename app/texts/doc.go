@@ -7,7 +7,7 @@
 //
 //	reasons       queue.ReasonCode       reasons_waiting.go, _ended.go, _parked.go, _refused.go, _answered.go
 //	requirements  queue.RequirementKind  require.go
-//	commands      queue.Verb             commands.go
+//	commands      queue.Verb             command_table.go of package queue; commands.go
 //	notes         queue.Note.What        notes.go
 //
 // A row of reasons has the words for each place where people meet the reason, and the
@@ -22,10 +22,17 @@
 // # How do I add …
 //
 //   - a reason: its code in package queue, and its row in the file of its kind.
-//   - a requirement: its kind in package queue (requirement.go), its row in require.go;
-//     what tells that it is not met is the forge's adapter.
-//   - a command: its verb and how it is read in package queue (command.go), its row in
-//     commands.go, what it does in package speculation.
+//
+//   - a requirement: its kind in package queue (requirement.go), its row in require.go:
+//     a title for lists and one line of what to do, which serves comment, page and command
+//     line. For example
+//
+//     queue.RequireSignature: {"its commits must be signed", func(w voice, q queue.Requirement) string {
+//     return "These commits are not signed" + w.in(q.Names) + ". Sign them, push, then " + w.again()
+//     }},
+//
+//   - a command: its row in package queue (command_table.go) has its line of the help.
+//
 //   - a line of the history: its row in notes.go.
 //
 // Tests read the constants of package queue and demand a row for each.

@@ -56,6 +56,7 @@ var notes = map[string]noteRow{
 	}},
 
 	"paused":  {title: "Landings paused", more: noteByWhy},
+	"differs": {title: "Landings paused", more: noteByWhy},
 	"resumed": {title: "Landings resumed", more: noteBy},
 	"frozen":  {line: frozenNote},
 	"forgot":  {line: forgotNote},

@@ -89,7 +89,7 @@ func (w quote) changePage(id string) string {
 	if w.o.BaseURL == "" || id == "" {
 		return ""
 	}
-	return strings.TrimSuffix(w.o.BaseURL, "/") + "/change?queue=" + url.QueryEscape(w.o.Queue) + "&id=" + url.QueryEscape(id)
+	return strings.TrimSuffix(w.o.BaseURL, "/") + PagePath(w.o.Queue, queue.ChangeID(id))
 }
 
 func (w quote) helpAt() string {

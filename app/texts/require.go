@@ -87,7 +87,7 @@ var requirements = map[queue.RequirementKind]requirementRow{
 
 // lackShort says in a few words what is not met. It quotes nothing.
 func (w voice) lackShort(k queue.RequirementKind) string {
-	row, ok := requirements[k]
+	row, ok := w.lacking[k]
 	if !ok { // of a newer version
 		return "it does not meet what is asked of it"
 	}
@@ -96,7 +96,7 @@ func (w voice) lackShort(k queue.RequirementKind) string {
 
 // lack says what a pull request does not meet and what to do, in one line.
 func (w voice) lack(q queue.Requirement) string {
-	row, ok := requirements[q.Kind]
+	row, ok := w.lacking[q.Kind]
 	if !ok {
 		return "It does not meet what is asked of it" + w.in(q.Names) + "."
 	}

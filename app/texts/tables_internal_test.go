@@ -100,15 +100,17 @@ func TestEachRequirementHasARow(t *testing.T) {
 func TestEachCommandIsInTheHelp(t *testing.T) {
 	filled := strings.NewReplacer("LANE", "high", "METHOD", "squash", "@USER", "@bob", "REASON", "it burns", "UNTIL", "2h", "TARGET", "//cart:all")
 	help, shown := voiceOf(Options{}).help(), map[queue.Verb]bool{}
-	for _, row := range commandTable() {
-		got := queue.ParseCommands(filled.Replace(row.usage))
-		if len(got) != 1 || got[0].Verb != row.verb {
-			t.Errorf("%s is read as %+v", row.usage, got)
+	for _, row := range queue.Commands() {
+		for _, form := range row.Forms {
+			got := queue.ParseCommands(filled.Replace(form.Usage))
+			if len(got) != 1 || got[0].Verb != row.Verb {
+				t.Errorf("%s is read as %+v", form.Usage, got)
+			}
+			if !strings.Contains(help, "`"+form.Usage+"`") {
+				t.Errorf("the help does not name %s", form.Usage)
+			}
+			shown[row.Verb] = true
 		}
-		if !strings.Contains(help, "`"+row.usage+"`") {
-			t.Errorf("the help does not name %s", row.usage)
-		}
-		shown[row.verb] = true
 	}
 	for _, verb := range constantsOf(t, "Verb") {
 		typed := verb != string(queue.CommandUnknown) && verb != string(queue.CommandRecheck)

@@ -25,7 +25,7 @@ func TestEveryFileOfTheDemoIsInSomeKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := analyzers.Of(cfg.Analysis)
+	a, err := analyzers.All().Of(cfg.Analysis)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ var doors = []door{
 		"speculation.judging.unprove": "main has failed it since, at the same hash",
 		"speculation.judging.drifted": "a copy of one, as if it had never passed",
 		"speculation.judging.opaque":  "of a set, in which nothing passes",
-		"app.performer.translate":     "what has passed under the analyzer's former version, where the commit that it ran on has the key under this one",
+		"app.passes.translate":        "what has passed under the analyzer's former version, where the commit that it ran on has the key under this one",
 	}},
 	{"puts an entry into the ledger", putsInto("queue.State", "Ledger"), map[string]string{
 		"speculation.judging.entry":    "a new one",
@@ -51,12 +51,12 @@ var doors = []door{
 		"speculation.mainline.prove":  "what has passed under the analyzer's former version",
 	}},
 	{"has a ref at the forge moved", calls("forge/mirror", "Push", "PushAlong", "Delete"), map[string]string{
-		"app.performer.pushMain":     "the target branch, along a chain that the gate has let pass; branches of pull requests along with it",
-		"app.performer.deleteBranch": "the branch of a pull request that has landed",
+		"app.pusher.pushMain":        "the target branch, along a chain that the gate has let pass; branches of pull requests along with it",
+		"app.publisher.deleteBranch": "the branch of a pull request that has landed",
 	}},
 	{"has a branch of our own moved", calls("forge/mirror", "Stage", "Unstage"), map[string]string{
-		"app.performer.landChecked": "what is about to land is shown to the forge, and taken away again",
-		"app.performer.stageRevert": "the proven revert of a culprit, while no pull request of that branch is open",
+		"app.pusher.landChecked":  "what is about to land is shown to the forge, and taken away again",
+		"app.commits.stageRevert": "the proven revert of a culprit, while no pull request of that branch is open",
 	}},
 	{"has refs of our own moved", calls("workers/forgeci", "Push"), map[string]string{
 		"workers/forgeci.Controller.pushBatch": "refs that CI runs on",

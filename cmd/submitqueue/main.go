@@ -102,7 +102,7 @@ func run(args []string) int {
 func newParser() (*kong.Kong, error) {
 	return kong.New(&cli{}, kong.Name("submitqueue"),
 		kong.Description("A merge queue that keeps main green at every commit."),
-		kong.Vars(simulate.Vars()), kong.Vars{"data": client.DataFolder(), "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Vars(simulate.Vars()), kong.Vars(server.Vars()), kong.Vars{"data": client.DataFolder(), "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 }
 
 // usage says what is wrong with a command line and how it is meant.

@@ -45,7 +45,7 @@ func TestOwnInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := analyzers.Of(cfg.Analysis)
+	a, err := analyzers.All().Of(cfg.Analysis)
 	if err != nil {
 		t.Fatal(err)
 	}

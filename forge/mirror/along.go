@@ -26,7 +26,7 @@ func (m *Remotes) PushAlong(ctx context.Context, r forge.Remote, main Move, othe
 	if err != nil {
 		return PushOutcome{}, err
 	}
-	descends, err := m.history.descends(ctx, main.To, main.From)
+	descends, err := m.history.IsAncestor(ctx, main.From, main.To)
 	if err == nil && !descends {
 		err = fmt.Errorf("%s does not descend from %s, and updates are never forced", main.To, main.From)
 	}
@@ -36,37 +36,36 @@ func (m *Remotes) PushAlong(ctx context.Context, r forge.Remote, main Move, othe
 	if err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", main.Branch, err)
 	}
-	args := []string{"push", receivePack(r), "--atomic", "--porcelain", "--no-verify", "--no-recurse-submodules", "--force-with-lease=" + ref + ":" + string(main.From)}
+	options := []string{"--atomic", lease(ref, main.From)}
 	specs := []string{string(main.To) + ":" + ref}
 	for _, o := range others {
 		other, err := branchRef(o.Branch)
 		if err != nil || other == ref || !isID(string(o.From)) || !isID(string(o.To)) {
 			return PushOutcome{Refused: fmt.Sprintf("%q is not a branch that could be moved", o.Branch)}, nil
 		}
-		args = append(args, "--force-with-lease="+other+":"+string(o.From))
+		options = append(options, lease(other, o.From))
 		specs = append(specs, string(o.To)+":"+other)
 	}
-	args = append(append(args, "--", r.URL), specs...)
-	out, stderr, err := m.repo.run(ctx, invocation{args: args, header: r.Header, alone: true})
-	outcome, answered := readPush(string(out), string(stderr), ref)
+	out, stderr, err := m.push(ctx, r, options, specs...)
+	outcome, answered := readPush(out, stderr, ref)
 	switch {
 	case answered && outcome.Moved && err != nil:
 		return PushOutcome{Refused: "the branches did not move together"}, nil
 	case answered && outcome.Moved:
 		return outcome, m.setBranch(ctx, main.Branch, main.To)
 	case answered && outcome.Lost:
-		return m.settled(ctx, r, Move{Branch: ref, From: main.From, To: main.To}, outcome, string(stderr))
+		return m.settled(ctx, r, Move{Branch: ref, From: main.From, To: main.To}, outcome, stderr)
 	case answered:
 		return outcome, nil
 	case err == nil:
 		err = fmt.Errorf("unexpected answer %.200q", out)
 	}
 	for _, words := range []string{"atomic push fail", "does not support --atomic"} {
-		if strings.Contains(string(out)+string(stderr), words) {
+		if strings.Contains(out+stderr, words) {
 			return PushOutcome{Refused: "one of the branches could not be moved"}, nil
 		}
 	}
-	return unanswered(ctx, main.Branch, string(stderr), err)
+	return unanswered(ctx, main.Branch, stderr, err)
 }
 
 // Delete deletes a branch at the remote that is where it is expected. One that is
@@ -76,13 +75,8 @@ func (m *Remotes) Delete(ctx context.Context, r forge.Remote, branch string, exp
 	if err != nil || !isID(string(expected)) {
 		return nil // the forge's name for a branch that we do not know
 	}
-	out, stderr, err := m.repo.run(ctx, invocation{
-		args: []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
-			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, ":" + ref},
-		header: r.Header,
-		alone:  true,
-	})
-	if outcome, answered := readPush(string(out), string(stderr), ref); answered {
+	out, stderr, err := m.push(ctx, r, []string{lease(ref, expected)}, ":"+ref)
+	if outcome, answered := readPush(out, stderr, ref); answered {
 		if outcome.Refused != "" {
 			return fmt.Errorf("deleting %s: %w: %s", branch, forge.ErrForbidden, outcome.Refused)
 		}

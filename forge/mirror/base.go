@@ -1,8 +1,8 @@
 package mirror
 
 import (
-	"container/heap"
 	"context"
+	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -48,7 +48,7 @@ func (m *History) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (
 		}
 		flags[id] = was | flag
 		q.seen++
-		heap.Push(q, visit{id, info.date, q.seen})
+		q.left = append(q.left, visit{id, info.date})
 		return nil
 	}
 	if _, err := m.objects.infos(ctx, []queue.CommitID{ours, theirs}); err != nil {
@@ -65,7 +65,7 @@ func (m *History) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (
 		if q.seen > baseVisits {
 			return "", false, nil
 		}
-		at := heap.Pop(q).(visit).id
+		at := q.next()
 		pass := flags[at] & (fromOurs | fromTheirs | stale)
 		if pass == fromOurs|fromTheirs {
 			if flags[at]&listed == 0 {
@@ -96,47 +96,33 @@ func (m *History) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (
 	return base, ok, nil
 }
 
+// walk is what a search by date has seen, and what of that it has still to look at.
+type walk struct {
+	left  []visit
+	flags map[queue.CommitID]int
+	seen  int
+}
+
 // visit is a commit that is to be looked at.
 type visit struct {
 	id   queue.CommitID
 	date int64
-	n    int
 }
 
-// walk has the youngest commit first.
-type walk struct {
-	visits []visit
-	flags  map[queue.CommitID]int
-	seen   int
-}
-
+// live reports whether any commit is left that may lead to another common ancestor.
 func (w *walk) live() bool {
-	for _, v := range w.visits {
-		if w.flags[v.id]&stale == 0 {
-			return true
+	return slices.ContainsFunc(w.left, func(v visit) bool { return w.flags[v.id]&stale == 0 })
+}
+
+// next takes the youngest commit, of several the one that was seen first.
+func (w *walk) next() queue.CommitID {
+	at := 0
+	for i, v := range w.left {
+		if v.date > w.left[at].date {
+			at = i
 		}
 	}
-	return false
-}
-
-// Len implements heap.Interface, as do the next four.
-func (w *walk) Len() int { return len(w.visits) }
-
-// Less implements heap.Interface.
-func (w *walk) Less(i, j int) bool {
-	a, b := w.visits[i], w.visits[j]
-	return a.date > b.date || a.date == b.date && a.n < b.n
-}
-
-// Swap implements heap.Interface.
-func (w *walk) Swap(i, j int) { w.visits[i], w.visits[j] = w.visits[j], w.visits[i] }
-
-// Push implements heap.Interface.
-func (w *walk) Push(v any) { w.visits = append(w.visits, v.(visit)) }
-
-// Pop implements heap.Interface.
-func (w *walk) Pop() any {
-	last := w.visits[len(w.visits)-1]
-	w.visits = w.visits[:len(w.visits)-1]
-	return last
+	id := w.left[at].id
+	w.left = slices.Delete(w.left, at, at+1)
+	return id
 }

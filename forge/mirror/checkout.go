@@ -50,16 +50,12 @@ func (m *Worktrees) checkout(ctx context.Context, commit queue.CommitID, dir str
 	if err != nil {
 		return nil, fmt.Errorf("checking out: %w", err)
 	}
-	if err := m.objects.Flush(ctx); err != nil {
-		return nil, fmt.Errorf("checking out: %w", err)
+	if err = m.objects.Flush(ctx); err == nil {
+		if err = os.MkdirAll(dir, 0o755); err == nil {
+			dir, err = realPath(dir)
+		}
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, fmt.Errorf("checking out: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("checking out: %w", err)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("checking out: %w", err)
 	}
 	if !m.take(dir) {
@@ -75,6 +71,15 @@ func (m *Worktrees) checkout(ctx context.Context, commit queue.CommitID, dir str
 		return nil, errors.Join(fmt.Errorf("checking out %s: %w", commit, err), release())
 	}
 	return release, nil
+}
+
+// realPath is a folder's absolute path without symbolic links.
+func realPath(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	return dir, err
 }
 
 func (m *Worktrees) take(dir string) bool {
@@ -158,9 +163,7 @@ func (m *Worktrees) refill(ctx context.Context, tree queue.TreeID, dir, index st
 func (m *Worktrees) Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error) {
 	info, err := m.objects.info(ctx, commit)
 	if err == nil {
-		if dir, err = filepath.Abs(dir); err == nil {
-			dir, err = filepath.EvalSymlinks(dir)
-		}
+		dir, err = realPath(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("restoring: %w", err)

@@ -38,7 +38,7 @@ func (m *Remotes) FetchBranch(ctx context.Context, r forge.Remote, branch string
 	if err != nil {
 		return "", err
 	}
-	if tip, ok := localTip(r.URL, ref); ok {
+	if tip := localTip(r.URL, ref); tip != "" {
 		if m.history.branch(branch) == tip {
 			return tip, nil
 		}
@@ -65,16 +65,29 @@ func (m *Remotes) TipAt(ctx context.Context, r forge.Remote, branch string) (que
 	if err != nil {
 		return "", err
 	}
-	out, _, err := m.repo.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, ref}, header: r.Header, alone: true})
-	if err != nil {
-		return "", fmt.Errorf("asking for branch %s: %w", branch, remoteError(err))
+	refs, err := m.list(ctx, r, ref)
+	if err == nil && refs[ref] == "" {
+		err = forge.ErrNotFound
 	}
-	for line := range strings.SplitSeq(string(out), "\n") {
-		if id, name, _ := strings.Cut(line, "\t"); name == ref && isID(id) {
-			return queue.CommitID(id), nil
+	if err != nil {
+		return "", fmt.Errorf("asking for branch %s: %w", branch, err)
+	}
+	return refs[ref], nil
+}
+
+// list asks the remote for the refs that match a pattern, by their full names.
+func (m *Remotes) list(ctx context.Context, r forge.Remote, pattern string) (map[string]queue.CommitID, error) {
+	out, _, err := m.repo.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, pattern}, header: r.Header, alone: true})
+	if err != nil {
+		return nil, remoteError(err)
+	}
+	refs := map[string]queue.CommitID{}
+	for line := range strings.Lines(string(out)) {
+		if id, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok && isID(id) {
+			refs[name] = queue.CommitID(id)
 		}
 	}
-	return "", fmt.Errorf("asking for branch %s: %w", branch, forge.ErrNotFound)
+	return refs, nil
 }
 
 // missingRef says that the remote has no such ref.
@@ -134,35 +147,42 @@ func remoteError(err error) error {
 	return &forge.Transient{Err: err}
 }
 
-// localTip reads a branch of a repository on this machine. It is only ever a
-// short cut: false whenever anything is unusual, and git is asked.
-func localTip(url, ref string) (queue.CommitID, bool) {
+// localDir returns the git directory of a repository on this machine, or "".
+func localDir(url string) string {
 	dir := strings.TrimPrefix(url, "file://")
 	if !filepath.IsAbs(dir) {
-		return "", false
+		return ""
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".git", "HEAD")); err == nil {
-		dir = filepath.Join(dir, ".git")
+	for _, d := range []string{filepath.Join(dir, ".git"), dir} {
+		if _, err := os.Stat(filepath.Join(d, "objects")); err == nil {
+			return d
+		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "objects")); err != nil {
-		return "", false
+	return ""
+}
+
+// localTip reads a ref of a repository on this machine. It is only ever a short cut: ""
+// whenever anything is unusual, and git is asked.
+func localTip(url, ref string) queue.CommitID {
+	dir := localDir(url)
+	if dir == "" {
+		return ""
 	}
 	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(ref)))
-	if err == nil {
-		id := strings.TrimSpace(string(text))
-		return queue.CommitID(id), isID(id)
-	}
-	packed, err := os.ReadFile(filepath.Join(dir, "packed-refs"))
 	if err != nil {
-		return "", false
+		if text, err = os.ReadFile(filepath.Join(dir, "packed-refs")); err != nil {
+			return ""
+		}
+		at := bytes.Index(text, []byte(" "+ref+"\n"))
+		if at < 40 {
+			return ""
+		}
+		text = text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
 	}
-	at := bytes.Index(packed, []byte(" "+ref+"\n"))
-	if at < 40 {
-		return "", false
+	if id := strings.TrimSpace(string(text)); isID(id) {
+		return queue.CommitID(id)
 	}
-	start := bytes.LastIndexByte(packed[:at], '\n') + 1
-	id := string(packed[start:at])
-	return queue.CommitID(id), isID(id)
+	return ""
 }
 
 func (m *History) branch(name string) queue.CommitID {

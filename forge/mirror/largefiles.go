@@ -145,10 +145,7 @@ func (m *Worktrees) lfsAddress(ctx context.Context, h holder, blob string) (stri
 func (f *moduleFiller) fetchLarge(ctx context.Context, h holder, address string, want []lfs.Pointer) error {
 	store := f.m.lfs
 	if address == "" {
-		if folder := strings.TrimPrefix(h.url, "file://"); filepath.IsAbs(folder) {
-			if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
-				folder = filepath.Join(folder, ".git")
-			}
+		if folder := localDir(h.url); folder != "" {
 			return store.Fetch(ctx, lfs.Folder(filepath.Join(folder, "lfs", "objects")), want)
 		}
 		address = strings.TrimSuffix(strings.TrimSuffix(h.url, "/"), ".git") + ".git/info/lfs"

@@ -54,10 +54,7 @@ func (m *History) FirstParents(ctx context.Context, from, to queue.CommitID) (li
 		if err != nil {
 			return nil, false, err
 		}
-		ids = nil
-		for id := range strings.FieldsSeq(string(out)) {
-			ids = append(ids, queue.CommitID(id))
-		}
+		ids = commitIDs(out)
 		ancestor, err := m.IsAncestor(ctx, from, to)
 		if err != nil {
 			return nil, false, err
@@ -97,18 +94,21 @@ func (m *History) line(ctx context.Context, ids []queue.CommitID) ([]LineCommit,
 	}
 	line := make([]LineCommit, len(ids))
 	for i, id := range ids {
-		info := infos[id]
-		c := LineCommit{Commit: id, Tree: info.tree}
-		if len(info.parents) > 0 {
-			c.Parent, c.Merged = info.parents[0], info.parents[1:]
-		}
-		c.Subject, _, _ = strings.Cut(info.message, "\n")
-		if all := trailers(info.message); len(all) > 0 {
-			c.Change, c.Head, c.Also = all[0].Change, all[0].Head, all[1:]
-		}
-		line[len(ids)-1-i] = c
+		line[len(ids)-1-i] = lineCommit(id, infos[id])
 	}
 	return line, nil
+}
+
+func lineCommit(id queue.CommitID, info commitInfo) LineCommit {
+	c := LineCommit{Commit: id, Tree: info.tree}
+	if len(info.parents) > 0 {
+		c.Parent, c.Merged = info.parents[0], info.parents[1:]
+	}
+	c.Subject, _, _ = strings.Cut(info.message, "\n")
+	if all := trailers(info.message); len(all) > 0 {
+		c.Change, c.Head, c.Also = all[0].Change, all[0].Head, all[1:]
+	}
+	return c
 }
 
 // trailers reads the last paragraph of a message: for each change a Change: and

@@ -145,9 +145,6 @@ func (m *Merges) contents(ctx context.Context, infos map[queue.CommitID]commitIn
 		}
 		result, ok := m.merges.get(mergeKey{at, rules})
 		if !ok {
-			result, ok = trivial(at, infos[at.ours], infos[p.Head])
-		}
-		if !ok {
 			unknown = append(unknown, at)
 		}
 		known[at] = result
@@ -206,26 +203,6 @@ func (m *Merges) MergeChain(ctx context.Context, base queue.CommitID, picks []Pi
 	return made, nil
 }
 
-// trivial answers what needs no merging.
-func trivial(at pair, ours, theirs commitInfo) (merged, bool) {
-	if at.ours == at.theirs || contains(ours.parents, at.theirs) {
-		return merged{tree: ours.tree, contained: true}, true
-	}
-	if contains(theirs.parents, at.ours) {
-		return merged{tree: theirs.tree}, true
-	}
-	return merged{}, false
-}
-
-func contains(ids []queue.CommitID, id queue.CommitID) bool {
-	for _, other := range ids {
-		if other == id {
-			return true
-		}
-	}
-	return false
-}
-
 // mergeHere merges what can be merged without a look into files.
 func (m *Merges) mergeHere(ctx context.Context, at pair, ours, theirs commitInfo) (merged, bool, error) {
 	id, ok, err := m.history.mergeBase(ctx, at.ours, at.theirs)
@@ -276,12 +253,10 @@ func (m *Merges) finish(ctx context.Context, p Pick, parent commitInfo, result *
 
 // made writes a commit whose tree is like that of its parent but for what it changes.
 func (m *Merges) made(ctx context.Context, info commitInfo, parent queue.TreeID) (Merged, error) {
-	id, err := m.commit(ctx, info, m.body(info))
+	commit, err := m.commit(ctx, m.body(info), info.date)
 	if err != nil {
 		return Merged{}, err
 	}
-	commit := queue.CommitID(id)
-	m.objects.commits.put(commit, info, info.size())
 	m.objects.nearby.put(info.tree, parent, 1)
 	return Merged{Commit: commit, Tree: info.tree}, nil
 }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
-	"github.com/submitqueue/submitqueue/queue"
 )
 
 // A repository on this machine needs no exchange of packs: what a head brings
@@ -28,11 +25,9 @@ var errNotNear = errors.New("forge: not to be copied")
 // did not bring: git is asked for that.
 func (m *Remotes) copyHeads(ctx context.Context, r forge.Remote, heads []HeadRef) bool {
 	var wants []string
-	dir := ""
 	for _, h := range heads {
-		tip, at, ok := localRef(r.URL, h.Ref)
-		if ok && tip == h.Want && len(tip) == 40 {
-			wants, dir = append(wants, string(tip)), at
+		if tip := localTip(r.URL, h.Ref); tip == h.Want && len(tip) == 40 {
+			wants = append(wants, string(tip))
 		}
 	}
 	if len(wants) == 0 {
@@ -40,7 +35,7 @@ func (m *Remotes) copyHeads(ctx context.Context, r forge.Remote, heads []HeadRef
 	}
 	m.merges.merging.RLock()
 	defer m.merges.merging.RUnlock()
-	source := m.source(dir)
+	source := m.source(localDir(r.URL))
 	for _, want := range wants {
 		if m.copyObjects(ctx, source, want) != nil {
 			break
@@ -157,26 +152,16 @@ func namesOf(o object) ([]string, error) {
 		}
 		return names, err
 	case "tree":
-		return treeNames(o.data)
+		var names []string
+		entries, err := parseTree(o.data)
+		for _, e := range entries {
+			if e.mode != "160000" { // of a submodule, another repository's
+				names = append(names, e.id)
+			}
+		}
+		return names, err
 	}
 	return nil, errNotNear
-}
-
-// treeNames reads "<mode> <name> NUL <20 bytes>" again and again.
-func treeNames(data []byte) ([]string, error) {
-	var names []string
-	text := string(data)
-	for text != "" {
-		head, rest, ok := strings.Cut(text, "\x00")
-		if !ok || len(rest) < 20 {
-			return nil, errors.New("a tree cannot be read")
-		}
-		if !strings.HasPrefix(head, "160000 ") { // of a submodule, another repository's
-			names = append(names, fmt.Sprintf("%x", rest[:20]))
-		}
-		text = rest[20:]
-	}
-	return names, nil
 }
 
 // sized is what a repository says of an object; the kind of one that it does
@@ -206,34 +191,4 @@ func stat(ctx context.Context, reader *helper, ids []string) ([]sized, error) {
 		return <-sent
 	})
 	return out, err
-}
-
-// stat asks the mirror for objects.
-func (m *Objects) stat(ctx context.Context, ids []string) ([]sized, error) {
-	out := make([]sized, len(ids))
-	var missing []string
-	var at []int
-	for i, id := range ids {
-		o, ok := m.fresh.get(id)
-		if !ok {
-			missing, at = append(missing, id), append(at, i)
-		}
-		out[i] = sized{o.kind, len(o.data)}
-	}
-	found, err := stat(ctx, m.reader, missing)
-	for i, s := range found {
-		out[at[i]] = s
-	}
-	return out, err
-}
-
-// localRef reads a ref of a repository on this machine, and where its git
-// directory is.
-func localRef(url, ref string) (id queue.CommitID, dir string, ok bool) {
-	id, ok = localTip(url, ref)
-	dir = strings.TrimPrefix(url, "file://")
-	if _, err := os.Stat(filepath.Join(dir, ".git", "objects")); err == nil {
-		dir = filepath.Join(dir, ".git")
-	}
-	return id, dir, ok
 }

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha1"
@@ -61,26 +62,37 @@ type commitInfo struct {
 	parents []queue.CommitID
 	date    int64 // committer's, in seconds
 	message string
-	author  string // "Name <address>" of one that is to be made; "": the mirror's Identity
+	author  string // "Name <address>", and what came after it; "" of one that is to be made: the mirror's Identity
 }
 
 // read reads objects, those that are not in memory in one exchange.
 func (m *Objects) read(ctx context.Context, ids ...string) ([]object, error) {
-	objects := make([]object, len(ids))
+	return eachOf(m, ids, func(o object) object { return o }, func(missing []string) ([]object, error) { return readAll(ctx, m.reader, missing) })
+}
+
+// stat asks for the kinds and sizes of objects.
+func (m *Objects) stat(ctx context.Context, ids []string) ([]sized, error) {
+	return eachOf(m, ids, func(o object) sized { return sized{o.kind, len(o.data)} }, func(missing []string) ([]sized, error) { return stat(ctx, m.reader, missing) })
+}
+
+// eachOf makes something of each object: of those that are in memory, and by asking for
+// the others.
+func eachOf[T any](m *Objects, ids []string, of func(object) T, ask func([]string) ([]T, error)) ([]T, error) {
+	all := make([]T, len(ids))
 	var missing []string
 	var at []int
 	for i, id := range ids {
-		o, ok := m.fresh.get(id)
-		if !ok {
+		if o, ok := m.fresh.get(id); ok {
+			all[i] = of(o)
+		} else {
 			missing, at = append(missing, id), append(at, i)
 		}
-		objects[i] = o
 	}
-	found, err := readAll(ctx, m.reader, missing)
-	for i, o := range found {
-		objects[at[i]] = o
+	found, err := ask(missing)
+	for i, one := range found {
+		all[at[i]] = one
 	}
-	return objects, err
+	return all, err
 }
 
 // readAll reads objects from a `cat-file --batch-command`.
@@ -224,6 +236,8 @@ func parseCommit(o object) (commitInfo, error) {
 			c.tree = queue.TreeID(value)
 		case "parent":
 			c.parents = append(c.parents, queue.CommitID(value))
+		case "author":
+			c.author = cmp.Or(c.author, value)
 		case "committer":
 			words := strings.Fields(value[strings.LastIndexByte(value, '>')+1:])
 			if len(words) > 0 {

@@ -55,15 +55,14 @@ func (o OwnRefs) List(ctx context.Context, prefix string) (map[string]queue.Comm
 	if err != nil {
 		return nil, err
 	}
-	out, _, err := o.Mirror.repo.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, "refs/heads/" + prefix + "*"}, header: r.Header, alone: true})
+	refs, err := o.Mirror.Remotes.list(ctx, r, "refs/heads/"+prefix+"*")
 	if err != nil {
-		return nil, fmt.Errorf("listing %s*: %w", prefix, remoteError(err))
+		return nil, fmt.Errorf("listing %s*: %w", prefix, err)
 	}
 	found := map[string]queue.CommitID{}
-	for line := range strings.SplitSeq(string(out), "\n") {
-		id, ref, _ := strings.Cut(line, "\t")
+	for ref, id := range refs {
 		if branch, ok := strings.CutPrefix(ref, "refs/heads/"); ok && strings.HasPrefix(branch, prefix) {
-			found[branch] = queue.CommitID(id)
+			found[branch] = id
 		}
 	}
 	return found, nil
@@ -75,16 +74,11 @@ func (o OwnRefs) File(_ context.Context, name string, data []byte) (queue.Commit
 		return "", fmt.Errorf("%q is not the name of a file", name)
 	}
 	m := o.Mirror
-	blob, err := m.repo.writeObject("blob", data)
+	tree, err := m.Objects.makeTree([]treeEntry{{"100644", name, m.Objects.fresh.add("blob", data)}})
 	if err != nil {
 		return "", err
 	}
-	tree, err := m.Objects.makeTree([]treeEntry{{"100644", name, blob}})
-	if err != nil {
-		return "", err
-	}
-	commit, err := m.repo.writeObject("commit", m.Merges.body(commitInfo{tree: queue.TreeID(tree), date: 1, message: "Targets of a build\n"}))
-	return queue.CommitID(commit), err
+	return m.Merges.add(m.Merges.body(commitInfo{tree: queue.TreeID(tree), date: 1, message: "Targets of a build\n"})), nil
 }
 
 // Message returns what a commit's author has written of it; hostile text.
@@ -94,33 +88,30 @@ func (o OwnRefs) Message(ctx context.Context, commit queue.CommitID) (string, er
 }
 
 func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, err error) {
-	args := []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}
+	var specs []string
 	fresh, each = make([]bool, len(moves)), make([]error, len(moves))
-	specs := 0
 	for i, move := range moves {
 		ref, err := branchRef(move.Branch)
 		switch {
 		case err != nil:
 			each[i] = err
 		case move.Commit == "":
-			args = append(args, ":"+ref)
-			specs++
+			specs = append(specs, ":"+ref)
 		case !isID(string(move.Commit)):
 			each[i] = fmt.Errorf("%q is not a commit id", move.Commit)
 		default:
-			args = append(args, "+"+string(move.Commit)+":"+ref)
-			specs++
+			specs = append(specs, "+"+string(move.Commit)+":"+ref)
 		}
 	}
-	if specs == 0 {
+	if len(specs) == 0 {
 		return fresh, each, nil
 	}
 	if err := m.objects.Flush(ctx); err != nil {
 		return nil, nil, err
 	}
-	stdout, stderr, err := m.repo.run(ctx, invocation{args: args, header: r.Header, alone: true})
+	stdout, stderr, err := m.push(ctx, r, nil, specs...)
 	told := map[string][2]string{} // flag and summary by ref
-	for line := range strings.SplitSeq(string(stdout), "\n") {
+	for line := range strings.SplitSeq(stdout, "\n") {
 		if f := strings.SplitN(line, "\t", 3); len(f) == 3 {
 			_, ref, _ := strings.Cut(f[1], ":")
 			told[ref] = [2]string{f[0], f[2]}
@@ -130,7 +121,7 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 		if err == nil {
 			err = fmt.Errorf("unexpected answer %.200q", stdout)
 		}
-		if words := remoteWords(string(stderr)); strings.Contains(words, "Permission to ") {
+		if words := remoteWords(stderr); strings.Contains(words, "Permission to ") {
 			return nil, nil, fmt.Errorf("pushing branches of our own: %w: %s", forge.ErrForbidden, words)
 		}
 		err = remoteError(err)
@@ -152,7 +143,7 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 			fresh[i] = t[0] != "="
 		case move.Commit == "" && strings.Contains(t[1], "does not exist"):
 		default:
-			each[i] = fmt.Errorf("pushing %s: %w", move.Branch, refusedRef(t[1], string(stderr)))
+			each[i] = fmt.Errorf("pushing %s: %w", move.Branch, refusedRef(t[1], stderr))
 		}
 	}
 	return fresh, each, nil

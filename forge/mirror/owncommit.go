@@ -72,36 +72,35 @@ func (m *History) Own(ctx context.Context, base, head queue.CommitID, not ...que
 	if err != nil {
 		return nil, fmt.Errorf("listing the commits of %s: %w", head, err)
 	}
-	ids := strings.Fields(string(out))
+	ids := commitIDs(out)
 	many := error(nil)
 	if len(ids) > OwnMost {
 		ids, many = ids[len(ids)-OwnMost:], fmt.Errorf("%w: %s brings more than %d", ErrTooMany, head, OwnMost)
 	}
-	objects, err := m.objects.read(ctx, ids...)
+	infos, err := m.objects.infos(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]OwnCommit, len(ids))
-	for i, o := range objects {
-		info, err := parseCommit(o)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", ids[i], err)
-		}
-		c := OwnCommit{Commit: queue.CommitID(ids[i]), Tree: info.tree, Parents: info.parents,
-			Message: strings.ToValidUTF8(info.message, "\uFFFD")}
-		header, _, _ := strings.Cut(string(o.data), "\n\n")
-		for line := range strings.SplitSeq(header, "\n") {
-			if rest, ok := strings.CutPrefix(line, "author "); ok {
-				c.author = strings.ToValidUTF8(rest, "\uFFFD")
-				name, after, _ := strings.Cut(c.author, "<")
-				address, _, _ := strings.Cut(after, ">")
-				c.Name, c.Address = strings.TrimSpace(plain(name)), strings.TrimSpace(plain(address))
-				break
-			}
-		}
+	for i, id := range ids {
+		info := infos[id]
+		c := OwnCommit{Commit: id, Tree: info.tree, Parents: info.parents,
+			Message: strings.ToValidUTF8(info.message, "\uFFFD"), author: strings.ToValidUTF8(info.author, "\uFFFD")}
+		name, after, _ := strings.Cut(c.author, "<")
+		address, _, _ := strings.Cut(after, ">")
+		c.Name, c.Address = strings.TrimSpace(plain(name)), strings.TrimSpace(plain(address))
 		list[i] = c
 	}
 	return list, many
+}
+
+// commitIDs reads what rev-list prints, in its order.
+func commitIDs(out []byte) []queue.CommitID {
+	var ids []queue.CommitID
+	for id := range strings.FieldsSeq(string(out)) {
+		ids = append(ids, queue.CommitID(id))
+	}
+	return ids
 }
 
 // Held returns those of some commits that the mirror has.
@@ -161,11 +160,7 @@ func (m *History) LandedHeads(ctx context.Context, tip queue.CommitID, own []Own
 	if err != nil {
 		return nil, fmt.Errorf("looking for landings on %s: %w", tip, err)
 	}
-	var ids []queue.CommitID
-	for id := range strings.FieldsSeq(string(out)) {
-		ids = append(ids, queue.CommitID(id))
-	}
-	line, err := m.line(ctx, ids)
+	line, err := m.line(ctx, commitIDs(out))
 	slices.Reverse(line)
 	return slices.DeleteFunc(line, func(l LineCommit) bool { return !wanted[l.Head] || len(l.Merged) > 0 || l.Parent == "" }), err
 }

@@ -17,29 +17,14 @@ type PastCommit struct {
 // newest first. whole says that the last of them is the first that there is.
 func (m *History) Past(ctx context.Context, tip queue.CommitID, most int) (line []PastCommit, whole bool, err error) {
 	for at := tip; at != "" && len(line) < most; {
-		found, err := m.line(ctx, []queue.CommitID{at})
+		info, err := m.objects.info(ctx, at)
 		if err != nil {
 			return nil, false, err
 		}
-		objects, err := m.objects.read(ctx, string(at))
-		if err != nil {
-			return nil, false, err
-		}
-		line = append(line, PastCommit{LineCommit: found[0], Author: authorName(string(objects[0].data))})
-		at = found[0].Parent
+		name, _, _ := strings.Cut(info.author, " <")
+		line = append(line, PastCommit{LineCommit: lineCommit(at, info), Author: name})
+		at = line[len(line)-1].Parent
 		whole = at == ""
 	}
 	return line, whole, nil
-}
-
-// authorName reads the author's name of a commit object.
-func authorName(commit string) string {
-	head, _, _ := strings.Cut(commit, "\n\n")
-	for line := range strings.SplitSeq(head, "\n") {
-		if who, ok := strings.CutPrefix(line, "author "); ok {
-			name, _, _ := strings.Cut(who, " <")
-			return name
-		}
-	}
-	return ""
 }

@@ -30,7 +30,7 @@ func (m *Remotes) Push(ctx context.Context, r forge.Remote, branch string, expec
 	if err != nil {
 		return PushOutcome{}, err
 	}
-	descends, err := m.history.descends(ctx, next, expected)
+	descends, err := m.history.IsAncestor(ctx, expected, next)
 	if err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
 	}
@@ -40,22 +40,30 @@ func (m *Remotes) Push(ctx context.Context, r forge.Remote, branch string, expec
 	if err := m.objects.Flush(ctx); err != nil {
 		return PushOutcome{}, fmt.Errorf("pushing %s: %w", branch, err)
 	}
-	out, stderr, err := m.repo.run(ctx, invocation{
-		args: []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
-			"--force-with-lease=" + ref + ":" + string(expected), "--", r.URL, string(next) + ":" + ref},
-		header: r.Header,
-		alone:  true,
-	})
-	outcome, answered := readPush(string(out), string(stderr), ref)
+	out, stderr, err := m.push(ctx, r, []string{lease(ref, expected)}, string(next)+":"+ref)
+	outcome, answered := readPush(out, stderr, ref)
 	switch {
 	case answered && outcome.Moved:
 		return outcome, m.setBranch(ctx, branch, next)
 	case answered:
-		return m.settled(ctx, r, Move{Branch: ref, From: expected, To: next}, outcome, string(stderr))
+		return m.settled(ctx, r, Move{Branch: ref, From: expected, To: next}, outcome, stderr)
 	case err == nil:
 		err = fmt.Errorf("unexpected answer %.200q", out)
 	}
-	return unanswered(ctx, branch, string(stderr), err)
+	return unanswered(ctx, branch, stderr, err)
+}
+
+// push runs one git push and returns what it printed and what the remote said. Flush
+// comes before.
+func (m *Remotes) push(ctx context.Context, r forge.Remote, options []string, specs ...string) (out, said string, err error) {
+	args := append([]string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules"}, options...)
+	stdout, stderr, err := m.repo.run(ctx, invocation{args: append(append(args, "--", r.URL), specs...), header: r.Header, alone: true})
+	return string(stdout), string(stderr), err
+}
+
+// lease has a push move a ref from where it is expected alone.
+func lease(ref string, expected queue.CommitID) string {
+	return "--force-with-lease=" + ref + ":" + string(expected)
 }
 
 // documentRefs is where the documents of a Store are.
@@ -142,46 +150,19 @@ func (m *Remotes) settled(ctx context.Context, r forge.Remote, move Move, outcom
 	if !outcome.Lost {
 		return outcome, nil
 	}
-	out, _, err := m.repo.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, move.Branch}, header: r.Header, alone: true})
+	refs, err := m.list(ctx, r, move.Branch)
 	if err != nil {
-		return PushOutcome{}, fmt.Errorf("pushing %s: %w", move.Branch, remoteError(err))
+		return PushOutcome{}, fmt.Errorf("pushing %s: %w", move.Branch, err)
 	}
-	for line := range strings.SplitSeq(string(out), "\n") {
-		id, name, _ := strings.Cut(line, "\t")
-		switch {
-		case name != move.Branch:
-		case id == string(move.To):
-			return PushOutcome{Moved: true}, nil
-		case id == string(move.From):
-			why := cmp.Or(remoteWords(stderr), "it gave no reason")
-			if lock := takeStaleLock(r, move.Branch, stderr); lock != "" {
-				why += "; nobody held " + lock + " any more, and it has been removed"
-			}
-			return PushOutcome{}, fmt.Errorf("pushing %s: %w", move.Branch, &forge.Transient{Err: fmt.Errorf("the remote did not move it from %s: %s", move.From, why)})
+	switch refs[move.Branch] {
+	case move.To:
+		return PushOutcome{Moved: true}, nil
+	case move.From:
+		why := cmp.Or(remoteWords(stderr), "it gave no reason")
+		if lock := takeStaleLock(r, move.Branch, stderr); lock != "" {
+			why += "; nobody held " + lock + " any more, and it has been removed"
 		}
+		return PushOutcome{}, fmt.Errorf("pushing %s: %w", move.Branch, &forge.Transient{Err: fmt.Errorf("the remote did not move it from %s: %s", move.From, why)})
 	}
 	return outcome, nil
-}
-
-// descends reports whether old is on the way down from next. Mostly it is a
-// few links away, which needs no process.
-func (m *History) descends(ctx context.Context, next, old queue.CommitID) (bool, error) {
-	if !isID(string(old)) || !isID(string(next)) {
-		return false, fmt.Errorf("%q or %q is not a commit id", old, next)
-	}
-	at := next
-	for range 100 {
-		if at == old {
-			return true, nil
-		}
-		info, err := m.objects.info(ctx, at)
-		if err != nil {
-			return false, err
-		}
-		if len(info.parents) == 0 {
-			break
-		}
-		at = info.parents[0]
-	}
-	return m.IsAncestor(ctx, old, next)
 }

@@ -101,12 +101,10 @@ func (m *Merges) replay(ctx context.Context, p Pick) (Merged, error) {
 			trailer = p.Message
 		}
 		info := commitInfo{tree: s.tree, parents: []queue.CommitID{on}, date: date, message: replayed(s.of.Message, trailer)}
-		made, err := m.commit(ctx, info, m.bodyBy(info, s.of.author))
+		id, err := m.commit(ctx, m.bodyBy(info, s.of.author), date)
 		if err != nil {
 			return Merged{}, err
 		}
-		id := queue.CommitID(made)
-		m.objects.commits.put(id, info, info.size())
 		if i < len(steps)-1 {
 			out.Between = append(out.Between, id)
 		}
@@ -222,8 +220,7 @@ func (m *Merges) mergeContents(ctx context.Context, base, ours, theirs queue.Tre
 	}
 	// git merges commits: these have the one past that it is to see.
 	commit := func(tree queue.TreeID, parents ...queue.CommitID) queue.CommitID {
-		info := commitInfo{tree: tree, parents: parents, message: "replay\n"}
-		return queue.CommitID(m.objects.fresh.add("commit", m.body(info)))
+		return m.add(m.body(commitInfo{tree: tree, parents: parents, message: "replay\n"}))
 	}
 	root := commit(base)
 	at := pair{commit(ours, root), commit(theirs, root)}

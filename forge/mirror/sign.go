@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // Signer signs the commits that a mirror makes. The same payload at the same date
@@ -114,15 +116,24 @@ func (s gpgSigner) sign(ctx context.Context, payload []byte, more ...string) (st
 	return string(out), nil
 }
 
-// commit adds a commit that others will see: signed, where commits are.
-func (m *Merges) commit(ctx context.Context, c commitInfo, body []byte) (string, error) {
+// add adds a commit to what was made, and remembers what it says.
+func (m *Merges) add(body []byte) queue.CommitID {
+	id := queue.CommitID(m.objects.fresh.add("commit", body))
+	if info, err := parseCommit(object{"commit", body}); err == nil {
+		m.objects.commits.put(id, info, info.size())
+	}
+	return id
+}
+
+// commit adds a commit that others will see: signed, where commits are. date is its own.
+func (m *Merges) commit(ctx context.Context, body []byte, date int64) (queue.CommitID, error) {
 	if m.Signer == nil {
-		return m.objects.fresh.add("commit", body), nil
+		return m.add(body), nil
 	}
 	name := idOf("commit", body)
 	signed, ok := m.signed.get(name)
 	if !ok {
-		signature, err := m.Signer.Sign(ctx, body, c.date)
+		signature, err := m.Signer.Sign(ctx, body, date)
 		if err != nil {
 			return "", err
 		}
@@ -131,5 +142,5 @@ func (m *Merges) commit(ctx context.Context, c commitInfo, body []byte) (string,
 		signed = string(body[:at]) + header + string(body[at:])
 		m.signed.put(name, signed, len(signed))
 	}
-	return m.objects.fresh.add("commit", []byte(signed)), nil
+	return m.add([]byte(signed)), nil
 }

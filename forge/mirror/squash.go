@@ -25,8 +25,7 @@ func (m *Merges) shadow(ctx context.Context, infos map[queue.CommitID]commitInfo
 	}
 	parent := infos[p.Parent]
 	info := commitInfo{tree: parent.tree, parents: []queue.CommitID{p.Parent, p.Below}, date: parent.date, message: "shadow\n"}
-	id := queue.CommitID(m.objects.fresh.add("commit", m.body(info)))
-	m.objects.commits.put(id, info, info.size())
+	id := m.add(m.body(info))
 	infos[id] = info
 	return id, nil
 }

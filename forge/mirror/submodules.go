@@ -68,10 +68,7 @@ func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, 
 }
 
 func (m *Worktrees) fillMore(ctx context.Context, r forge.Remote, commit queue.CommitID, dir string, want config.Checkout) error {
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
+	dir, err := realPath(dir)
 	if err != nil {
 		return err
 	}

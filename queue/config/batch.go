@@ -34,7 +34,3 @@ func checkBatch(d *document, c *Config) {
 		}
 	}
 }
-
-// NamesTargets reports whether the step's results are read for each target: a
-// failure of several changes' targets can then be told apart.
-func (s Step) NamesTargets() bool { return s.Report == ReportGoTestJSON }

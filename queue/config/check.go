@@ -94,19 +94,8 @@ func checkStep(d *document, path string, s Step, a Analysis) {
 		// have its result taken for trees that it has never seen.
 		d.report(path+".run", "%s.run is not told its targets: put {targets} into the command, or read $SUBMITQUEUE_TARGETS; for a command that looks at the whole tree say scope: repository", path)
 	}
-	if s.Report == ReportGoTestJSON {
-		switch {
-		case s.Scope == ScopeRepository:
-			d.report(path+".report", "%s.report go-test-json needs scope: targets, found scope: repository", path)
-		case a.of(s) != AnalyzerGo && known:
-			whose := "set analysis.analyzer to go"
-			if len(a.Analyzers) > 0 {
-				whose = "let the step verify the targets of an analyzer go"
-			}
-			d.report(path+".report", "%s.report go-test-json names Go packages: %s, or use report: exit-code", path, whose)
-		}
-	}
 	checkStepPart(d, path, s, a)
+	checkReport(d, path, s, a, s.Report.row())
 	for name := range s.Env {
 		if p, _ := d.find(steps(path + ".env." + name)); strings.HasPrefix(name, "SUBMITQUEUE_") {
 			d.add(posOf(p.key), "%s.env sets %s: names that begin with SUBMITQUEUE_ are set by the queue", path, quoted(name))

@@ -128,14 +128,8 @@ func checkStepPart(d *document, path string, s Step, a Analysis) {
 	case !slices.Contains(names, s.Analyzer):
 		d.report(at, "%s.analyzer is %s, and no analyzer has that name%s; there are: %s", path, quoted(s.Analyzer), didYouMean(s.Analyzer, names), quotedList(names))
 	}
-	dir := s.Dir
-	if dir != "." {
-		d.folder(path+".dir", dir)
-	}
-	p, _ := a.part(s)
-	if s.Report == ReportGoTestJSON && dir != "" && dir != p.Under && (dir != "." || p.Under != "") && d.read("analysis") {
-		d.report(path+".dir", "%s.dir is not the folder that the step's analyzer is under, and its packages are named from there: "+
-			"delete dir, or use report: exit-code", path)
+	if s.Dir != "." {
+		d.folder(path+".dir", s.Dir)
 	}
 }
 

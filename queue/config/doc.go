@@ -34,7 +34,7 @@
 // Parse is a pure function of the file, and safe for hostile ones: its time and memory grow
 // with the file's size, whatever is in it.
 //
-// # How to add a key
+// # How do I add a key?
 //
 // Say that landings are to keep a distance, queue.distance. Add a field with a comment,
 // which is its reference, and its rules as tags, to the struct of its topic:
@@ -68,15 +68,18 @@
 // A field of Step is in the step's Digest, too: what has passed under another value has not
 // passed. Add it there such that steps without it keep their digests.
 //
-// # How to add a report of steps
+// # How do I add a step report?
 //
-// A value of Report, its word in the tag of Step.Report, and its line in Step.NamesTargets
-// if it says which target has failed. checkStep refuses it where it cannot work. Package
-// workers reads it: see goTest there.
+// One row of Reports (step_report.go), which says whose targets it names and how a command
+// ends that reports; validate refuses it, in the row's words, where it cannot work. The
+// row's name is a word in the tag of Step.Report, too. Its reader is a row of readers in
+// package workers (report.go). For example
 //
-// # How to add a requirement
+//	{Name: "junit", Noun: "module", Of: "Maven modules", Analyzer: AnalyzerMaven, Reports: isMaven,
+//		Ending: "mvn test", Example: "mvn validate && mvn test"}
+//
+// # How do I add a requirement?
 //
 // What the repository may ask of a pull request is a field of Admission: add the key as
-// above. What is asked is a queue.RequirementKind, answered by the forge and put into words
-// by app/texts; queue/requirement.go lists them.
+// above. The rest is said in package queue (requirement.go).
 package config

@@ -51,8 +51,7 @@ func (p SubAnalysis) PartName() string {
 func (a Analysis) ToolTime() time.Duration {
 	limit := a.Timeout
 	for _, p := range a.Analyzers {
-		switch p.Analyzer {
-		case AnalyzerCommand, AnalyzerGN, AnalyzerBazel:
+		if slices.Contains(withTool, p.Analyzer) {
 			limit += cmp.Or(p.Timeout, defaultToolTimeout)
 		}
 	}

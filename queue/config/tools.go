@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,6 +12,9 @@ const (
 	AnalyzerGN      = "gn"      // the targets of GN
 	AnalyzerBazel   = "bazel"   // the targets of Bazel
 )
+
+// withTool are the analyzers that run a tool, for which there is a time-out.
+var withTool = []string{AnalyzerCommand, AnalyzerGN, AnalyzerBazel}
 
 // defaultToolTimeout is what a tool has where nothing is said.
 const defaultToolTimeout = time.Minute
@@ -35,7 +39,7 @@ func checkTools(d *document, at string, a Analysis) {
 	if command && strings.TrimSpace(a.Command) == "" {
 		d.report(at+".command", "%s.command is missing: the analyzer command needs a command that prints the targets", at)
 	}
-	if a.Timeout != 0 && !command && a.Analyzer != AnalyzerGN && a.Analyzer != AnalyzerBazel {
-		d.report(at+".timeout", "%s.timeout is read by the analyzers command, gn and bazel only: delete timeout", at)
+	if last := len(withTool) - 1; a.Timeout != 0 && !slices.Contains(withTool, a.Analyzer) {
+		d.report(at+".timeout", "%s.timeout is read by the analyzers %s and %s only: delete timeout", at, strings.Join(withTool[:last], ", "), withTool[last])
 	}
 }

@@ -21,6 +21,7 @@ import (
 var (
 	_ queue.Store   = (*Store)(nil)
 	_ queue.Archive = (*Store)(nil)
+	_ queue.Feed    = (*Store)(nil)
 )
 
 // historyMax is how many notes of a queue are kept.
@@ -46,6 +47,8 @@ type shelf struct {
 	known   map[queue.KeyID]archived
 	sweepAt int // size of known at which expired entries are dropped
 	notes   []queue.Note
+	noted   int64             // how many notes there have been
+	places  map[string]string // in them, by reader
 }
 
 type archived struct {
@@ -68,6 +71,7 @@ func (s *Store) shelf(name string) *shelf {
 			seen:    seen{until: map[string]time.Time{}},
 			wake:    make(chan struct{}),
 			known:   map[queue.KeyID]archived{},
+			places:  map[string]string{},
 		}
 		s.queues[name] = q
 	}

@@ -66,6 +66,7 @@ func (s *Store) Commit(ctx context.Context, t queue.Turn) error {
 		n.Reason.Names = slices.Clone(n.Reason.Names)
 		q.notes = append(q.notes, n)
 	}
+	q.noted += int64(len(t.Notes))
 	if extra := len(q.notes) - historyMax; extra > 0 {
 		q.notes = slices.Delete(q.notes, 0, extra)
 	}

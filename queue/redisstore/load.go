@@ -73,15 +73,21 @@ func (s *Store) History(ctx context.Context, name string, max int) ([]queue.Note
 	}
 	var notes []queue.Note
 	for _, m := range messages {
-		var n queue.Note
-		data, _ := m.Values["n"].(string)
-		if err := json.Unmarshal([]byte(data), &n); err != nil {
-			s.log.WarnContext(ctx, "a note of the history cannot be read", "queue", name, "note", m.ID, "err", err)
-			continue
+		if n, ok := s.noteOf(ctx, name, m); ok {
+			notes = append(notes, n)
 		}
-		notes = append(notes, n)
 	}
 	return notes, nil
+}
+
+// noteOf reads a note of the history, where this version can.
+func (s *Store) noteOf(ctx context.Context, name string, m redis.XMessage) (n queue.Note, ok bool) {
+	data, _ := m.Values["n"].(string)
+	if err := json.Unmarshal([]byte(data), &n); err != nil {
+		s.log.WarnContext(ctx, "a note of the history cannot be read", "queue", name, "note", m.ID, "err", err)
+		return queue.Note{}, false
+	}
+	return n, true
 }
 
 // knownChunk is how many keys one command asks the archive for.

@@ -3,9 +3,9 @@
 //
 // Under the prefix sq:{<queue>}: each queue has a stream "inbox" with a key
 // "seen:<id>" per event id; a hash per kind of record and a "version"; a
-// "lease" and a "fence" (the newest fencing token); a stream "history"; a key
-// "known:<key id>" per archived pass; and a hash "unread" with the events that
-// this version could not read.
+// "lease" and a "fence" (the newest fencing token); a stream "history" and a hash
+// "places" of those that follow it; a key "known:<key id>" per archived pass; and
+// a hash "unread" with the events that this version could not read.
 //
 // A turn is committed by one script, so it is written whole or not at all, also
 // across a crash of Redis. What is acknowledged survives such a crash only where

@@ -1,4 +1,4 @@
-// Package storetest is the conformance suite of queue.Store and queue.Archive.
+// Package storetest is the conformance suite of queue.Store, queue.Archive and queue.Feed.
 // Every store passes it; what it does not ask for is not promised.
 package storetest
 
@@ -13,7 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Harness is a store under test, empty at first. It is a queue.Archive, too.
+// Harness is a store under test, empty at first. It is a queue.Archive and a queue.Feed, too.
 type Harness struct {
 	Store queue.Store
 	// Other is a second client of the same data, as another replica has it. Nil:
@@ -65,6 +65,9 @@ func Run(t *testing.T, harness func(t *testing.T) Harness) {
 		{"archive/renew", archiveRenew},
 		{"history/order", historyOrder},
 		{"history/trimmed", historyTrimmed},
+		{"feed/follow", feedFollow},
+		{"feed/pages", feedPages},
+		{"feed/trimmed", feedTrimmed},
 	} {
 		t.Run(suite.name, func(t *testing.T) {
 			h := harness(t)

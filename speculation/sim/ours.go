@@ -112,7 +112,11 @@ func newDriver(w *World, o Options, rules config.Rules) *driver {
 		d.last = instant(w.Changes[n-1].ArriveMin + 60*24*365)
 	}
 	d.tree = newForest(w, d.steps)
-	d.core = speculation.NewWith(queue.NewState("main"), newModel(w))
+	model := o.Model
+	if model == nil {
+		model = newModel(w)
+	}
+	d.core = speculation.NewWith(queue.NewState("main"), model)
 	d.tell(queue.Capacity{Slots: o.Workers}, queue.MainMoved{Branch: "main"})
 	d.turn()
 	return d

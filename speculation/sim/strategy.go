@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // ErrUnknownStrategy is wrapped by the error of Lookup.
@@ -31,6 +33,7 @@ type Strategy interface {
 type Options struct {
 	Workers  int                      // builds at a time; at least 1
 	Set      map[string]string        // settings of the strategy
+	Model    predict.Model            // what ours believes of changes; nil: what the world's predictor does
 	Progress func(decided, total int) // may be nil; called now and then
 }
 

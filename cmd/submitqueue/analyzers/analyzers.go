@@ -1,10 +1,26 @@
-// Package analyzers makes the analyzer that settings name. It is the one place that
-// knows which build systems there are: to add one is a package below conflict, an
-// import and a row here.
+// Package analyzers is the table of the build systems there are: what makes each one's
+// analyzer, and how it is recognised in a repository. Server, validate, init and inspect
+// take theirs from here.
+//
+// # How do I add an analyzer?
+//
+// One package below conflict (its doc says what an analyzer must do), and one row of All
+// here. Its name is a constant of package queue/config and a word in the tags of
+// Analysis.Analyzer and SubAnalysis.Analyzer; a test here holds that the file may name
+// what is in the table, and nothing else. For example
+//
+//	{Name: maven.Name, New: plain(func(config.Analysis) (conflict.Analyzer, error) { return maven.New(), nil }),
+//		Markers: []string{"pom.xml"}, Find: func(t Tree) []Found {
+//			return t.workspaces(Found{Run: "mvn -pl $(echo {targets} | tr ' ' ,) verify"}, "pom.xml")
+//		}}
+//
+// One that runs a tool gets a pool of checkouts to run it in; without one (validate only
+// asks whether the settings are right) it is nil.
 package analyzers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/conflict"
@@ -20,49 +36,69 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Of makes the analyzer that settings name. Here is the one place that
-// knows which build systems there are.
-func Of(s config.Analysis) (conflict.Analyzer, error) {
-	if len(s.Analyzers) > 0 {
-		return severalAnalyzers(s, Of)
-	}
-	switch s.Analyzer {
-	case "", "none":
-		return nil, nil
-	case cargo.Name:
-		return cargo.New(), nil
-	case golang.Name:
-		return golang.New(golang.Options{}), nil
-	case node.Name:
-		return node.New(), nil
-	case paths.Name:
-		return paths.New(s.Areas)
-	case command.Name:
-		return command.New(s, nil) // without checkouts, to see whether the settings are right
-	case gn.Name:
-		return gn.New(s.Timeout, nil), nil
-	case bazel.Name:
-		return bazel.New(s.Timeout, nil), nil
-	}
-	return nil, fmt.Errorf("analyzer %q is not known to this version", s.Analyzer)
+// Row is one analyzer.
+type Row struct {
+	Name string // in the configuration
+	// New makes it with its settings; pool is nil where it will not be run.
+	New func(s config.Analysis, pool *checkout.Pool) (conflict.Analyzer, error)
+	// Markers are files that speak for it at the root of what it can analyze.
+	Markers []string
+	// Find returns where in a repository it can run, outermost folders only, and the step
+	// that verifies its targets; the rest of Found is filled in. nil: files do not tell.
+	Find func(Tree) []Found
+	// Whole says that whatever is within a workspace of it is built by it.
+	Whole bool
 }
 
-// With is analyzers with a place for those that run tools.
-func With(pool *checkout.Pool) app.Analyzers {
+// Table is the analyzers there are.
+type Table []Row
+
+// All returns the analyzers of this program.
+func All() Table {
+	return Table{
+		{Name: config.AnalyzerNone, New: plain(func(config.Analysis) (conflict.Analyzer, error) { return nil, nil })},
+		{Name: paths.Name, New: plain(func(s config.Analysis) (conflict.Analyzer, error) { return paths.New(s.Areas) })},
+		{Name: golang.Name, New: plain(func(config.Analysis) (conflict.Analyzer, error) { return golang.New(golang.Options{}), nil }),
+			Markers: []string{"go.mod", "go.work"}, Find: Tree.golang},
+		{Name: cargo.Name, New: plain(func(config.Analysis) (conflict.Analyzer, error) { return cargo.New(), nil }),
+			Markers: []string{"Cargo.toml"}, Find: Tree.cargo},
+		{Name: node.Name, New: plain(func(config.Analysis) (conflict.Analyzer, error) { return node.New(), nil }),
+			Markers: []string{"package.json"}, Find: Tree.node},
+		{Name: bazel.Name, New: func(s config.Analysis, pool *checkout.Pool) (conflict.Analyzer, error) {
+			return bazel.New(s.Timeout, pool), nil
+		},
+			Markers: []string{"MODULE.bazel", "WORKSPACE", "WORKSPACE.bazel"}, Find: Tree.bazel, Whole: true},
+		{Name: gn.Name, New: func(s config.Analysis, pool *checkout.Pool) (conflict.Analyzer, error) {
+			return gn.New(s.Timeout, pool), nil
+		},
+			Markers: []string{".gn"}, Find: Tree.gn, Whole: true},
+		{Name: command.Name, New: func(s config.Analysis, pool *checkout.Pool) (conflict.Analyzer, error) { return command.New(s, pool) }},
+	}
+}
+
+// plain is New of an analyzer that runs no tool.
+func plain(made func(config.Analysis) (conflict.Analyzer, error)) func(config.Analysis, *checkout.Pool) (conflict.Analyzer, error) {
+	return func(s config.Analysis, _ *checkout.Pool) (conflict.Analyzer, error) { return made(s) }
+}
+
+// Of makes the analyzer that settings name, to see whether they are right; nil for none.
+func (t Table) Of(s config.Analysis) (conflict.Analyzer, error) { return t.With(nil)(s) }
+
+// With makes analyzers, with a place for those that run tools.
+func (t Table) With(pool *checkout.Pool) app.Analyzers {
 	var one app.Analyzers
 	one = func(s config.Analysis) (conflict.Analyzer, error) {
 		if len(s.Analyzers) > 0 {
 			return severalAnalyzers(s, one)
 		}
-		switch s.Analyzer {
-		case command.Name:
-			return command.New(s, pool)
-		case gn.Name:
-			return gn.New(s.Timeout, pool), nil
-		case bazel.Name:
-			return bazel.New(s.Timeout, pool), nil
+		if s.Analyzer == "" {
+			return nil, nil
 		}
-		return Of(s)
+		i := slices.IndexFunc(t, func(r Row) bool { return r.Name == s.Analyzer })
+		if i < 0 {
+			return nil, fmt.Errorf("analyzer %q is not known to this version", s.Analyzer)
+		}
+		return t[i].New(s, pool)
 	}
 	return one
 }

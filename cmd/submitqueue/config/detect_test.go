@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 )
 
 func treeOf(files ...string) tree {
 	slices.Sort(files)
-	return tree{files: files, read: func(string) string { return "" }}
+	return tree{analyzers.Tree{Files: files, Read: func(string) string { return "" }}}
 }
 
 // Each folder is found once, and what lies within a workspace of Bazel or GN is
@@ -33,8 +35,8 @@ func TestDetect(t *testing.T) {
 		"many":             {many, "go:m00 go:m01 go:m02 go:m03 go:m04 go:m05 go:m06 go:m07 go:m08 go:m09"},
 	} {
 		var got []string
-		for _, f := range treeOf(c.files...).detect() {
-			got = append(got, f.analyzer+":"+f.under)
+		for _, f := range analyzers.All().Detect(treeOf(c.files...).Tree) {
+			got = append(got, f.Analyzer+":"+f.Under)
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -43,7 +43,7 @@ func (t tree) ignoreHint(analyzer string) string {
 	var globs []string
 	out := ""
 	for _, l := range leaves {
-		if !slices.ContainsFunc(t.files, l.are) {
+		if !slices.ContainsFunc(t.Files, l.are) {
 			continue
 		}
 		if at := t.naming(l.name); at != "" {
@@ -63,11 +63,11 @@ func (t tree) ignoreHint(analyzer string) string {
 // search, the first that is not is returned: nothing is suggested unseen.
 func (t tree) naming(pattern *regexp.Regexp) string {
 	left := maxSearched
-	for _, file := range t.files {
+	for _, file := range t.Files {
 		if slices.ContainsFunc(leaves, func(l leaf) bool { return l.are(file) }) || slices.Contains(prose, path.Ext(file)) || slices.Contains(lists, path.Base(file)) {
 			continue
 		}
-		text := t.read(file)
+		text := t.Read(file)
 		if left -= len(text); left < 0 {
 			return file + ", or one after it,"
 		}

@@ -49,7 +49,7 @@ func (c *Init) Run(ctx context.Context) error {
 	}
 	cfg, err := config.Parse(config.Path, text)
 	if err == nil {
-		_, err = analyzers.Of(cfg.Analysis)
+		_, err = analyzers.All().Of(cfg.Analysis)
 	}
 	if err != nil {
 		return fmt.Errorf("this repository needs a file written by hand, what init makes of it is not valid: %w", err)
@@ -92,16 +92,16 @@ func readTree(ctx context.Context, dir string) (top string, t tree, err error) {
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if name != "" {
-			t.files = append(t.files, name)
+			t.Files = append(t.Files, name)
 		}
 	}
-	slices.Sort(t.files)
-	t.files = slices.Compact(t.files)
+	slices.Sort(t.Files)
+	t.Files = slices.Compact(t.Files)
 	root, err := os.OpenRoot(top) // links do not lead out of the repository
 	if err != nil {
 		return "", t, err
 	}
-	t.read = func(name string) string {
+	t.Read = func(name string) string {
 		f, err := root.Open(filepath.FromSlash(name))
 		if err != nil {
 			return ""
@@ -118,7 +118,7 @@ func readTree(ctx context.Context, dir string) (top string, t tree, err error) {
 
 // firstConfig makes the file, and says in words what it found.
 func firstConfig(t tree, run string) (text []byte, what string, err error) {
-	list := t.detect()
+	list := analyzers.All().Detect(t.Tree)
 	if run != "" || len(list) == 0 {
 		if run == "" {
 			run = t.whole()
@@ -126,32 +126,32 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 		if run == "" {
 			return nil, "", errors.New("no build system that is known here was found; say what verifies the repository: submitqueue init --run 'make test'")
 		}
-		list = []found{{analyzer: "none", run: run}}
+		list = []analyzers.Found{{Analyzer: config.AnalyzerNone, Run: run}}
 	}
 	var b bytes.Buffer
 	b.WriteString("# Made by submitqueue init. All settings: submitqueue schema, and README.md of SubmitQueue.\nversion: 1\n")
 	var words []string
-	if len(list) == 1 && list[0].under == "" {
+	if len(list) == 1 && list[0].Under == "" {
 		f := list[0]
-		fmt.Fprintf(&b, "analysis:\n  analyzer: %s\n", f.analyzer)
-		b.WriteString(t.ignoreHint(f.analyzer) + "steps:\n")
+		fmt.Fprintf(&b, "analysis:\n  analyzer: %s\n", f.Analyzer)
+		b.WriteString(t.ignoreHint(f.Analyzer) + "steps:\n")
 		step(&b, "test", "", f)
-		words = append(words, "analyzer "+f.analyzer)
-		if f.analyzer == "none" {
+		words = append(words, "analyzer "+f.Analyzer)
+		if f.Analyzer == config.AnalyzerNone {
 			words = []string{"no analyzer, each change is verified as a whole"}
 		}
 	} else {
 		b.WriteString("analysis:\n  analyzers:\n")
 		called := names(list)
 		for i, f := range list {
-			fmt.Fprintf(&b, "    - {analyzer: %s, name: %s", f.analyzer, called[i])
+			fmt.Fprintf(&b, "    - {analyzer: %s, name: %s", f.Analyzer, called[i])
 			in := "the whole repository"
-			if f.under != "" {
-				fmt.Fprintf(&b, ", under: %s", print.FlowYAML(f.under))
-				in = f.under
+			if f.Under != "" {
+				fmt.Fprintf(&b, ", under: %s", print.FlowYAML(f.Under))
+				in = f.Under
 			}
 			b.WriteString("}\n")
-			words = append(words, f.analyzer+" in "+in)
+			words = append(words, f.Analyzer+" in "+in)
 		}
 		if len(list) > 1 {
 			b.WriteString("    # Analyzers do not see one another: where one reads files of another, say needs: [NAME] in it.\n")
@@ -170,26 +170,26 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 	return b.Bytes(), strings.Join(words, "; "), nil
 }
 
-func step(b *bytes.Buffer, name, analyzer string, f found) {
-	if f.note != "" {
-		fmt.Fprintf(b, "  # %s\n", f.note)
+func step(b *bytes.Buffer, name, analyzer string, f analyzers.Found) {
+	if f.Note != "" {
+		fmt.Fprintf(b, "  # %s\n", f.Note)
 	}
 	fmt.Fprintf(b, "  - name: %s\n", name)
 	if analyzer != "" {
 		fmt.Fprintf(b, "    analyzer: %s\n", analyzer)
 	}
-	if lines, more := strings.CutSuffix(f.run, "\n"); more {
+	if lines, more := strings.CutSuffix(f.Run, "\n"); more {
 		b.WriteString("    run: |\n")
 		for line := range strings.SplitSeq(lines, "\n") {
 			b.WriteString("      " + line + "\n")
 		}
-	} else if command, comment, ok := strings.Cut(f.run, "     # "); ok {
+	} else if command, comment, ok := strings.Cut(f.Run, "     # "); ok {
 		fmt.Fprintf(b, "    run: %s     # %s\n", print.YAML(command), comment)
 	} else {
-		fmt.Fprintf(b, "    run: %s\n", print.YAML(f.run))
+		fmt.Fprintf(b, "    run: %s\n", print.YAML(f.Run))
 	}
-	if f.report != "" {
-		fmt.Fprintf(b, "    report: %s\n", f.report)
+	if f.Report != "" {
+		fmt.Fprintf(b, "    report: %s\n", f.Report)
 	}
 	b.WriteString("    timeout: 30m\n")
 }

@@ -11,11 +11,11 @@ import (
 
 // unfetched says, a line each, what runners do not see of a repository.
 func (t tree) unfetched(c *config.Config) string {
-	lfs := slices.ContainsFunc(t.files, func(file string) bool {
-		return path.Base(file) == ".gitattributes" && doctor.KeepsLFS(t.read(file))
+	lfs := slices.ContainsFunc(t.Files, func(file string) bool {
+		return path.Base(file) == ".gitattributes" && doctor.KeepsLFS(t.Read(file))
 	})
 	text := ""
-	for _, line := range doctor.Unfetched(c, t.has(".gitmodules"), lfs) {
+	for _, line := range doctor.Unfetched(c, t.Has(".gitmodules"), lfs) {
 		text += "  " + line + "\n"
 	}
 	return text

@@ -32,7 +32,7 @@ func (c *Validate) Run(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, err)
 		return print.ExitCode(1)
 	}
-	if _, err := analyzers.Of(cfg.Analysis); err != nil {
+	if _, err := analyzers.All().Of(cfg.Analysis); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return print.ExitCode(1)
 	}
@@ -54,9 +54,8 @@ func (c *Validate) Run(ctx context.Context) error {
 func reportText(c *config.Config) string {
 	text := ""
 	for _, s := range c.Steps {
-		if _, _, ok := s.Reporter(); !ok && s.Report == config.ReportGoTestJSON {
-			text += "  step " + s.Name + ": when it fails, no package of that run has passed, since the rest of its command may not have run for it; " +
-				"end the command with go test -json, after && (go vet {targets} && go test -json {targets})\n"
+		if what, instead := s.Unread(); what != "" {
+			text += "  step " + s.Name + ": when it fails, no " + what + " of that run has passed, since the rest of its command may not have run for it; " + instead + "\n"
 		}
 	}
 	return text

@@ -79,7 +79,7 @@ func (f *Flags) inspector(ctx context.Context, in *inspection) (*app.Inspector, 
 	if err != nil {
 		return nil, err
 	}
-	o := app.InspectorOptions{Mirror: in.clone.mirror, Analyzers: analyzers.With(pool), Base: in.commit, Analyzer: f.Analyzer}
+	o := app.InspectorOptions{Mirror: in.clone.mirror, Analyzers: analyzers.All().With(pool), Base: in.commit, Analyzer: f.Analyzer}
 	i, err := app.NewInspector(ctx, o)
 	wrong := (config.Errors)(nil)
 	in.rules = config.Path + " of " + in.name
@@ -122,31 +122,24 @@ func (f *Flags) inspector(ctx context.Context, in *inspection) (*app.Inspector, 
 	return app.NewInspector(ctx, o)
 }
 
-// markers are files at the root that speak for an analyzer.
-var markers = []struct{ file, analyzer string }{
-	{"go.mod", "go"}, {"go.work", "go"}, {"Cargo.toml", "cargo"}, {"package.json", "node"},
-	{"MODULE.bazel", "bazel"}, {"WORKSPACE", "bazel"}, {"WORKSPACE.bazel", "bazel"}, {".gn", "gn"},
-}
-
 // guess returns the one analyzer that the files at the root speak for, and the
 // file that does; or none, and why.
 func guess(paths []string) (analyzer, why string) {
 	var files []string
-	for _, m := range markers {
-		if !slices.Contains(paths, m.file) {
-			continue
+	for _, row := range analyzers.All() {
+		for _, file := range row.Markers {
+			if !slices.Contains(paths, file) {
+				continue
+			}
+			files = append(files, file)
+			if analyzer != "" && analyzer != row.Name {
+				return "", "it could be guessed from each of " + strings.Join(files, " and ")
+			}
+			analyzer = row.Name
 		}
-		files = append(files, m.file)
-		if analyzer != "" && analyzer != m.analyzer {
-			return "", "it could be guessed from each of " + strings.Join(files, " and ")
-		}
-		analyzer = m.analyzer
 	}
 	if analyzer == "" {
 		return "", "no file at the root tells either"
-	}
-	if _, err := analyzers.Of(config.Analysis{Analyzer: analyzer}); err != nil {
-		return "", files[0] + " speaks for an " + err.Error()
 	}
 	return analyzer, files[0]
 }

@@ -6,6 +6,7 @@
 // makes the options of the command line; the demo and the benches make them
 // themselves. The parts:
 //
+//	serve.go, forges.go   the command line, and the table of forges that it may name
 //	stack*.go             Redis, spool, runners, pages and webhooks, and the queues,
 //	                      which come and go while the server runs
 //	names.go, named.go,   which repositories are served, and under which names their
@@ -21,7 +22,20 @@
 // the name of its queue, and queueSet.add opens the queue's mirror and runs its
 // owner.
 //
-// How do I add a forge? A value of Serve.Forge, and beside Serve.local a function
-// that makes a Queue of a repository there. A store? Start is where Redis is opened.
-// A build system is a row of package analyzers.
+// # How do I add a forge?
+//
+// One package below forge (its doc says which), and one row of forges here: the name for
+// --forge, and a function that fills in [Options]: a [Queue] of each repository, and its
+// Receiver under the name of its webhooks, POST /webhook/NAME. Repositories that are only
+// found once the server runs are added by what that function returns. For example
+//
+//	{"gitea", "", func(ctx context.Context, c *Serve, o *Options) (late, error) {
+//		f, err := gitea.New(ctx, c.Repo[0])
+//		o.Receiver = map[string]forge.Receiver{"gitea": f.Receiver()}
+//		o.Queues = []Queue{{Repository: c.Repo[0], Branch: c.Branch, Forge: f}}
+//		return late{}, err
+//	}}
+//
+// A predictor for queues is named in stack_queues.go (model), a build system is a row of
+// package analyzers, and a store is opened by Start.
 package server

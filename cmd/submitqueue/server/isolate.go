@@ -5,8 +5,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/workers"
@@ -86,6 +88,9 @@ func (f isolateFlags) prepare(c *Serve, o *Options) error {
 	if u, err := url.Parse(c.Redis); err == nil && u.User != nil && inArguments(c.Redis) {
 		o.Log.Warn("the password of Redis is in the command line, which steps can read: give it by REDIS_URL")
 	}
+	if slices.ContainsFunc(c.Notify, func(text string) bool { return !strings.Contains(text, "=@") && inArguments(text) }) {
+		o.Log.Warn("an address of --notify is in the command line, which steps can read: give it in a file, or by SUBMITQUEUE_NOTIFY")
+	}
 	return nil
 }
 
@@ -96,7 +101,7 @@ func (c *Serve) secretFiles() (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	return paths
+	return append(paths, notify.Files(c.Notify)...)
 }
 
 // inArguments says whether a text is in this process's command line.

@@ -8,27 +8,24 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/notify"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
-	"github.com/submitqueue/submitqueue/forge"
-	"github.com/submitqueue/submitqueue/forge/github"
-	"github.com/submitqueue/submitqueue/forge/local"
-	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
 // Serve runs the server until SIGTERM or Ctrl-C. Stopping loses
 // nothing: what is under way goes on with the next start.
 type Serve struct {
-	Forge     string       `enum:"github,local" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: github or local (a plain git repository)."`
+	Forge     string       `enum:"${forges}" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: ${forge_words}."`
 	Repo      []string     `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); or the path of a bare repository." placeholder:"REPO"`
 	Owner     []string     `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
 	Branch    string       `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
@@ -42,13 +39,16 @@ type Serve struct {
 	Isolate   isolateFlags `embed:""`
 	CIBuilds  int          `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
 	RefPrefix string       `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"What the names of the refs begin with that the forge's CI builds."`
+	Notify    []string     `env:"SUBMITQUEUE_NOTIFY" sep:"none" help:"Tell people what happens: slack=URL or webhook=URL#secret=SECRET, or =@FILE with the rest in it; #kinds=red,rejected says of what. As the URL is a secret, prefer a file or the variable (with spaces between several)." placeholder:"SINK=URL"`
 	LogJSON   bool         `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
 	Signing signingFlags `embed:""`
 	githubapp.Flags
 	ShowApp bool `name:"show-app" help:"Let the set-up page show the new App's credentials, for a secret store, and not keep them."`
 
-	out io.Writer // for what is only for the console; nil: standard error
+	out       io.Writer       // for what is only for the console; nil: standard error
+	forges    []forgeRow      // that Forge may name; nil: forges()
+	analyzers analyzers.Table // nil: analyzers.All()
 }
 
 // console is where what is only for whoever has started the server is printed.
@@ -75,12 +75,12 @@ func (c *Serve) Run(ctx context.Context) error {
 		return err
 	}
 	c.tellClients(s)
-	if late != nil {
+	if late.start != nil {
 		if err := late.start(s); err != nil {
 			return errors.Join(err, s.Close())
 		}
 	}
-	if !c.Open && (late == nil || late.setup == nil) { // the link of a set-up signs in as well
+	if !c.Open && !late.signsIn {
 		announceLink(c.console(), s.Base+s.Server.Link())
 	}
 	log.Info("serving", "url", s.Base, "redis", s.Redis, "queues", s.queues.Queues(), "runners", c.Runners)
@@ -102,31 +102,37 @@ func (c *Serve) Run(ctx context.Context) error {
 }
 
 // options are what the command line says of the server, and what is left to do once it
-// runs; nil: nothing.
-func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late *lateApp, err error) {
+// runs.
+func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late late, err error) {
 	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
-		return o, nil, print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
+		return o, late, print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
 	}
-	o = Options{Data: c.Data, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Log: log}
-	if c.Forge == "local" {
-		err = c.local(ctx, &o)
-	} else {
-		late, err = c.github(&o, log)
+	o = Options{Data: c.Data, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Analyzers: c.analyzers, Log: log}
+	if o.Notify, err = notify.Parse(c.Notify); err != nil {
+		return o, late, print.UsageError("--notify: " + err.Error())
 	}
-	if err != nil {
-		return o, nil, err
+	table := c.forges
+	if table == nil {
+		table = forges()
+	}
+	i := slices.IndexFunc(table, func(row forgeRow) bool { return row.name == c.Forge })
+	if i < 0 {
+		return o, late, print.UsageError(fmt.Sprintf("--forge %q is none that is known here", c.Forge))
+	}
+	if late, err = table[i].open(ctx, c, &o); err != nil {
+		return o, late, err
 	}
 	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
-		return o, nil, err
+		return o, late, err
 	}
 	if o.Token, o.TokenOf, err = ClientToken(c.Data); err != nil {
-		return o, nil, err
+		return o, late, err
 	}
 	if err := hideFromSteps(); err != nil {
 		log.Warn("steps may be able to read the server's environment", "error", err)
 	}
 	if err := c.Isolate.choose(c, &o); err != nil {
-		return o, nil, err
+		return o, late, err
 	}
 	switch open := opens(c.Listen); {
 	case open == "":
@@ -192,71 +198,6 @@ func reachable(addr string) string {
 		return net.JoinHostPort("localhost", port)
 	}
 	return addr
-}
-
-// localLook is how often a plain repository is looked at: it has no webhooks to
-// say that somebody pushed.
-const localLook = 10 * time.Second
-
-func (c *Serve) local(ctx context.Context, o *Options) error {
-	if len(c.Repo) != 1 {
-		return print.UsageError("--forge local serves one repository: give --repo once")
-	}
-	path, err := filepath.Abs(c.Repo[0])
-	if err != nil {
-		return err
-	}
-	f, err := local.New(ctx, path, c.Branch)
-	if err != nil {
-		return err
-	}
-	f.SetClock(o.Now)
-	o.Requests = f
-	o.Queues = []Queue{{Repository: strings.TrimSuffix(filepath.Base(path), ".git"), Branch: f.Base(), Forge: f, Look: localLook}}
-	return nil
-}
-
-// github prepares to serve repositories on GitHub. Whatever is only known, or
-// found, while the server runs is left to what it returns.
-func (c *Serve) github(o *Options, log *slog.Logger) (*lateApp, error) {
-	if err := forgeci.CheckPrefix(c.RefPrefix); err != nil {
-		return nil, fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
-	}
-	late := &lateApp{c: c, log: log, receiver: &lateReceiver{}, shared: github.NewShared(nil, githubWrites)}
-	o.Receiver = map[string]forge.Receiver{"github": late.receiver}
-	for _, name := range c.Repo {
-		if _, _, err := githubapp.OwnerAndName(name); err != nil {
-			return nil, fmt.Errorf("--repo %w", err)
-		}
-	}
-	a, err := c.Load(c.Data)
-	switch {
-	case errors.Is(err, githubapp.ErrNone):
-		site := ""
-		if c.GithubURL != "" {
-			if site, _, err = github.Site(c.GithubURL); err != nil {
-				return nil, err
-			}
-		}
-		late.setup = newSetup(setupOptions{Public: c.Public, File: githubapp.PathOf(c.Data), Site: site, Show: c.ShowApp, Made: late.made, Log: log, Wire: late.shared.Transport()})
-		o.Mounts = map[string]http.Handler{"/setup": late.setup}
-		return late, nil
-	case err != nil:
-		return nil, err
-	}
-	late.app = a
-	return late, nil
-}
-
-// githubWrites is how many requests per minute change something at GitHub, which
-// allows about 80.
-const githubWrites = 60
-
-func repositoryURL(api, name string) string {
-	if api == "" {
-		return "https://github.com/" + name
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(api, "/"), "/api/v3"), "/") + "/" + name
 }
 
 // leastToken is how long the server's own token is at least, where its operator chose it.

@@ -17,7 +17,9 @@ import (
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/intake"
+	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -47,21 +49,23 @@ type Options struct {
 	Redis   string           // URL; "" or "auto": see redisstore.Auto
 	Runners int
 	Steps
-	Listen   string
-	Public   string   // URL under which people reach the server; "": its address
-	Hosts    []string // further names under which it answers
-	Open     bool     // everybody may read
-	Token    string   // the server's own
-	TokenOf  string   // in whose name it commands
-	Queues   []Queue
-	Receiver map[string]forge.Receiver // of webhooks, by forge
-	Workers  workers.Controller        // nil: a pool of Runners
-	Requests api.Requests              // of a forge without pull requests; nil: it has them
-	Observer func(speculation.Turn)    // sees every turn; nil: nobody
-	Identity mirror.Identity           // who makes commits; zero: as forge does
-	Signer   mirror.Signer             // of commits; nil: they are not signed
-	Mounts   map[string]http.Handler   // further handlers, by the beginning of their paths
-	Log      *slog.Logger
+	Listen    string
+	Public    string   // URL under which people reach the server; "": its address
+	Hosts     []string // further names under which it answers
+	Open      bool     // everybody may read
+	Token     string   // the server's own
+	TokenOf   string   // in whose name it commands
+	Queues    []Queue
+	Receiver  map[string]forge.Receiver // of webhooks, by forge
+	Workers   workers.Controller        // nil: a pool of Runners
+	Requests  api.Requests              // of a forge without pull requests; nil: it has them
+	Analyzers analyzers.Table           // nil: analyzers.All()
+	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
+	Notify    []notify.Target           // where people are told of what happens
+	Identity  mirror.Identity           // who makes commits; zero: as forge does
+	Signer    mirror.Signer             // of commits; nil: they are not signed
+	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
+	Log       *slog.Logger
 }
 
 // Queue is one queue of a server.
@@ -90,7 +94,8 @@ type Stack struct {
 	queues *app.Queues
 	Owners []*app.Owner // of the queues it was started with
 	set    *queueSet
-	store  queue.Store
+	store  *redisstore.Store
+	notify *notify.Notifier
 	Redis  string                      // which Redis it became, for people
 	lasts  bool                        // what it stores outlives it
 	Base   string                      // URL for people
@@ -113,6 +118,9 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Analyzers == nil {
+		o.Analyzers = analyzers.All()
+	}
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("the data folder cannot be used: %w", err)
 	}
@@ -124,7 +132,7 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	for _, open := range []func(context.Context) error{s.openStore, s.openRunners, s.openQueues, s.openServer} {
+	for _, open := range []func(context.Context) error{s.openStore, s.openRunners, s.openQueues, s.openServer, s.openNotify} {
 		if err := open(ctx); err != nil {
 			return nil, err
 		}
@@ -218,6 +226,13 @@ func (s *Stack) openServer(ctx context.Context) error {
 		s.Base = "http://" + reachable(s.Server.Addr())
 	}
 	s.shutToSteps(ctx)
+	return nil
+}
+
+// openNotify makes what sends notifications; they name the server's pages.
+func (s *Stack) openNotify(context.Context) error {
+	s.notify = notify.New(notify.Options{Targets: s.o.Notify, Feed: s.store, Words: texts.Words{Local: s.o.Requests != nil},
+		BaseURL: s.Base, Now: s.o.Now, Log: s.o.Log, Record: s.metrics.RecordNotification})
 	return nil
 }
 

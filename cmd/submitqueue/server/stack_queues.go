@@ -12,13 +12,16 @@ import (
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/app/texts"
-	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue/digest"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
+
+// model is the name of what queues believe of changes (predict.Models).
+const model = "prior"
 
 // served is one queue of a running server.
 type served struct {
@@ -87,9 +90,9 @@ func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 	}
 	return &served{Queue: q, mirror: clone, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
 		Queue: q.Name(), Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
-		Mirror: clone, Workers: controller, Analyzers: analyzers.With(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
+		Mirror: clone, Workers: controller, Analyzers: o.Analyzers.With(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
 		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
-		Missed: q.Look, Observer: o.Observer, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Name(), Words: texts.Words{Local: o.Requests != nil}},
+		Missed: q.Look, Observer: o.Observer, Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Name(), Words: texts.Words{Local: o.Requests != nil}},
 	})}, nil
 }
 

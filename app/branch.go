@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// branchFacts is all that says what a branch of the repository is there for, beside
+// the pull request that lands from it.
+type branchFacts struct {
+	Target    string   // the branch that the queue lands on
+	Default   string   // the repository's default branch
+	Targets   []string // branches that other queues of this server land on
+	Served    bool     // the store holds a queue of it
+	Protected bool
+	From      []int // open pull requests whose head it is
+	Into      []int // open pull requests whose base it is
+}
+
+// use says what a branch is used for beside one pull request, so that it may be
+// neither moved nor deleted with that; "": for nothing. We may be let past what
+// protects a branch, and would then rewrite one that others build on.
+func (b branchFacts) use(branch string, number int) string {
+	others := func(numbers []int) string {
+		for _, n := range numbers {
+			if n != number {
+				return fmt.Sprintf("#%d", n)
+			}
+		}
+		return ""
+	}
+	switch from, into := others(b.From), others(b.Into); {
+	case branch == "" || branch == b.Target:
+		return "the queue lands on it"
+	case branch == b.Default:
+		return "it is the default branch"
+	case b.Served || slices.Contains(b.Targets, branch):
+		return "another queue lands on it"
+	case b.Protected:
+		return "it is protected"
+	case from != "":
+		return "pull request " + from + " is of it, too"
+	case into != "" || slices.Contains(b.Into, number):
+		return "pull request " + into + " asks for it"
+	}
+	return ""
+}
+
+// factsOf asks what a branch is used for by now. An error means that nobody knows:
+// then it is to be left as it is.
+func (p *site) factsOf(ctx context.Context, f forge.Closer, branch string) (now branchFacts, err error) {
+	stacker := p.Forge.Capabilities().Stacker
+	if stacker == nil {
+		return now, errors.New("this forge does not tell of the pull requests of a branch")
+	}
+	house, err := p.houseOf(ctx, f)
+	if err != nil {
+		return now, err
+	}
+	now.Target, now.Default = p.branch(), house.Default
+	if p.Targets != nil {
+		now.Targets = p.Targets()
+	}
+	if now.Served, err = p.served(ctx, branch); err != nil || now.use(branch, 0) != "" {
+		return now, err // whatever the forge says
+	}
+	protection, err := p.Forge.Protection(ctx, branch)
+	if err != nil {
+		return now, err
+	}
+	now.Protected = protection.Protected
+	from, err := stacker.OpenFrom(ctx, branch)
+	if err != nil {
+		return now, err
+	}
+	for _, pr := range from {
+		now.From = append(now.From, pr.Number)
+	}
+	now.Into, err = f.OpenInto(ctx, branch)
+	return now, err
+}
+
+// served reports whether the store holds a queue of a branch of the repository,
+// whichever server works on it: under the name that the repository has its queues
+// by, or by its present one.
+func (p *site) served(ctx context.Context, branch string) (bool, error) {
+	p.mu.Lock()
+	place := p.place
+	p.mu.Unlock()
+	repositories := []string{repositoryOf(p.Queue)}
+	if place.Name != "" && !strings.EqualFold(place.Name, repositories[0]) {
+		repositories = append(repositories, place.Name)
+	}
+	for _, r := range repositories {
+		if _, version, err := p.Store.Load(ctx, r+"@"+branch); err != nil || version > 0 {
+			return version > 0, err
+		}
+	}
+	return false, nil
+}
+
+// waitOn returns those of some pull requests that are in the queue and ask for a
+// branch: they have asked to land where it does.
+func (p *site) waitOn(branch string, numbers []int) (out []int, err error) {
+	err = p.facts(func(c *speculation.Core) {
+		for _, n := range numbers {
+			if pull := c.State().Pulls[n]; pull != nil && pull.Active != "" {
+				if ch := c.State().Changes[pull.Active]; ch != nil && ch.Base == branch {
+					out = append(out, n)
+				}
+			}
+		}
+	})
+	return out, err
+}

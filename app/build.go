@@ -1,0 +1,24 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// buildOf returns a copy of a build of the state, whose commit is held; nil: there is
+// no such build any more.
+func (p *commits) buildOf(ctx context.Context, find func(*queue.State) *queue.Build) (b *queue.Build, err error) {
+	if err := p.facts(func(c *speculation.Core) {
+		if live := find(c.State()); live != nil {
+			copied := *live
+			copied.Jobs = slices.Clone(live.Jobs)
+			b = &copied
+		}
+	}); err != nil || b == nil {
+		return nil, err
+	}
+	return b, p.hold(ctx, b.Commit)
+}

@@ -1,0 +1,113 @@
+package notify
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Message is one notification, and the JSON of a webhook. Fields may be added; the
+// meaning of one that is there changes with Version only.
+type Message struct {
+	Version int            `json:"version"`          // 1
+	ID      string         `json:"id"`               // the same when it is sent again
+	Queue   string         `json:"queue"`            // e.g. "acme/shop@main"
+	Kind    string         `json:"kind"`             // a name of kinds.go, or "more"
+	At      time.Time      `json:"at"`               // when it happened; of "more", the latest of them
+	Text    string         `json:"text"`             // one line of plain text; it may quote hostile text
+	URL     string         `json:"url,omitempty"`    // page of the change, or of the queue
+	Change  *Change        `json:"change,omitempty"` // the pull request that it is about
+	Reason  string         `json:"reason,omitempty"` // code of the reason, e.g. "failed"
+	Commit  string         `json:"commit,omitempty"` // on the target branch, where it is about one
+	More    map[string]int `json:"more,omitempty"`   // of "more": how many of each kind
+}
+
+// Change is the pull request that a message is about. Only its number is known of one
+// that was decided long ago.
+type Change struct {
+	Number int    `json:"number"`
+	Title  string `json:"title,omitempty"`  // hostile text
+	Author string `json:"author,omitempty"` // hostile text
+	URL    string `json:"url,omitempty"`    // at the forge
+}
+
+// Bounds of a message: its text is longer than what texts quotes in one line.
+const (
+	mostText  = 1000
+	mostTitle = 120
+	mostURL   = 1000
+)
+
+// waiting is what a target has not been told yet.
+type waiting struct {
+	queue.Noted
+	kind string
+}
+
+// messageOf makes the message of one note.
+func (n *Notifier) messageOf(ctx context.Context, name string, source Source, w waiting) Message {
+	var ch queue.Change
+	if w.Note.Change != "" {
+		ch = n.find(ctx, source, w.Note.Change)
+	}
+	m := n.message(name, w, n.Words.Notice(ch, w.Note))
+	m.Reason, m.Commit = string(w.Note.Reason.Code), string(w.Note.Commit)
+	if w.Note.Change != "" && w.Note.Number != 0 {
+		m.URL = n.BaseURL + texts.PagePath(name, w.Note.Change)
+		m.Change = &Change{Number: w.Note.Number, Title: texts.OneLine(ch.Title, mostTitle), Author: texts.OneLine(ch.Author, mostTitle)}
+		m.Change.URL = webPage(ch.URL)
+	}
+	return m
+}
+
+// manyOf makes the one message that stands for several.
+func (n *Notifier) manyOf(name string, all []waiting) Message {
+	count := map[string]int{}
+	for _, w := range all {
+		count[w.kind]++
+	}
+	last := all[len(all)-1]
+	last.kind = kindMore
+	m := n.message(name, last, texts.Notices(count))
+	m.More = count
+	return m
+}
+
+func (n *Notifier) message(name string, w waiting, text string) Message {
+	return Message{Version: 1, ID: name + " " + w.Place, Queue: name, Kind: w.kind, At: w.Note.At.Time().UTC(),
+		Text: texts.OneLine(text, mostText), URL: n.BaseURL + texts.PagePath(name, "")}
+}
+
+// webPage returns the address of a page on the web, and "" for anything else.
+func webPage(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(s) > mostURL {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}
+
+// find returns a change, or a zero one where the queue does not have it any more. A view
+// may be a moment older than the note of a change that has just come.
+func (n *Notifier) find(ctx context.Context, source Source, id queue.ChangeID) queue.Change {
+	ctx, cancel := context.WithTimeout(ctx, n.late)
+	defer cancel()
+	for {
+		changed := source.Changed()
+		v := source.View()
+		if i := slices.IndexFunc(v.Order, func(o queue.View) bool { return o.Change.ID == id }); i >= 0 {
+			return v.Order[i].Change
+		}
+		if i := slices.IndexFunc(v.Recent, func(c queue.Change) bool { return c.ID == id }); i >= 0 {
+			return v.Recent[i]
+		}
+		if !pause(ctx, untilChange, changed) {
+			return queue.Change{}
+		}
+	}
+}

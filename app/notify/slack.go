@@ -1,0 +1,38 @@
+package notify
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// encodeSlack makes the JSON of Slack's incoming webhooks, which other chats take, too.
+func encodeSlack(m Message, _ []byte, _ time.Time) (body []byte, header http.Header, err error) {
+	text := "*" + slackText(m.Queue) + "* " + slackText(m.Text)
+	if m.Change != nil {
+		text += slackLink(m.Change.URL, "pull request")
+	}
+	text += slackLink(m.URL, "details")
+	body, err = json.Marshal(struct {
+		Text  string `json:"text"`
+		Links bool   `json:"unfurl_links"` // a title may name an address: nobody is to fetch it
+		Media bool   `json:"unfurl_media"`
+	}{Text: text})
+	return body, nil, err
+}
+
+// slackText makes hostile text of Slack's markup that mentions nobody: <!channel> and
+// its like begin with a <, and some chats take a plain @channel for one.
+func slackText(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b").Replace(s)
+}
+
+// slackLink is a link to a page on the web, and nothing where there is none. The label is
+// ours.
+func slackLink(to, label string) string {
+	if to = webPage(to); to == "" {
+		return ""
+	}
+	return " <" + strings.NewReplacer("&", "&amp;", "<", "%3C", ">", "%3E", "|", "%7C").Replace(to) + "|" + label + ">"
+}

@@ -1,0 +1,196 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// surelyMissing is how often a pull request that somebody wrote a command on
+// has to be not found.
+const surelyMissing = 2
+
+// inspections ask the forge about pull requests and those who gave commands.
+type inspections struct {
+	*commits
+
+	asking sync.Mutex
+	levels map[string]level // of who asked for what lands, by user; guarded by asking
+}
+
+// inspection is one of them, and what it has learned so far.
+type inspection struct {
+	*inspections
+	queue.Inspect
+	now   inForce
+	ours  bool // nobody has asked, so nobody is refused
+	pr    forge.PullRequest
+	lacks lacks
+	level forge.Permission // of who asked
+	out   queue.Inspected
+}
+
+// inspect asks the forge about a pull request and who gave a command.
+func (p *inspections) inspect(ctx context.Context, a *queue.Action, t queue.Inspect) (queue.Body, error) {
+	i := &inspection{inspections: p, Inspect: t, out: queue.Inspected{Action: a.Key}}
+	if err := p.facts(func(c *speculation.Core) {
+		i.now, i.out.ConfigAt = inForce{config: c.State().Main.Config, tip: c.State().Main.Tip}, c.State().Main.ConfigAt
+		r := c.State().Requests[t.Request]
+		i.ours = r != nil && r.Command.Verb == queue.CommandRecheck
+	}); err != nil {
+		return nil, err
+	}
+	body, err := i.answer(ctx)
+	if in, ok := body.(queue.Inspected); ok && in.Missing && a.Attempt <= surelyMissing {
+		// A forge may not find for a moment what it has just told us of.
+		return nil, &forge.Transient{Err: fmt.Errorf("pull request %d: %w", t.Number, forge.ErrNotFound)}
+	}
+	return body, err
+}
+
+// missing is the answer where there is no such pull request.
+func (p *inspection) missing() queue.Body {
+	return queue.Inspected{Action: p.out.Action, Missing: true, ConfigAt: p.out.ConfigAt}
+}
+
+// answer asks, in an order in which no call is made whose answer would not matter.
+func (p *inspection) answer(ctx context.Context) (queue.Body, error) {
+	if p.Number == 0 {
+		return p.aboutUser(ctx)
+	}
+	err := p.orAway(ctx, p.standing(ctx))
+	if errors.Is(err, forge.ErrNotFound) {
+		return p.missing(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if moved, err := p.movedSince(); moved != nil || err != nil {
+		return moved, err
+	}
+	if p.level, err = p.levelOf(ctx, p.Inspect); err != nil {
+		return nil, err
+	}
+	p.tellPull()
+	if p.out.Teams, err = p.teams(ctx); err != nil {
+		return nil, err
+	}
+	if p.level < forge.PermissionWrite && !p.vouched() && !p.ours {
+		return p.out, nil // the answer does not depend on the rest, which takes calls to the forge
+	}
+	if p.out.Stack, err = p.stack(ctx); err != nil {
+		return nil, err
+	}
+	meant, err := p.meant()
+	if err != nil {
+		return nil, err
+	}
+	if p.pr.Open && !meant {
+		if renamed, err := p.elsewhere(ctx, p.out.Action, p.out.Stack.Foot); renamed != nil || err != nil {
+			return renamed, err
+		}
+	}
+	requires := p.Forge.Capabilities().Requirer != nil
+	if !p.pr.Open || !meant || p.level < forge.PermissionWrite && !p.vouched() && !(p.again() && requires) {
+		return p.out, nil
+	}
+	return p.landing(ctx)
+}
+
+// aboutUser says what somebody may do who asks for nothing of a pull request.
+func (p *inspection) aboutUser(ctx context.Context) (_ queue.Body, err error) {
+	if p.level, err = p.Forge.Permission(ctx, p.User); err != nil {
+		return nil, err
+	}
+	p.out.Permission = p.level.String()
+	p.out.Teams, err = p.teams(ctx)
+	return p.out, err
+}
+
+// again reports whether the queue asks by itself for what was asked before.
+func (p *inspection) again() bool { return strings.HasPrefix(p.Request, recheckRequest) }
+
+// tellPull puts what the forge shows of the pull request into the answer.
+func (p *inspection) tellPull() {
+	pr, out := p.pr, &p.out
+	out.Head, out.HeadRef, out.Branch, out.Base, out.Fork = pr.Head, pr.HeadRef, texts.ClipLine(pr.Source, 200), pr.Base, pr.Fork
+	out.Title, out.Author, out.URL = texts.ClipLine(pr.Title, 200), pr.Author, pr.URL
+	out.Open, out.Draft, out.Merged, out.Permission = pr.Open, pr.Draft, pr.Merged, p.level.String()
+}
+
+// landing says what matters of a pull request that may land: how it would, what it
+// touches, who vouches for it, and what it does not meet.
+func (p *inspection) landing(ctx context.Context) (_ queue.Body, err error) {
+	if p.out.Protected, err = p.protected(ctx); err != nil {
+		return nil, err
+	}
+	if err = p.prospect(ctx); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(p.Request, api.EventPrefix) || p.again() || queue.IsOwn(p.Request) {
+		p.level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
+	}
+	p.out.Vouched = p.level >= forge.PermissionAdmin
+	if err = p.facts(func(c *speculation.Core) { p.out.Guarded = c.Protected(p.Number) }); err != nil {
+		return nil, err
+	}
+	if len(p.out.Protected)+len(p.out.Guarded) > 0 {
+		if p.out.Approved, err = p.approved(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p.required(ctx)
+}
+
+// approved reports whether an administrator vouches for exactly this head: by
+// having asked for it, or by an approving review of it.
+func (p *inspection) approved(ctx context.Context) (bool, error) {
+	if p.level >= forge.PermissionAdmin {
+		return true, nil
+	}
+	for _, user := range p.pr.ApprovedBy {
+		level, err := p.Forge.Permission(ctx, user)
+		if err != nil {
+			return false, err
+		}
+		if level >= forge.PermissionAdmin {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// movedSince returns what ends a command that was given at another head than the pull
+// request has by now, where the forge knows at which: whoever gave it has not seen what
+// it would run. Forges that tell of each push let the queue find that by itself.
+func (p *inspection) movedSince() (queue.Body, error) {
+	pr := p.pr
+	if pr.Asked == "" || pr.Asked == pr.Head || queue.IsOwn(p.Request) {
+		return nil, nil
+	}
+	runs, heard := false, false
+	if err := p.facts(func(c *speculation.Core) {
+		if r := c.State().Requests[p.Request]; r != nil {
+			switch r.Command.Verb {
+			case queue.CommandLand, queue.CommandRetry, queue.CommandTry, queue.CommandNow:
+				runs = true
+			}
+		}
+		known := c.State().Pulls[p.Number]
+		heard = known != nil && known.Head == pr.Head
+	}); err != nil || !runs {
+		return nil, err
+	}
+	if heard { // by then, that ends no command any more
+		return nil, fmt.Errorf("it was asked to land at %s and is at %s now; ask again: %w", pr.Asked, pr.Head, forge.ErrForbidden)
+	}
+	return queue.HeadMoved{Number: p.Number, Head: pr.Head}, nil
+}

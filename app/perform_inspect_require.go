@@ -1,0 +1,124 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// recheckRequest is how the requests begin that the queue makes by itself.
+const recheckRequest = "recheck/"
+
+// boardingRequest is how those begin that ask once more right before a landing.
+const boardingRequest = recheckRequest + "boarding/"
+
+// lacks is what was read of a pull request's requirements together with it.
+type lacks struct {
+	read  bool
+	unmet []queue.Requirement
+}
+
+// standing reads the pull request, right before its landing with all that it does
+// not meet.
+func (p *inspection) standing(ctx context.Context) (err error) {
+	f := p.Forge.Capabilities().Stander
+	if f == nil || p.now.config == nil || !strings.HasPrefix(p.Request, boardingRequest) {
+		p.pr, err = p.Forge.PullRequest(ctx, p.Number)
+		return err
+	}
+	p.lacks.read = true
+	p.pr, p.lacks.unmet, err = f.Stands(ctx, p.requirements(forge.PullRequest{Number: p.Number}))
+	return err
+}
+
+// requirements are what is asked of a pull request.
+func (p *inspection) requirements(pr forge.PullRequest) forge.Requirements {
+	rules := &p.now.config.Queue
+	return forge.Requirements{Number: pr.Number, Author: pr.Author, Head: pr.Head, Base: pr.Base, Branch: p.branch(),
+		Checks: rules.RequireChecks != config.ChecksEnter, Except: []string{CheckName}, Resolved: rules.RequireResolved == config.ResolveAlways}
+}
+
+// required completes what is told of an open pull request by what it does not meet,
+// where the forge asks for things.
+func (p *inspection) required(ctx context.Context) (queue.Body, error) {
+	out, now := &p.out, p.now
+	f := p.Forge.Capabilities().Requirer
+	if f == nil || now.config == nil {
+		return *out, nil
+	}
+	rules := &now.config.Queue
+	unmet := p.lacks.unmet
+	if !p.lacks.read {
+		var err error
+		unmet, err = f.Unmet(ctx, p.requirements(p.pr))
+		if errors.Is(err, forge.ErrNotFound) {
+			return p.missing(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	out.Requires, out.Unmet = true, unmet
+	for i, q := range out.Unmet {
+		for j, name := range q.Names {
+			out.Unmet[i].Names[j] = texts.ClipLine(name, 200)
+		}
+	}
+	if labels := rules.Blocking(p.pr.Labels); len(labels) > 0 {
+		out.Unmet = append(out.Unmet, queue.Requirement{Kind: queue.RequireNoLabel, Names: labels})
+	}
+	if p.pr.Base == p.branch() {
+		paths, err := p.clashes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(paths) > 0 {
+			out.Unmet = append(out.Unmet, queue.Requirement{Kind: queue.RequireMerge, Names: paths})
+		}
+	}
+	return *out, nil
+}
+
+// clashes returns paths at which a pull request does not merge with main as it is, in
+// the way in which it would land, or why that cannot be done. Whoever waits for
+// something else, or asks what would become of it, should know; what has entered gets
+// its verdict from the merge that would land.
+func (p *inspection) clashes(ctx context.Context) ([]string, error) {
+	pr, now := p.pr, p.now
+	k := queue.Pick{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef, Below: p.out.Below}
+	asks := len(p.out.Unmet) > 0 || pr.Draft
+	if err := p.facts(func(c *speculation.Core) {
+		r := c.State().Requests[p.Request]
+		if r == nil {
+			return
+		}
+		asks = asks || r.Command.Verb == queue.CommandExplain
+		pull := c.State().Pulls[pr.Number]
+		if r.Command.Verb != queue.CommandRecheck || pull == nil {
+			k.Method, _ = c.MethodOf(r)
+		} else if ch := c.State().Changes[pull.Active]; ch != nil && ch.Head == pr.Head {
+			k.Method, k.Below = ch.Method, ch.Below
+		}
+	}); err != nil || now.tip == "" || !asks {
+		return nil, err
+	}
+	missing, err := p.fetch(ctx, []queue.Pick{k})
+	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
+		return nil, err
+	}
+	merged, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(k, now.tip)})
+	if err != nil {
+		return nil, err
+	}
+	if merged[0].Refused != "" {
+		return []string{merged[0].Refused}, nil
+	}
+	return merged[0].Conflicts[:min(len(merged[0].Conflicts), 10)], nil
+}

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/forge/mirror"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// prospect works out how a pull request would land by the method that a command
+// asks for: what its commits would say, and what it stands on. The head is in the
+// mirror.
+func (p *inspection) prospect(ctx context.Context) error {
+	var asked queue.Command
+	var method config.Method
+	allowed := false
+	var below []queue.CommitID
+	if err := p.facts(func(c *speculation.Core) {
+		if r := c.State().Requests[p.Request]; r != nil {
+			asked = r.Command
+			method, allowed = c.MethodOf(r)
+		}
+		for _, n := range p.out.Stack.Below {
+			if low := c.State().Pulls[n]; low != nil && low.Head != "" {
+				below = append(below, low.Head)
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	if p.now.config == nil || p.now.tip == "" || !slices.Contains([]queue.Verb{queue.CommandLand, queue.CommandRetry, queue.CommandNow, queue.CommandTry, queue.CommandExplain}, asked.Verb) {
+		return nil
+	}
+	rules := p.now.config.Queue
+	template, worded := rules.Messages.Of(method)
+	others := slices.ContainsFunc(rules.Allowed(), func(m config.Method) bool { return !m.Keeps() })
+	if !allowed || !worded && !others {
+		return nil
+	}
+	own, err := p.own(ctx, below, others)
+	if err == nil && worded {
+		p.word(own, template, method)
+	}
+	return err
+}
+
+// own returns the commits of the pull request that are not on main, nor the heads of
+// those below it, and notes the latest of them that has landed in another commit, where
+// others than merges may land.
+func (p *inspection) own(ctx context.Context, below []queue.CommitID, others bool) ([]mirror.OwnCommit, error) {
+	held, err := p.Mirror.Objects.Held(ctx, below)
+	if err != nil {
+		return nil, err
+	}
+	own, err := p.Mirror.History.Own(ctx, p.now.tip, p.pr.Head, held...)
+	if err != nil && !errors.Is(err, mirror.ErrTooMany) {
+		return nil, err
+	}
+	if !others || len(held) > 0 {
+		return own, nil
+	}
+	if p.out.Below, err = p.below(ctx, own, p.now.tip); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(own, func(c mirror.OwnCommit) bool { return c.Commit == p.out.Below }) {
+		if own, err = p.Mirror.History.Own(ctx, p.now.tip, p.pr.Head, p.out.Below); err != nil && !errors.Is(err, mirror.ErrTooMany) {
+			return nil, err
+		}
+	}
+	return own, nil
+}
+
+// word puts into the answer what the commits of the pull request would say.
+func (p *inspection) word(own []mirror.OwnCommit, template config.Message, method config.Method) {
+	pr, out := p.pr, &p.out
+	author, credits := creditsOf(own, pr.Author)
+	words := config.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: string(pr.Head), CoAuthors: credits}
+	for _, c := range own {
+		if len(c.Parents) < 2 {
+			words.Commits = append(words.Commits, texts.ClipLine(c.Subject(), 200))
+		}
+	}
+	out.Wording.Text = template.Render(words)
+	if method == config.MethodSquash {
+		out.Wording.Author = author
+		if !strings.Contains(template.Body, "{co_authors}") {
+			out.Wording.Credits = strings.Join(credits, "\n")
+		}
+	}
+}
+
+// below returns the latest commit among a pull request's own whose content is on
+// main in another commit, because it was the head of one that landed by squash or
+// rebase; "" where there is none. own are the pull request's commits, the oldest
+// first.
+func (p *inspection) below(ctx context.Context, own []mirror.OwnCommit, tip queue.CommitID) (queue.CommitID, error) {
+	if len(own) < 2 {
+		return "", nil // whoever stands on another has its commits, too
+	}
+	line, err := p.Mirror.History.LandedHeads(ctx, tip, own[:len(own)-1])
+	if err != nil {
+		return "", err
+	}
+	landed := map[queue.CommitID]mirror.LineCommit{}
+	for _, l := range line {
+		if _, seen := landed[l.Head]; !seen {
+			landed[l.Head] = l
+		}
+	}
+	for _, c := range slices.Backward(own[:len(own)-1]) {
+		l, named := landed[c.Commit]
+		if !named {
+			continue
+		}
+		known := false
+		if err := p.facts(func(core *speculation.Core) {
+			ch := core.State().Changes[l.Change]
+			known = ch != nil && ch.Head == l.Head && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == l.Commit
+		}); err != nil {
+			return "", err
+		}
+		if !known { // trailers prove nothing; the content does
+			made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{{Parent: l.Parent, Head: l.Head, Squash: true, Message: "below\n"}})
+			if err != nil {
+				return "", err
+			}
+			known = made[0].Clean() && made[0].Tree == l.Tree
+		}
+		if known {
+			return c.Commit, nil
+		}
+	}
+	return "", nil
+}

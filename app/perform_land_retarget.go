@@ -1,0 +1,70 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// retarget has the forge show those of a push against the branch that they land
+// on who ask for another one's: else it would not see that they are merged.
+func (p *pusher) retarget(ctx context.Context, push *queue.Push) error {
+	branch := p.branch() // not below: what ask calls holds the state
+	return p.ask(ctx, push, func(*queue.Change) string { return branch })
+}
+
+// restore takes back what retarget has done for a push that did not happen.
+func (p *pusher) restore(ctx context.Context, push *queue.Push) error {
+	return p.ask(ctx, push, func(ch *queue.Change) string { return ch.Base })
+}
+
+// ask gives those of a push who ask for another branch than the queue's a base.
+// That is for people only, so a refusal stops nothing.
+func (p *pusher) ask(ctx context.Context, push *queue.Push, base func(*queue.Change) string) error {
+	f := p.Forge.Capabilities().Stacker
+	if f == nil {
+		return nil
+	}
+	type pull struct {
+		number int
+		base   string
+	}
+	var pulls []pull
+	if err := p.facts(func(c *speculation.Core) {
+		for _, id := range push.Changes {
+			if ch := c.State().Changes[id]; ch != nil && ch.Base != "" {
+				pulls = append(pulls, pull{ch.Number, base(ch)})
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	for _, x := range pulls {
+		if err := p.retargetOne(ctx, f, x.number, x.base); err != nil {
+			p.Log.Warn("a pull request could not be given another base, so the forge may show it against the wrong branch, and as open when it has landed; change its base by hand",
+				"queue", p.Queue, "pull", x.number, "base", x.base, "error", err)
+		}
+	}
+	return nil
+}
+
+// Tries and patience of changing a base: the push waits for it.
+const (
+	retargetTries    = 3
+	retargetPatience = 5 * time.Second
+)
+
+// retargetOne tries again what may go away by itself.
+func (p *pusher) retargetOne(ctx context.Context, f forge.Stacker, number int, base string) error {
+	for try := 1; ; try++ {
+		err := f.Retarget(ctx, number, base)
+		var t *forge.Transient
+		if !errors.As(err, &t) || try == retargetTries || t.After > retargetPatience || !pause(ctx, max(t.After, time.Second)) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// observer reads the target branch.
+type observer struct {
+	*commits
+	pushes *pushes
+	forget func() error // of what the state has let go of, now that main is read
+}
+
+// observe reads the target branch: its tip, what is new on it, and its
+// configuration.
+func (p *observer) observe(ctx context.Context, a *queue.Action, t queue.Observe) (queue.Body, error) {
+	place, err := p.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	remote, err := p.Forge.Remote(ctx)
+	if err != nil {
+		return nil, err
+	}
+	over, err := p.pushes.overPushes()
+	if err != nil {
+		return nil, err
+	}
+	branch := p.branch()
+	tip, err := p.Mirror.Remotes.FetchBranch(ctx, remote, branch)
+	if errors.Is(err, forge.ErrNotFound) {
+		return p.branchGone(ctx, a.Key, branch)
+	}
+	if err != nil {
+		return nil, p.orAway(ctx, err)
+	}
+	protection, err := p.Forge.Protection(ctx, branch)
+	if err != nil {
+		return nil, err
+	}
+	out := queue.Observed{Action: a.Key, Repository: place.ID, Tip: tip, From: t.From, Protected: protection.Protected}
+	if p.Follow && place.Default != branch {
+		out.Default = texts.OneLine(place.Default, 100)
+	}
+	if tip != t.From {
+		if err := p.readLine(ctx, remote, branch, &out); err != nil {
+			return nil, err
+		}
+	}
+	out.Differs = p.pushes.readBack(ctx, tip, over)
+	if err := p.forget(); err != nil {
+		return nil, err
+	}
+	if err := p.readConfig(ctx, branch, &out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// readLine reads what is new on the branch.
+func (p *observer) readLine(ctx context.Context, remote forge.Remote, branch string, out *queue.Observed) error {
+	line, forced, err := p.Mirror.History.FirstParents(ctx, out.From, out.Tip)
+	if err != nil {
+		return err
+	}
+	if out.Forced = forced && out.From != ""; out.Forced {
+		if err := p.surelyAt(ctx, remote, branch, out.Tip); err != nil {
+			return err
+		}
+	}
+	for _, l := range line {
+		out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: texts.ClipLine(l.Subject, 120)})
+	}
+	return p.holding(ctx, line, out.Line)
+}
+
+// readConfig reads what the tip says of how the queue is to work.
+func (p *observer) readConfig(ctx context.Context, branch string, out *queue.Observed) error {
+	tr, err := p.Mirror.Objects.Tree(ctx, out.Tip)
+	if err != nil {
+		return err
+	}
+	cfg, missing, err := p.judge.config(ctx, tr)
+	broken := (*brokenConfig)(nil)
+	switch {
+	case missing:
+		out.Broken = fmt.Sprintf("there is no %s on %s", config.Path, branch)
+	case asBroken(err, &broken):
+		out.Broken = broken.Error()
+	case err != nil:
+		return err
+	}
+	out.Config = cfg
+	if out.Analyzers, err = p.versions(cfg); err != nil {
+		return err
+	}
+	attributes := (*mirror.AttributeError)(nil)
+	if err := p.Mirror.Merges.WriteAttributes(ctx, tr.ID()); errors.As(err, &attributes) {
+		out.Broken = strings.TrimPrefix(out.Broken+"; "+attributes.Error(), "; ")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// versions names the versions of the analyzer that main's configuration asks
+// for: the present one, or the last good one. Settings that no analyzer takes
+// are told of where commits are judged.
+func (p *observer) versions(cfg *config.Config) ([]string, error) {
+	if cfg == nil {
+		now, err := p.inForce()
+		if cfg = now.config; err != nil || cfg == nil {
+			return nil, err
+		}
+	}
+	known, err := p.judge.versions(cfg.Analysis)
+	if err != nil {
+		return nil, nil
+	}
+	var tools []string
+	err = p.facts(func(c *speculation.Core) {
+		s := c.State()
+		_, inForce := queue.SplitVersion(s.Main.Analyzer)
+		tools = queue.ToolsNamed(s.Hosts, cfg.Steps, inForce)
+	})
+	var out []string
+	for _, t := range tools {
+		for _, v := range known {
+			out = append(out, v+t)
+		}
+	}
+	return out, err
+}
+
+// surelyAt fails where the forge says that a branch is somewhere else than the mirror: a
+// mirror that has lost its newest refs reads like a branch that was pushed to by force.
+func (p *observer) surelyAt(ctx context.Context, remote forge.Remote, branch string, tip queue.CommitID) error {
+	at, err := p.Mirror.Remotes.TipAt(ctx, remote, branch)
+	if err == nil && at != tip {
+		err = &forge.Transient{Err: fmt.Errorf("%s was read at %s, and is at %s", branch, tip, at)}
+	}
+	return err
+}
+
+// holding says of the commits on main's line that are no merges which of them are
+// what landing the change that they name makes.
+func (p *observer) holding(ctx context.Context, line []mirror.LineCommit, out []queue.LineCommit) error {
+	for i, l := range line {
+		if l.Change == "" || len(l.Merged) > 0 || len(l.Also) > 0 || l.Parent == "" {
+			continue
+		}
+		var pick *queue.Pick
+		if err := p.facts(func(c *speculation.Core) {
+			if ch := c.State().Changes[l.Change]; ch != nil && ch.Head == l.Head && !ch.Method.Keeps() {
+				k := speculation.PickOf(ch)
+				pick = &k
+			}
+		}); err != nil {
+			return err
+		}
+		if pick == nil {
+			continue
+		}
+		missing, err := p.fetch(ctx, []queue.Pick{*pick})
+		switch {
+		case err != nil:
+			return err
+		case missing[pick.Head] != nil:
+			continue // its branch has moved, or is gone; it is judged as anybody's commit
+		}
+		made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(*pick, l.Parent)})
+		if errors.Is(err, forge.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		out[i].Holds = made[0].Commit == l.Commit
+	}
+	return nil
+}

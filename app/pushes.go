@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// answerFor is how long a landing that main shows is not spoken of while its push is
+// under way.
+const answerFor = 10 * time.Second
+
+// pushes is what is remembered of pushes of the target branch until it has been read
+// back, or the state has let go of it.
+type pushes struct {
+	*ground
+
+	mu     sync.Mutex
+	proven map[queue.CommitID]queue.TreeID // of what was pushed and has not been read back
+	moved  map[queue.ChangeID]bool         // whose branches have moved with main: main may be seen there before the push has its answer
+	last   pushing
+}
+
+// pushing is a push under way.
+type pushing struct {
+	changes []queue.ChangeID
+	ended   chan struct{} // closed then
+}
+
+// begin says that a push of changes begins, until what it returns is called.
+func (p *pushes) begin(changes []queue.ChangeID) (end func()) {
+	now := pushing{changes, make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = now
+	return func() { close(now.ended) }
+}
+
+// seeMoved notes in a landed change that its branch has moved with main, where the
+// state does not know it yet: main may show a landing while the push is yet to be
+// answered, which is waited for.
+func (p *pushes) seeMoved(ctx context.Context, ch *queue.Change) error {
+	if ch.Phase != queue.Landed || ch.Verdict == nil || ch.Verdict.Along || ch.Method.Keeps() {
+		return nil
+	}
+	p.mu.Lock()
+	push := p.last
+	p.mu.Unlock()
+	if slices.Contains(push.changes, ch.ID) {
+		select {
+		case <-push.ended:
+		case <-time.After(answerFor):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.moved[ch.ID] {
+		v := *ch.Verdict
+		v.Along = true
+		ch.Verdict = &v
+	}
+	return nil
+}
+
+// alongMoved notes that the branches of changes have moved with main.
+func (p *pushes) alongMoved(whose []queue.ChangeID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range whose {
+		p.moved[id] = true
+	}
+}
+
+// forget lets go of what the state has let go of.
+func (p *pushes) forget(s *queue.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.moved, func(id queue.ChangeID, _ bool) bool { return s.Changes[id] == nil })
+}
+
+// provenTrees remembers the trees that were proven of a push's commits, for
+// readBack. It is asked before the push: afterwards the state may have let go of
+// them.
+func (p *pushes) provenTrees(push *queue.Push) error {
+	proven := map[queue.CommitID]queue.TreeID{}
+	if err := p.facts(func(c *speculation.Core) {
+		for _, l := range c.State().Links {
+			if l.Outcome == queue.Merged && l.Change != "" && slices.Contains(push.Commits, l.Commit) {
+				proven[l.Commit] = l.Tree
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for commit, tree := range proven {
+		p.proven[commit] = tree
+	}
+	return nil
+}
+
+// overPushes returns the commits whose proven trees are remembered and whose push
+// is over: what is read of main from now on shows them, or they are not there.
+func (p *pushes) overPushes() (over []queue.CommitID, err error) {
+	err = p.facts(func(c *speculation.Core) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for commit := range p.proven {
+			if push := c.State().Push; push == nil || !slices.Contains(push.Commits, commit) {
+				over = append(over, commit)
+			}
+		}
+	})
+	return over, err
+}
+
+// readBack compares what was pushed and is on the target branch now, as it has
+// been read from there, with what was proven. It returns what differs, or "". Main
+// is read after each push; over are the pushes that were over before it was.
+func (p *pushes) readBack(ctx context.Context, tip queue.CommitID, over []queue.CommitID) string {
+	p.mu.Lock()
+	commits := slices.Sorted(maps.Keys(p.proven))
+	p.mu.Unlock()
+	differs := ""
+	for _, commit := range commits {
+		there, err := p.Mirror.History.IsAncestor(ctx, commit, tip)
+		if err != nil || !there && !slices.Contains(over, commit) {
+			continue // it is being pushed
+		}
+		tree := queue.TreeID("") // it has lost the race, or main was forced, which is told of
+		if there {
+			t, err := p.Mirror.Objects.Tree(ctx, commit)
+			if err != nil {
+				continue
+			}
+			tree = t.ID()
+		}
+		p.mu.Lock()
+		want := p.proven[commit]
+		delete(p.proven, commit)
+		p.mu.Unlock()
+		if tree != "" && want != "" && tree != want && differs == "" {
+			differs = fmt.Sprintf("commit %s on %s has the tree %s, and %s was proven", commit, p.branch(), tree, want)
+			p.Log.Error("the target branch is not what was proven; the queue is paused", "queue", p.Queue, "reason", differs)
+		}
+	}
+	return differs
+}

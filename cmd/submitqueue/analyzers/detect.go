@@ -1,0 +1,235 @@
+package analyzers
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Found is one build system in a repository.
+type Found struct {
+	Analyzer string
+	Under    string // folder; "": the whole repository
+	Run      string // shell command of its step; lines end in a newline where there are several
+	Report   string // "": by exit code
+	Note     string // what a person should know of it
+}
+
+// Tree is a repository's files.
+type Tree struct {
+	Files []string                 // sorted
+	Read  func(name string) string // what one holds; "": there is none, or it cannot be read
+}
+
+// Has reports whether there is a file of that name.
+func (t Tree) Has(name string) bool {
+	_, ok := slices.BinarySearch(t.Files, name)
+	return ok
+}
+
+// foreign are folders whose manifests are not the repository's own.
+var foreign = regexp.MustCompile(`(^|/)(node_modules|testdata|vendor|third_party|fixtures|__fixtures__|\.[^/]*)/`)
+
+// roots returns the folders of a manifest that are within no other such one,
+// and whether there are more within.
+func (t Tree) roots(manifests ...string) (list []string, nested bool) {
+	var all []string
+	for _, f := range t.Files {
+		if slices.Contains(manifests, path.Base(f)) && !foreign.MatchString(f) {
+			dir, _ := path.Split(f)
+			all = append(all, strings.TrimSuffix(dir, "/"))
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	for _, dir := range slices.Compact(all) {
+		if slices.ContainsFunc(list, func(up string) bool { return within(dir, up) }) {
+			nested = true
+			continue
+		}
+		list = append(list, dir)
+	}
+	slices.Sort(list)
+	return list, nested
+}
+
+// within says whether a folder is another one, or in it; "" is the repository.
+func within(dir, up string) bool {
+	return up == "" || dir == up || strings.HasPrefix(dir, up+"/")
+}
+
+// maxRoots bounds how many folders of one build system are told apart.
+const maxRoots = 10
+
+// Detect finds the build systems of a repository. What is within a workspace of one that
+// builds all of it is built by that.
+func (t Table) Detect(in Tree) (list []Found) {
+	var outer, inner []Found
+	for _, row := range t {
+		if row.Find == nil {
+			continue
+		}
+		found := row.Find(in)
+		for i := range found {
+			found[i].Analyzer = row.Name
+		}
+		if row.Whole {
+			outer = append(outer, found...)
+		} else {
+			inner = append(inner, found...)
+		}
+	}
+	slices.SortStableFunc(outer, func(a, b Found) int { return len(a.Under) - len(b.Under) })
+	var whole []string // folders that are built as a whole
+	for i, f := range slices.Concat(outer, inner) {
+		if slices.ContainsFunc(whole, func(up string) bool { return within(f.Under, up) }) {
+			continue
+		}
+		list = append(list, f)
+		if i < len(outer) {
+			whole = append(whole, f.Under)
+		}
+	}
+	return list
+}
+
+func (t Tree) bazel() []Found {
+	return t.workspaces(Found{Run: "bazel test {targets} || [ $? = 4 ]     # 4: there was no test among them"}, "MODULE.bazel", "WORKSPACE.bazel", "WORKSPACE")
+}
+
+func (t Tree) gn() []Found {
+	return t.workspaces(Found{Run: `gn gen out && ninja -C out $(printf '%s\n' {targets} | sed 's,^//,,')`}, ".gn")
+}
+
+// workspaces are the outermost folders with one of these files.
+func (t Tree) workspaces(f Found, files ...string) (list []Found) {
+	dirs, _ := t.roots(files...)
+	for _, f.Under = range dirs[:min(len(dirs), maxRoots)] {
+		list = append(list, f)
+	}
+	return list
+}
+
+func (t Tree) golang() (list []Found) {
+	dirs, nested := t.roots("go.mod", "go.work")
+	for _, dir := range dirs[:min(len(dirs), maxRoots)] {
+		f := Found{Under: dir, Run: "go vet {targets} && go test -json {targets}", Report: "go-test-json"}
+		if nested && !t.Has(path.Join(dir, "go.work")) {
+			// Without a workspace, a go command sees the module that it is in, and no other.
+			f.Run = "failed=0\n" +
+				"for t in {targets}; do\n" +
+				"  case $t in\n" +
+				"    ./...) for m in $(git ls-files 'go.mod' '*/go.mod'); do (cd \"$(dirname \"$m\")\" && go vet ./... && go test ./...) || failed=1; done ;;\n" +
+				"    *) (cd \"$t\" && go vet . && go test .) || failed=1 ;;\n" +
+				"  esac\n" +
+				"done\n" +
+				"exit $failed\n"
+			f.Report, f.Note = "", "several Go modules without a go.work: each directory is tested by itself"
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+func (t Tree) cargo() (list []Found) {
+	dirs, _ := t.roots("Cargo.toml")
+	for _, dir := range dirs[:min(len(dirs), maxRoots)] {
+		locked := ""
+		if t.Has(path.Join(dir, "Cargo.lock")) {
+			locked = " --locked"
+		}
+		list = append(list, Found{Under: dir, Run: "for t in {targets}; do\n" +
+			"  case $t in\n" +
+			"    ./...) cargo test" + locked + " --workspace ;;\n" +
+			"    ./*) cargo test" + locked + " --manifest-path \"$t/Cargo.toml\" ;;\n" +
+			"    *) cargo test" + locked + " -p \"$t\" ;;\n" +
+			"  esac || exit 1\n" +
+			"done\n"})
+	}
+	return list
+}
+
+// packageJSON is what matters here of a package.json.
+type packageJSON struct {
+	Scripts    map[string]string `json:"scripts"`
+	Workspaces any               `json:"workspaces"`
+	Manager    string            `json:"packageManager"`
+}
+
+func (t Tree) manifest(dir string) (p packageJSON) {
+	_ = json.Unmarshal([]byte(t.Read(path.Join(dir, "package.json"))), &p) // what cannot be read has no scripts
+	return p
+}
+
+func (t Tree) node() (list []Found) {
+	dirs, _ := t.roots("package.json")
+	for _, dir := range dirs {
+		if f, ok := t.nodeAt(dir); ok && len(list) < maxRoots {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (t Tree) nodeAt(dir string) (Found, bool) {
+	in := func(name string) bool { return t.Has(path.Join(dir, name)) }
+	p := t.manifest(dir)
+	var install, whole, one string
+	switch {
+	case in("pnpm-lock.yaml") || in("pnpm-workspace.yaml"):
+		install, whole, one = "pnpm install --frozen-lockfile", "pnpm -r --if-present run SCRIPT", `pnpm --filter "$t" --if-present run SCRIPT`
+	case in("yarn.lock"):
+		install = "yarn install --frozen-lockfile"
+		if in(".yarnrc.yml") || strings.HasPrefix(p.Manager, "yarn@") && !strings.HasPrefix(p.Manager, "yarn@1.") {
+			install = "yarn install --immutable"
+		}
+		whole, one = "yarn workspaces run SCRIPT", `yarn workspace "$t" run SCRIPT`
+		if strings.HasSuffix(install, "--immutable") {
+			whole = "yarn workspaces foreach -A run SCRIPT"
+		}
+	default:
+		install = "npm install"
+		if in("package-lock.json") || in("npm-shrinkwrap.json") {
+			install = "npm ci"
+		}
+		whole, one = "npm run SCRIPT --workspaces --if-present", `npm run SCRIPT -w "$t" --if-present`
+	}
+	manager, _, _ := strings.Cut(install, " ")
+	if p.Workspaces == nil && !in("pnpm-workspace.yaml") {
+		script := scriptOf(p)
+		if script == "" {
+			return Found{}, false // nothing here is verified
+		}
+		return Found{Under: dir, Run: "echo {targets} && " + install + " && " + manager + " run " + script}, true
+	}
+	script := "test"
+	switch {
+	case in("turbo.json"):
+		whole, one = "npx turbo run SCRIPT", `npx turbo run SCRIPT "--filter=$t"`
+	case in("nx.json"):
+		whole, one = "npx nx run-many -t SCRIPT", `npx nx run-many -t SCRIPT -p "$t"`
+	}
+	f := Found{Under: dir, Run: strings.ReplaceAll(install+" || exit 1\n"+
+		"for t in {targets}; do\n"+
+		"  case $t in\n"+
+		"    ./...) "+whole+" ;;\n"+
+		"    *) "+one+" ;;\n"+
+		"  esac || exit 1\n"+
+		"done\n", "SCRIPT", script)}
+	if manager == "yarn" && !in("turbo.json") && !in("nx.json") {
+		f.Note = "yarn wants a script \"test\" in each package"
+	}
+	return f, true
+}
+
+// scriptOf is the script that verifies a package, or "".
+func scriptOf(p packageJSON) string {
+	for _, name := range []string{"test", "check", "lint", "build"} {
+		if s, ok := p.Scripts[name]; ok && !strings.Contains(s, "no test specified") {
+			return name
+		}
+	}
+	return ""
+}

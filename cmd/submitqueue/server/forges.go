@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/forge/local"
+	"github.com/submitqueue/submitqueue/workers/forgeci"
+)
+
+// forgeRow is one forge that a server can serve.
+type forgeRow struct {
+	name  string // of --forge
+	about string // said behind the name in the help; "": nothing
+	// open fills in what a server of its repositories is made of: the queues that are
+	// known, receivers of webhooks, pages.
+	open func(ctx context.Context, c *Serve, o *Options) (late, error)
+}
+
+// late is what is left to do of a forge once the server runs.
+type late struct {
+	start   func(*Stack) error // nil: nothing
+	signsIn bool               // what it prints signs whoever reads it in
+}
+
+// forges are the forges there are.
+func forges() []forgeRow {
+	return []forgeRow{
+		{"github", "", openGitHub},
+		{"local", "a plain git repository", openLocal},
+	}
+}
+
+// Vars are the words of the flags of Serve.
+func Vars() map[string]string {
+	var names, words []string
+	for _, row := range forges() {
+		names = append(names, row.name)
+		if row.about != "" {
+			row.name += " (" + row.about + ")"
+		}
+		words = append(words, row.name)
+	}
+	return map[string]string{"forges": strings.Join(names, ","), "forge_words": strings.Join(words, " or ")}
+}
+
+// localLook is how often a plain repository is looked at: it has no webhooks to
+// say that somebody pushed.
+const localLook = 10 * time.Second
+
+func openLocal(ctx context.Context, c *Serve, o *Options) (late, error) {
+	if len(c.Repo) != 1 {
+		return late{}, print.UsageError("--forge local serves one repository: give --repo once")
+	}
+	path, err := filepath.Abs(c.Repo[0])
+	if err != nil {
+		return late{}, err
+	}
+	f, err := local.New(ctx, path, c.Branch)
+	if err != nil {
+		return late{}, err
+	}
+	f.SetClock(o.Now)
+	o.Requests = f
+	o.Queues = []Queue{{Repository: strings.TrimSuffix(filepath.Base(path), ".git"), Branch: f.Base(), Forge: f, Look: localLook}}
+	return late{}, nil
+}
+
+// openGitHub prepares to serve repositories on GitHub. Whatever is only known, or
+// found, while the server runs is left to what it returns.
+func openGitHub(_ context.Context, c *Serve, o *Options) (late, error) {
+	if err := forgeci.CheckPrefix(c.RefPrefix); err != nil {
+		return late{}, fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
+	}
+	app := &lateApp{c: c, log: o.Log, receiver: &lateReceiver{}, shared: github.NewShared(nil, githubWrites)}
+	o.Receiver = map[string]forge.Receiver{"github": app.receiver}
+	for _, name := range c.Repo {
+		if _, _, err := githubapp.OwnerAndName(name); err != nil {
+			return late{}, fmt.Errorf("--repo %w", err)
+		}
+	}
+	a, err := c.Load(c.Data)
+	switch {
+	case errors.Is(err, githubapp.ErrNone):
+		site := ""
+		if c.GithubURL != "" {
+			if site, _, err = github.Site(c.GithubURL); err != nil {
+				return late{}, err
+			}
+		}
+		app.setup = newSetup(setupOptions{Public: c.Public, File: githubapp.PathOf(c.Data), Site: site, Show: c.ShowApp, Made: app.made, Log: o.Log, Wire: app.shared.Transport()})
+		o.Mounts = map[string]http.Handler{"/setup": app.setup}
+		return late{start: app.start, signsIn: app.setup != nil}, nil
+	case err != nil:
+		return late{}, err
+	}
+	app.app = a
+	return late{start: app.start, signsIn: app.setup != nil}, nil
+}
+
+// githubWrites is how many requests per minute change something at GitHub, which
+// allows about 80.
+const githubWrites = 60
+
+func repositoryURL(api, name string) string {
+	if api == "" {
+		return "https://github.com/" + name
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(api, "/"), "/api/v3"), "/") + "/" + name
+}

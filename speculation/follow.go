@@ -1,0 +1,75 @@
+package speculation
+
+import "github.com/submitqueue/submitqueue/queue"
+
+// follower does what a command asks for that may be given, and ends its request: it
+// accepts or refuses it, or answers it.
+type follower func(c *entering, r *queue.Request, b queue.Inspected)
+
+// followers returns what following each command does; all else of a command is its row in
+// queue.Commands. Not in it is recheck, the queue's own.
+func followers() map[queue.Verb]follower {
+	return map[queue.Verb]follower{
+		queue.CommandLand:       (*entering).enter,
+		queue.CommandCancel:     (*entering).cancel,
+		queue.CommandRetry:      (*entering).retry,
+		queue.CommandTry:        func(c *entering, r *queue.Request, b queue.Inspected) { c.settling.tryOut(r, b) },
+		queue.CommandExplain:    (*entering).explainTo,
+		queue.CommandDelegate:   (*entering).delegate,
+		queue.CommandUndelegate: func(c *entering, r *queue.Request, _ queue.Inspected) { c.undelegate(r) },
+		queue.CommandNow:        (*entering).emergency,
+		queue.CommandStatus: func(c *entering, r *queue.Request, _ queue.Inspected) {
+			c.pull(r.Number).Shown = ""
+			c.accept(r)
+		},
+		queue.CommandHelp: func(c *entering, r *queue.Request, _ queue.Inspected) {
+			c.answer(r, queue.Reason{Code: queue.ReasonHelp})
+			c.react(r, true)
+		},
+		queue.CommandPause: func(c *entering, r *queue.Request, _ queue.Inspected) { c.pause(r) },
+		queue.CommandResume: func(c *entering, r *queue.Request, _ queue.Inspected) {
+			c.mainline.resume(r.User)
+			c.accept(r)
+		},
+		queue.CommandFreeze: func(c *entering, r *queue.Request, _ queue.Inspected) { c.freeze(r) },
+		queue.CommandBlame: func(c *entering, r *queue.Request, _ queue.Inspected) {
+			c.answer(r, c.Blame())
+			c.react(r, true)
+		},
+		queue.CommandForget: func(c *entering, r *queue.Request, _ queue.Inspected) { c.judging.takeBack(r) },
+	}
+}
+
+// follow does what a command asks for, which may be given.
+func (c *entering) follow(r *queue.Request, b queue.Inspected) {
+	if f := c.follows[r.Command.Verb]; f != nil {
+		f(c, r, b)
+		return
+	}
+	c.refuse(r, queue.Reason{Code: queue.ReasonUnknown, Names: []string{r.Command.Text, r.Command.Near}})
+}
+
+// cancel takes a change, or a try, out of the queue.
+func (c *entering) cancel(r *queue.Request, _ queue.Inspected) {
+	ch := c.facts.Links.Active(r.Number)
+	switch try := c.settling.tryOf(r.Number); {
+	case ch == nil && try != nil:
+		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
+		c.accept(r)
+	case ch == nil:
+		c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
+	case ch.Phase == queue.Landing:
+		c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head)}})
+	default:
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
+		c.accept(r)
+	}
+}
+
+// pause holds all landings; builds go on.
+func (c *entering) pause(r *queue.Request) {
+	c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.facts.Now}
+	c.touchMain()
+	c.note(queue.Note{Number: r.Number, What: "paused", Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{r.User}, Detail: r.Command.Text}})
+	c.accept(r)
+}
