@@ -211,7 +211,8 @@ func label(change int) uint64 { return mix(uint64(change) + 1) }
 // builds is a heap by end, then by start.
 type builds = heaped[*build]
 
-func (a *build) before(b *build) bool {
+// Before is the order of the heap.
+func (a *build) Before(b *build) bool {
 	if a.end != b.end {
 		return a.end < b.end
 	}

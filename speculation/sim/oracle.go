@@ -83,4 +83,5 @@ type minutes = heaped[minute]
 
 type minute float64
 
-func (a minute) before(b minute) bool { return a < b }
+// Before is the order of the heap.
+func (a minute) Before(b minute) bool { return a < b }

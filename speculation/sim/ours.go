@@ -367,7 +367,8 @@ func (d *driver) finish(r *run, n int, how queue.JobOutcome) {
 // runs is a heap by end.
 type runs = heaped[*run]
 
-func (a *run) before(b *run) bool {
+// Before is the order of the heap.
+func (a *run) Before(b *run) bool {
 	if a.end != b.end {
 		return a.end < b.end
 	}

@@ -200,7 +200,8 @@ const (
 // pathHeap is a heap of paths by needed, then by arrival.
 type pathHeap = heaped[path]
 
-func (a path) before(b path) bool {
+// Before is the order of the heap.
+func (a path) Before(b path) bool {
 	if a.needed != b.needed {
 		return a.needed > b.needed
 	}
