@@ -69,7 +69,8 @@
 // core or the lock that a turn holds while Redis takes it; walls_view_test.go of
 // cmd/submitqueue holds that:
 //
-//	queue, list of changes, /metrics, /readyz   published; wait for nothing
+//	/metrics, /readyz                           published; wait for nothing
+//	queue, list of changes                      published; what turns have just made, 300 ms at most, then what was published before
 //	conflicts and outlook of one change         published while somebody looks; of one that nobody has looked at for
 //	                                            5 s, made between two turns: 250 ms at most, then what the list has
 //	ledger, what forgetting would do            a copy of the state, made between two turns: 2 s at most; passes and

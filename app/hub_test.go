@@ -172,7 +172,7 @@ func (h *hub) start(o hubOptions) {
 	tell := func([]string, forge.CINews) {}
 	if o.ci != nil {
 		ci := *o.ci
-		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter, mirror.OwnRefs{Mirror: h.mirror, Forge: h.adapter}, "main", h.log
+		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter.Capabilities().CI, mirror.OwnRefs{Mirror: h.mirror, Forge: h.adapter}, "main", h.log
 		h.ci = must(forgeci.New(ci))
 		pool = workers.NewSplit(pool, h.ci)
 		tell = func(_ []string, news forge.CINews) { h.ci.News(news) }

@@ -159,7 +159,7 @@ func (q *Queues) Queue(name string) (queue.QueueView, bool) {
 	if o == nil {
 		return queue.QueueView{}, false
 	}
-	v := o.View()
+	v := o.Fresh()
 	v.Waits = o.Waits() // of the forge, of the mirror and of the store the queue knows nothing
 	v.Trouble = slices.Concat(v.Trouble, o.Notify.Trouble(o.Queue))
 	for _, why := range []string{o.health.mending(), o.unstored()} {

@@ -78,7 +78,7 @@ func (t *turns) untilWake() time.Duration {
 	if t.wake != 0 {
 		wait = min(max(t.wake.Sub(queue.At(t.Now())), time.Millisecond), wait)
 	}
-	if t.window.behind {
+	if t.window.behind.Load() {
 		wait = min(wait, max(t.window.untilShow(), time.Millisecond))
 	}
 	return wait
@@ -86,7 +86,7 @@ func (t *turns) untilWake() time.Duration {
 
 // overdue publishes what turns have not, when it is time for that, and reports whether it was.
 func (t *turns) overdue() bool {
-	if !t.window.behind || t.window.untilShow() > 0 {
+	if !t.window.behind.Load() || t.window.untilShow() > 0 {
 		return false
 	}
 	t.turning.Lock()

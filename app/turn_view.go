@@ -37,7 +37,7 @@ func (o *Owner) publish() {
 		b.Main = o.core.State().Main
 	}
 	o.window.brief.Store(b)
-	o.window.behind = true
+	o.window.behind.Store(true)
 	if last := o.window.last.Load(); o.window.untilShow() <= 0 || b.Away != last.view.Away {
 		o.show()
 	}
@@ -61,7 +61,8 @@ func (o *Owner) show() {
 	}
 	p.view.Version++
 	w.put(p)
-	w.behind, w.ended = false, time.Now()
+	w.behind.Store(false)
+	w.ended = time.Now()
 	w.took = w.ended.Sub(began)
 }
 
@@ -74,12 +75,13 @@ func (o *Owner) gauge(v queue.QueueView) {
 	o.Metrics.SetQueue(v)
 }
 
-// serve adds to what is shown what somebody wants and it does not have. The caller is on
+// serve publishes what turns have made, when it is time for that, and adds to what is shown
+// what somebody wants and it does not have. The caller is on
 // Run's goroutine.
 func (o *Owner) serve() {
 	o.turning.Lock()
 	defer o.turning.Unlock()
-	if o.window.last.Load().view.Name != o.Called() {
+	if w := &o.window; w.behind.Load() && w.untilShow() <= 0 || w.last.Load().view.Name != o.Called() {
 		o.show()
 	}
 	p := *o.window.last.Load()

@@ -25,8 +25,8 @@ type window struct {
 	wants   map[string]time.Time // when a change was last asked for, by its id or pull request's number
 	ledger  bool                 // somebody wants it
 
-	behind bool // turns were made since last; this and what is below belongs to Run's goroutine
-	took   time.Duration
+	behind atomic.Bool   // turns were made since last
+	took   time.Duration // of the last view; this and what is below belongs to Run's goroutine
 	ended  time.Time
 }
 
@@ -52,10 +52,12 @@ type detailed struct {
 	ok   bool
 }
 
-// Bounds of what readers wait for: the details of a change that nobody has looked at
+// Bounds of what readers wait for: what turns have made and is not published yet, so that
+// whoever has done something sees it; the details of a change that nobody has looked at
 // lately, and the ledger, are made between two turns. While a turn is being stored, and
 // that takes long, nobody waits.
 const (
+	freshWait  = 300 * time.Millisecond
 	detailWait = 250 * time.Millisecond
 	ledgerWait = 2 * time.Second
 	writeSoon  = 50 * time.Millisecond // a turn that is not stored by then takes long
@@ -90,6 +92,20 @@ func (o *Owner) Target() string { return o.Brief().Main.Branch }
 // are made, at most about viewPause before that. It waits for nothing. Nobody may change
 // what it returns.
 func (o *Owner) View() queue.QueueView { return o.take().view }
+
+// Fresh returns the queue as it stood at any moment after the call began, where that is
+// published in time; else it is View.
+func (o *Owner) Fresh() queue.QueueView {
+	began := o.take().view.Version
+	p, _ := o.wait(freshWait, func(p *shown) bool {
+		if !o.window.behind.Load() || p.view.Version > began {
+			return true
+		}
+		o.window.wake()
+		return false
+	})
+	return p.view
+}
 
 // Change returns one change of the queue, by its id or its pull request's number. It has
 // the conflicts and the outlook of a change that was looked at lately; of another one,

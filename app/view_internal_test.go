@@ -86,7 +86,7 @@ func TestNotEachTurnMakesAView(t *testing.T) {
 		o.publish()
 	}
 	turn("b")
-	if v, b := o.View(), o.Brief(); v.Main.Tip != "a" || b.Main.Tip != "b" || !o.window.behind {
+	if v, b := o.View(), o.Brief(); v.Main.Tip != "a" || b.Main.Tip != "b" || !o.window.behind.Load() {
 		t.Errorf("the view is at %s, what is told briefly at %s", v.Main.Tip, b.Main.Tip)
 	}
 	if wait := o.window.untilShow(); wait <= 0 || wait > viewPause {
@@ -94,9 +94,45 @@ func TestNotEachTurnMakesAView(t *testing.T) {
 	}
 	o.window.ended = o.window.ended.Add(-viewPause)
 	turn("c")
-	if v := o.View(); v.Main.Tip != "c" || o.window.behind {
+	if v := o.View(); v.Main.Tip != "c" || o.window.behind.Load() {
 		t.Errorf("the view is at %s", v.Main.Tip)
 	}
+}
+
+// Somebody who has done something and looks at the queue then sees what came of it: a
+// command line that asks for the status right after it was told that a request is taken.
+func TestReadersSeeWhatWasDoneBefore(t *testing.T) {
+	o := ownerOf("a")
+	ended := make(chan struct{})
+	loop := make(chan struct{})
+	go func() { // as turns.run does
+		defer close(loop)
+		for {
+			select {
+			case <-o.window.wanted:
+				o.serve()
+			case <-time.After(max(o.window.untilShow(), time.Millisecond)):
+				o.turning.Lock()
+				if o.window.behind.Load() && o.window.untilShow() <= 0 {
+					o.show()
+				}
+				o.turning.Unlock()
+			case <-ended:
+				return
+			}
+		}
+	}()
+	for _, tip := range []queue.CommitID{"b", "c", "d"} {
+		o.turning.Lock()
+		o.core.State().Main.Tip = tip
+		o.publish()
+		o.turning.Unlock()
+		if v := o.Fresh(); v.Main.Tip != tip {
+			t.Errorf("main was at %s, and is shown at %s", tip, v.Main.Tip)
+		}
+	}
+	close(ended)
+	<-loop
 }
 
 // Details are made for those who look, kept fresh while they do, and forgotten after that.

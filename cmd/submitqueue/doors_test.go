@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -17,6 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -150,11 +152,20 @@ type checked struct {
 // mustCheck returns the packages of the program, but for what simulates and tests.
 func mustCheck(t *testing.T) []checked {
 	t.Helper()
+	all, err := checkedOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// checkedOnce reads and checks them: once for all tests of walls, which only look at them.
+var checkedOnce = sync.OnceValues(func() ([]checked, error) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles", ".")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
 	type listed struct {
 		ImportPath, Export, Dir string
@@ -167,7 +178,7 @@ func mustCheck(t *testing.T) []checked {
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		exports[p.ImportPath] = p.Export
 		name, is := strings.CutPrefix(p.ImportPath, module)
@@ -184,17 +195,17 @@ func mustCheck(t *testing.T) []checked {
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 			if err != nil {
-				t.Fatal(err)
+				return nil, err
 			}
 			c.files = append(c.files, f)
 		}
 		if _, err := (&types.Config{Importer: imports}).Check(p.ImportPath, fset, c.files, c.info); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, c)
 	}
-	return all
-}
+	return all, nil
+})
 
 // functionOf names what a declaration declares: package.Type.Method, or package.Function.
 func functionOf(pkg string, decl ast.Decl) string {

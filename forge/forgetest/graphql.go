@@ -80,20 +80,22 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	var owners [][]string // that the base's rules ask of
 	p := repo.pulls[v.Number]
 	if !strings.HasPrefix(in.Query, "query Unmet(") || p == nil || p.issue {
 		s.server.mu.Unlock()
 		fail("NOT_FOUND", "Could not resolve to a PullRequest with the number of "+strconv.Itoa(v.Number)+".")
 		return
 	}
-	base, head := p.Base, p.Head
-	s.server.mu.Unlock()
-	owners, err := repo.issues.owners(context.WithoutCancel(r.Context()), base, head)
-	if err != nil {
-		s.server.log.Error("read code owners", "err", err)
+	if base, head := p.Base, p.Head; repo.guards[base].Reviews.CodeOwners {
+		s.server.mu.Unlock()
+		read, err := repo.issues.owners(context.WithoutCancel(r.Context()), base, head)
+		if err != nil {
+			s.server.log.Error("read code owners", "err", err)
+		}
+		s.server.mu.Lock()
+		owners = read
 	}
-
-	s.server.mu.Lock()
 	reviews := []obj{}
 	for _, x := range repo.issues.opinions(p) {
 		reviews = append(reviews, obj{"state": x.state, "author": obj{"login": x.user.login}, "commit": obj{"oid": x.commit}})

@@ -50,7 +50,7 @@ func NewApp(o AppOptions) (*App, error) {
 
 // Facts reads how the App is registered.
 func (a *App) Facts(ctx context.Context) (facts AppFacts, err error) {
-	return facts, a.f.readAsApp(ctx, "app", &facts)
+	return facts, surveyor{a.f}.readAsApp(ctx, "app", &facts)
 }
 
 // Installations lists where the App is installed, suspended ones included.

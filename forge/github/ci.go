@@ -16,9 +16,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
+// ci is a Forge's CI: check runs, commit statuses and workflows.
+type ci struct{ *Forge }
+
 // CIResults reads check runs, their suites and commit statuses: three
 // conditional requests where there are up to a hundred of each.
-func (f *Forge) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResults, error) {
+func (f ci) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResults, error) {
 	doing := fmt.Sprintf("read the checks of %.12s", commit)
 	var out forge.CIResults
 	note := func(resp *github.Response) {
@@ -87,7 +90,7 @@ func unknownCommit(err error) bool {
 }
 
 // suites returns the branch that each check suite of a commit was made for.
-func (f *Forge) suites(ctx context.Context, commit queue.CommitID) (map[int64]string, error) {
+func (f ci) suites(ctx context.Context, commit queue.CommitID) (map[int64]string, error) {
 	out := map[int64]string{}
 	opts := &github.ListCheckSuiteOptions{ListOptions: github.ListOptions{PerPage: 100}}
 	for {
@@ -171,17 +174,17 @@ func commitStatus(id int64, name, state string, commit queue.CommitID, at times,
 }
 
 // CIRuns lists the workflow runs of a branch.
-func (f *Forge) CIRuns(ctx context.Context, branch string) ([]forge.CIRun, error) {
+func (f ci) CIRuns(ctx context.Context, branch string) ([]forge.CIRun, error) {
 	return f.runs(ctx, &github.ListWorkflowRunsOptions{Branch: branch}, func(r forge.CIRun) bool { return r.Branch == branch })
 }
 
 // CIRunsOf lists the workflow runs of a commit.
-func (f *Forge) CIRunsOf(ctx context.Context, commit queue.CommitID) ([]forge.CIRun, error) {
+func (f ci) CIRunsOf(ctx context.Context, commit queue.CommitID) ([]forge.CIRun, error) {
 	return f.runs(ctx, &github.ListWorkflowRunsOptions{HeadSHA: string(commit)}, func(r forge.CIRun) bool { return r.Commit == commit })
 }
 
 // runs lists workflow runs; asked holds where a filter is not followed.
-func (f *Forge) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, asked func(forge.CIRun) bool) ([]forge.CIRun, error) {
+func (f ci) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, asked func(forge.CIRun) bool) ([]forge.CIRun, error) {
 	var out []forge.CIRun
 	opts.PerPage = 100
 	for {
@@ -213,7 +216,7 @@ func workflowRun(r *github.WorkflowRun) forge.CIRun {
 
 // CancelRun cancels a workflow run. GitHub accepts with 202, which go-github
 // returns as an error, and answers 409 for a run that has ended.
-func (f *Forge) CancelRun(ctx context.Context, id int64) error {
+func (f ci) CancelRun(ctx context.Context, id int64) error {
 	_, err := f.client.Actions.CancelWorkflowRunByID(ctx, f.o.Owner, f.o.Name, id)
 	var accepted *github.AcceptedError
 	if errors.As(err, &accepted) || hasStatus(err, http.StatusConflict) || isNotFound(err) {
@@ -223,7 +226,7 @@ func (f *Forge) CancelRun(ctx context.Context, id int64) error {
 }
 
 // RerunFailed runs the failed jobs of a workflow run again.
-func (f *Forge) RerunFailed(ctx context.Context, id int64) error {
+func (f ci) RerunFailed(ctx context.Context, id int64) error {
 	_, err := f.client.Actions.RerunFailedJobsByID(ctx, f.o.Owner, f.o.Name, id)
 	var accepted *github.AcceptedError
 	if errors.As(err, &accepted) {
@@ -241,7 +244,7 @@ const (
 // CILog reads the end of the log of a job of GitHub Actions, whose id is that of
 // its check run. The log itself is elsewhere, at an address that needs, and gets,
 // no credentials.
-func (f *Forge) CILog(ctx context.Context, r forge.CIResult) (string, error) {
+func (f ci) CILog(ctx context.Context, r forge.CIResult) (string, error) {
 	if r.Status || !r.Bound {
 		return "", fmt.Errorf("github: the log of check %d: %w: it is not a job of GitHub Actions", r.ID, forge.ErrNotFound)
 	}

@@ -40,7 +40,7 @@ func TestCIResults(t *testing.T) {
 	if err := w.forge.Check(w.ctx, forge.Check{Name: "submitqueue", Head: queue.CommitID(head), ExternalID: "x", State: forge.CheckPassed}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.forge.CIResults(w.ctx, queue.CommitID(head))
+	got, err := w.forge.Capabilities().CI.CIResults(w.ctx, queue.CommitID(head))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestCIResults(t *testing.T) {
 
 	// Nothing has changed: each answer is free.
 	before := len(w.server.Requests("GET", "/repos/o/r/commits/**"))
-	if _, err := w.forge.CIResults(w.ctx, queue.CommitID(head)); err != nil {
+	if _, err := w.forge.Capabilities().CI.CIResults(w.ctx, queue.CommitID(head)); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range w.server.Requests("GET", "/repos/o/r/commits/**")[before:] {
@@ -80,11 +80,11 @@ func TestCIResults(t *testing.T) {
 	for i := range 120 {
 		w.repo.CI.PostStatus(head, fmt.Sprint("status ", i), "success")
 	}
-	if got, err := w.forge.CIResults(w.ctx, queue.CommitID(head)); err != nil || len(got.List) != 124 {
+	if got, err := w.forge.Capabilities().CI.CIResults(w.ctx, queue.CommitID(head)); err != nil || len(got.List) != 124 {
 		t.Errorf("%d results, %v", len(got.List), err)
 	}
 
-	none, err := w.forge.CIResults(w.ctx, queue.CommitID(strings.Repeat("1", 40)))
+	none, err := w.forge.Capabilities().CI.CIResults(w.ctx, queue.CommitID(strings.Repeat("1", 40)))
 	if !errors.Is(err, forge.ErrNotFound) || none.Now.IsZero() {
 		t.Errorf("a commit that is not known: %v, %+v", err, none)
 	}
@@ -97,29 +97,29 @@ func TestCIRuns(t *testing.T) {
 	})
 	w.commit("a", "main")
 	w.commit("b", "main")
-	runs, err := w.forge.CIRuns(w.ctx, "a")
+	runs, err := w.forge.Capabilities().CI.CIRuns(w.ctx, "a")
 	if err != nil || len(runs) != 1 || runs[0].Done || runs[0].Branch != "a" || runs[0].Attempt != 1 {
 		t.Fatalf("%+v, %v", runs, err)
 	}
 	id := runs[0].ID
-	if err := w.forge.RerunFailed(w.ctx, id); !errors.Is(err, forge.ErrForbidden) {
+	if err := w.forge.Capabilities().CI.RerunFailed(w.ctx, id); !errors.Is(err, forge.ErrForbidden) {
 		t.Errorf("running again what runs: %v", err)
 	}
 	for range 2 { // the second finds that it has ended
-		if err := w.forge.CancelRun(w.ctx, id); err != nil {
+		if err := w.forge.Capabilities().CI.CancelRun(w.ctx, id); err != nil {
 			t.Errorf("cancelling: %v", err)
 		}
 	}
-	if err := w.forge.CancelRun(w.ctx, 1); err != nil {
+	if err := w.forge.Capabilities().CI.CancelRun(w.ctx, 1); err != nil {
 		t.Errorf("cancelling what is gone: %v", err)
 	}
-	if runs, _ := w.forge.CIRuns(w.ctx, "a"); !runs[0].Done || runs[0].Word != "cancelled" {
+	if runs, _ := w.forge.Capabilities().CI.CIRuns(w.ctx, "a"); !runs[0].Done || runs[0].Word != "cancelled" {
 		t.Errorf("%+v", runs)
 	}
-	if err := w.forge.RerunFailed(w.ctx, id); err != nil {
+	if err := w.forge.Capabilities().CI.RerunFailed(w.ctx, id); err != nil {
 		t.Errorf("running again: %v", err)
 	}
-	if runs, _ := w.forge.CIRuns(w.ctx, "a"); !runs[0].Done || runs[0].Word != "success" || runs[0].Attempt != 2 {
+	if runs, _ := w.forge.Capabilities().CI.CIRuns(w.ctx, "a"); !runs[0].Done || runs[0].Word != "success" || runs[0].Attempt != 2 {
 		t.Errorf("%+v", runs)
 	}
 	for _, r := range w.repo.CI.CIRuns() {
@@ -132,10 +132,10 @@ func TestCIRuns(t *testing.T) {
 func TestCIWithoutPermission(t *testing.T) {
 	w := newWorld(t, forgetest.Options{Permissions: map[string]string{"contents": "write", "checks": "write", "metadata": "read"}})
 	head := w.commit("a", "main")
-	if _, err := w.forge.CIResults(w.ctx, queue.CommitID(head)); err != nil {
+	if _, err := w.forge.Capabilities().CI.CIResults(w.ctx, queue.CommitID(head)); err != nil {
 		t.Errorf("without statuses: %v", err)
 	}
-	if _, err := w.forge.CIRuns(w.ctx, "a"); !errors.Is(err, forge.ErrForbidden) || !strings.Contains(err.Error(), "actions=read") {
+	if _, err := w.forge.Capabilities().CI.CIRuns(w.ctx, "a"); !errors.Is(err, forge.ErrForbidden) || !strings.Contains(err.Error(), "actions=read") {
 		t.Errorf("without actions: %v", err)
 	}
 }

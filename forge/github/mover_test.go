@@ -78,7 +78,7 @@ func TestRedirectsStayAtTheHost(t *testing.T) {
 		if _, err := f.Protection(t.Context(), "logs"); err == nil {
 			t.Errorf("%d: an answer from elsewhere is taken", status)
 		}
-		if _, err := f.CIRuns(t.Context(), "x"); err == nil {
+		if _, err := f.Capabilities().CI.CIRuns(t.Context(), "x"); err == nil {
 			t.Errorf("%d: an answer from elsewhere is taken", status)
 		}
 		if len(elsewhere) > 0 {
@@ -96,7 +96,7 @@ func TestErrorsTellNoAddressesThatAreSecrets(t *testing.T) {
 		}
 		return answer(302, "", "Location", "https://logs.test/7?sig=s3cret")
 	})
-	_, err := f.CILog(t.Context(), forge.CIResult{ID: 7, Bound: true})
+	_, err := f.Capabilities().CI.CILog(t.Context(), forge.CIResult{ID: 7, Bound: true})
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("a log: %v", err)
 	}

@@ -139,8 +139,15 @@ const BuildBranch = "submitqueue/"
 // maxWorkflows bounds how many workflow files a survey reads.
 const maxWorkflows = 100
 
+// surveyor reads the parts of a Survey.
+type surveyor struct{ *Forge }
+
 // Survey reads all of it. An empty branch is the repository's default one.
 func (f *Forge) Survey(ctx context.Context, branch string) Survey {
+	return surveyor{f}.survey(ctx, branch)
+}
+
+func (f surveyor) survey(ctx context.Context, branch string) Survey {
 	s := Survey{Repository: f.o.Owner + "/" + f.o.Name, Branch: branch}
 	s.Skew, s.Skewed = f.skew(ctx)
 	asApp := func(path string, into any) error { return f.readAsApp(ctx, path, into) }
@@ -180,7 +187,7 @@ func (f *Forge) Survey(ctx context.Context, branch string) Survey {
 }
 
 // skew compares clocks by the Date of an answer that needs no credentials.
-func (f *Forge) skew(ctx context.Context) (time.Duration, error) {
+func (f surveyor) skew(ctx context.Context) (time.Duration, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base.String()+"meta", nil)
 	if err != nil {
 		return 0, err
@@ -199,7 +206,7 @@ func (f *Forge) skew(ctx context.Context) (time.Duration, error) {
 	return theirs.Sub(sent.Add(took / 2)).Round(time.Second), nil
 }
 
-func (f *Forge) readAsApp(ctx context.Context, path string, into any) error {
+func (f surveyor) readAsApp(ctx context.Context, path string, into any) error {
 	req, err := f.app.NewRequest(http.MethodGet, path, nil)
 	if err != nil {
 		return err
@@ -211,7 +218,7 @@ func (f *Forge) readAsApp(ctx context.Context, path string, into any) error {
 }
 
 // read reads what is below the repository's address, or the repository.
-func (f *Forge) read(ctx context.Context, path string, into any) error {
+func (f surveyor) read(ctx context.Context, path string, into any) error {
 	req, err := f.client.NewRequest(http.MethodGet, strings.TrimSuffix(fmt.Sprintf("repos/%s/%s/%s", f.o.Owner, f.o.Name, path), "/"), nil)
 	if err != nil {
 		return err
@@ -222,7 +229,7 @@ func (f *Forge) read(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-func (f *Forge) classicFacts(ctx context.Context, branch string) (*ClassicFacts, error) {
+func (f surveyor) classicFacts(ctx context.Context, branch string) (*ClassicFacts, error) {
 	type enabled struct {
 		Enabled bool `json:"enabled"`
 	}
@@ -265,7 +272,7 @@ func (f *Forge) classicFacts(ctx context.Context, branch string) (*ClassicFacts,
 	return out, nil
 }
 
-func (f *Forge) ruleFacts(ctx context.Context, branch string) ([]RuleFacts, error) {
+func (f surveyor) ruleFacts(ctx context.Context, branch string) ([]RuleFacts, error) {
 	var all []RuleFacts
 	may := map[string]string{}
 	for page := 1; page != 0; {
@@ -317,7 +324,7 @@ func ruleChecks(parameters json.RawMessage) (list []RequiredCheck) {
 
 // mergeQueue says whether GitHub's own merge queue is on for a branch. REST shows
 // that of rulesets, and not of classic protection.
-func (f *Forge) mergeQueue(ctx context.Context, branch string) (bool, error) {
+func (f surveyor) mergeQueue(ctx context.Context, branch string) (bool, error) {
 	const query = `query MergeQueue($owner: String!, $name: String!, $branch: String!) {
   repository(owner: $owner, name: $name) { mergeQueue(branch: $branch) { id } }
 }`
@@ -334,7 +341,7 @@ func (f *Forge) mergeQueue(ctx context.Context, branch string) (bool, error) {
 }
 
 // file reads a file of a branch. ErrNotFound where there is none.
-func (f *Forge) file(ctx context.Context, name, branch string) ([]byte, error) {
+func (f surveyor) file(ctx context.Context, name, branch string) ([]byte, error) {
 	var in struct {
 		Content  string `json:"content"`
 		Encoding string `json:"encoding"`
@@ -348,7 +355,7 @@ func (f *Forge) file(ctx context.Context, name, branch string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(strings.ReplaceAll(in.Content, "\n", ""))
 }
 
-func (f *Forge) workflows(ctx context.Context, branch string) ([]WorkflowFile, error) {
+func (f surveyor) workflows(ctx context.Context, branch string) ([]WorkflowFile, error) {
 	const folder = ".github/workflows"
 	var list []struct {
 		Type string `json:"type"`

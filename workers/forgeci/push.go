@@ -1,6 +1,7 @@
 package forgeci
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,49 +85,86 @@ func (c *Controller) nextPush() (next time.Time) {
 
 // pushBatch pushes what waits, and reports whether there was anything.
 func (c *Controller) pushBatch(ctx context.Context) bool {
-	c.mu.Lock()
-	now := c.o.Now()
-	var batch []*entry
-	for _, e := range c.builds {
-		if e.pushed.IsZero() && e.done == nil && !e.pushing() && !now.Before(e.notBefore) {
-			batch = append(batch, e)
-		}
-	}
-	slices.SortFunc(batch, func(a, b *entry) int {
-		if a.build.Value != b.build.Value {
-			return map[bool]int{true: -1, false: 1}[a.build.Value > b.build.Value]
-		}
-		return strings.Compare(string(a.build.ID), string(b.build.ID))
-	})
-	if i := slices.IndexFunc(batch, func(e *entry) bool { return e.single }); i >= 0 {
-		batch = batch[i : i+1]
-	}
-	batch = batch[:min(len(batch), pushAtOnce)]
-	var gone []string
-	if len(batch) > 0 || len(c.gone) >= pushAtOnce || len(c.gone) > 0 && !now.Before(c.goneAt.Add(c.o.Linger)) {
-		gone = c.gone
-		c.gone = nil
-	}
-	tries := map[*entry]int{}
-	for _, e := range batch {
-		tries[e] = e.tries
-		e.tries = -1
-	}
-	synced := c.synced
-	c.mu.Unlock()
-	if len(batch)+len(gone) == 0 {
+	b, synced := c.nextBatch()
+	if len(b.entries)+len(b.gone) == 0 {
 		return false
 	}
-	if !synced && len(batch) > 0 {
-		c.sync(ctx, batch[0].build.Commit)
+	if !synced && len(b.entries) > 0 {
+		c.sync(ctx, b.entries[0].build.Commit)
+	}
+	c.lookEarlier(ctx, b.entries)
+	c.lookForSkips(ctx, b.entries)
+	c.makeMoves(ctx, b)
+	fresh, each, err := c.o.Refs.Push(ctx, b.moves)
+	if ctx.Err() != nil {
+		return false
 	}
 
-	c.lookEarlier(ctx, batch)
-	c.lookForSkips(ctx, batch)
-	var moves []mirror.RefMove
-	at := map[*entry]int{}
-	failed := map[*entry]error{}
-	for _, e := range batch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range b.entries {
+		e.tries = b.tries[e]
+		switch i, why := b.at[e], b.failed[e]; {
+		case e.known:
+			if e.done == nil {
+				c.finish(e, c.outcome(e))
+			}
+			e.tidy = true
+		case why != nil:
+			c.pushEnded(e, b, false, why)
+		case err != nil:
+			c.pushEnded(e, b, false, err)
+		default:
+			why = errors.Join(each[i-1], each[i])
+			c.pushEnded(e, b, why == nil && fresh[i], why)
+		}
+	}
+	c.deleted(b, each, err)
+	return true
+}
+
+// batch is what one push is made of.
+type batch struct {
+	entries []*entry // builds whose refs are to be there
+	gone    []string // refs of ours that are to be deleted
+	moves   []mirror.RefMove
+	tries   map[*entry]int   // of each entry, before
+	at      map[*entry]int   // where its ref is among moves; the one of its targets is right before it
+	failed  map[*entry]error // there is nothing to be pushed of these
+}
+
+// nextBatch takes what is to be pushed next, of the most value first; synced is false
+// where refs of earlier lives of the server have not been looked for yet.
+func (c *Controller) nextBatch() (b *batch, synced bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.o.Now()
+	b = &batch{tries: map[*entry]int{}, at: map[*entry]int{}, failed: map[*entry]error{}}
+	for _, e := range c.builds {
+		if e.pushed.IsZero() && e.done == nil && !e.pushing() && !now.Before(e.notBefore) {
+			b.entries = append(b.entries, e)
+		}
+	}
+	slices.SortFunc(b.entries, func(x, y *entry) int {
+		return cmp.Or(cmp.Compare(y.build.Value, x.build.Value), cmp.Compare(x.build.ID, y.build.ID))
+	})
+	if i := slices.IndexFunc(b.entries, func(e *entry) bool { return e.single }); i >= 0 {
+		b.entries = b.entries[i : i+1]
+	}
+	b.entries = b.entries[:min(len(b.entries), pushAtOnce)]
+	if len(b.entries) > 0 || len(c.gone) >= pushAtOnce || len(c.gone) > 0 && !now.Before(c.goneAt.Add(c.o.Linger)) {
+		b.gone, c.gone = c.gone, nil
+	}
+	for _, e := range b.entries {
+		b.tries[e] = e.tries
+		e.tries = -1
+	}
+	return b, c.synced
+}
+
+// makeMoves says which refs are to be where.
+func (c *Controller) makeMoves(ctx context.Context, b *batch) {
+	for _, e := range b.entries {
 		if e.known {
 			continue
 		}
@@ -136,62 +174,45 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 			side, err = c.o.Refs.File(ctx, TargetsFile, data)
 		}
 		if err != nil {
-			failed[e] = err
+			b.failed[e] = err
 			continue
 		}
-		moves = append(moves, mirror.RefMove{Branch: e.side, Commit: side}) // before the ref that starts a workflow which reads it
-		at[e] = len(moves)
-		moves = append(moves, mirror.RefMove{Branch: e.branch, Commit: e.build.Commit})
+		b.moves = append(b.moves, mirror.RefMove{Branch: e.side, Commit: side}) // before the ref that starts a workflow which reads it
+		b.at[e] = len(b.moves)
+		b.moves = append(b.moves, mirror.RefMove{Branch: e.branch, Commit: e.build.Commit})
 	}
-	for _, branch := range gone {
-		moves = append(moves, mirror.RefMove{Branch: branch})
+	for _, branch := range b.gone {
+		b.moves = append(b.moves, mirror.RefMove{Branch: branch})
 	}
-	fresh, each, err := c.o.Refs.Push(ctx, moves)
-	if ctx.Err() != nil {
-		return false
-	}
+}
 
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now = c.o.Now()
-	for _, e := range batch {
-		e.tries = tries[e]
-		if e.known {
-			if e.done == nil {
-				c.finish(e, c.outcome(e))
-			}
-			e.tidy = true
-			continue
-		}
-		i, why := at[e], failed[e]
-		if why == nil {
-			why = err
-		}
-		if why == nil {
-			why = errors.Join(each[i-1], each[i])
-		}
-		if !e.single && len(moves) > 2 && refusedForGood(why) {
-			// A forge may refuse a push as a whole for what one of its commits holds.
-			if e.single = true; e.done != nil { // stopped meanwhile
-				e.pushed, e.tidyAt = now, now
-				poke(c.toSee)
-			}
-			e.log.say("the push to %s was refused together with others; it is pushed by itself", e.branch)
-			continue
-		}
-		c.afterPush(e, err == nil && why == nil && fresh[i], why)
+// pushEnded takes in what came of the push of a build, among others. The caller holds mu.
+func (c *Controller) pushEnded(e *entry, b *batch, fresh bool, why error) {
+	if e.single || len(b.moves) <= 2 || !refusedForGood(why) {
+		c.afterPush(e, fresh, why)
+		return
 	}
+	// A forge may refuse a push as a whole for what one of its commits holds.
+	if e.single = true; e.done != nil { // stopped meanwhile
+		now := c.o.Now()
+		e.pushed, e.tidyAt = now, now
+		poke(c.toSee)
+	}
+	e.log.say("the push to %s was refused together with others; it is pushed by itself", e.branch)
+}
+
+// deleted keeps the refs that could not be deleted. The caller holds mu.
+func (c *Controller) deleted(b *batch, each []error, err error) {
 	var again []string
-	for i, m := range moves[len(moves)-len(gone):] {
-		if k := len(moves) - len(gone) + i; err != nil || each[k] != nil {
-			again = append(again, m.Branch)
+	for i, branch := range b.gone {
+		if k := len(b.moves) - len(b.gone) + i; err != nil || each[k] != nil {
+			again = append(again, branch)
 		}
 	}
 	if len(again) > 0 {
 		c.o.Log.Warn("refs of ours could not be deleted; they are tried again", "refs", len(again), "error", errors.Join(err, errors.Join(each...)))
-		c.gone, c.goneAt = append(c.gone, again...), now.Add(backoff(4))
+		c.gone, c.goneAt = append(c.gone, again...), c.o.Now().Add(backoff(4))
 	}
-	return true
 }
 
 // afterPush takes in what came of the push of a build. The caller holds mu.

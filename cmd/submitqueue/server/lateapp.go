@@ -93,5 +93,5 @@ func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, keys *queueKe
 // onGitHub is a queue of a repository there, whose own CI builds as well.
 func (l *lateApp) onGitHub(key repositoryKey, name, branch, api string, f *github.Forge) Queue {
 	return Queue{Repository: key.Key, Called: key.names(), Branch: branch, Follow: l.c.Branch == "", Forge: f, URL: repositoryURL(api, name),
-		CI: &forgeci.Options{CI: f, Prefix: l.c.RefPrefix, Slots: l.c.CIBuilds, Name: "GitHub", Log: l.log}}
+		CI: &forgeci.Options{CI: f.Capabilities().CI, Prefix: l.c.RefPrefix, Slots: l.c.CIBuilds, Name: "GitHub", Log: l.log}}
 }
