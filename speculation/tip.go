@@ -275,6 +275,7 @@ func (c *mainline) proveMain() {
 	c.touchMain()
 	c.judging.endDrift(func(queue.Drift) bool { return true })
 	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
+	c.surveyNext() // the turn has attended to what waits, and there may be no other soon
 }
 
 // mainOn reports whether main has keys on a target that are not proven, and

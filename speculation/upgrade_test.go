@@ -680,3 +680,38 @@ func (w *world) hiddenRed() {
 	w.waitOut()
 	w.mustDecide("go/1")
 }
+
+// TestUpgradeGoesOnOnceMainIsProven: the turn in which main's last key passes asks what is
+// unproven under the newer version. Else the upgrade would stand still until something
+// else happened to the queue.
+func TestUpgradeGoesOnOnceMainIsProven(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	w.serve("go/1")
+	w.settleDown()
+	w.serve("go/2", "go/1")
+	w.settleDown()
+	runs := w.going()
+	if len(runs) != 1 || w.core.State().Main.Next == nil {
+		t.Fatalf("%d builds, next %+v", len(runs), w.core.State().Main.Next)
+	}
+	b := runs[0].build
+	var events []queue.Body
+	for _, j := range b.Jobs {
+		done := queue.JobDone{Build: b.ID, Step: j.Step.Digest(), Outcome: queue.JobPassed, Took: time.Minute, Machine: "m1"}
+		for _, k := range j.Keys {
+			done.Passed = append(done.Passed, k.Target)
+		}
+		events = append(events, done)
+	}
+	runs[0].over = true
+	w.tell(append(events, queue.BuildDone{Build: b.ID, Outcome: queue.JobPassed})...)
+	if !w.core.facts.ProvenMain() {
+		t.Fatal("main is not proven")
+	}
+	if !slices.ContainsFunc(w.waits, func(a queue.Action) bool {
+		s, is := a.Task.(queue.Survey)
+		return is && s.Analyzer == w.core.State().Main.Next.Analyzer
+	}) {
+		t.Error("nobody has asked what is unproven under the newer version")
+	}
+}
