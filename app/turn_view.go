@@ -76,8 +76,7 @@ func (o *Owner) gauge(v queue.QueueView) {
 }
 
 // serve publishes what turns have made, when it is time for that, and adds to what is shown
-// what somebody wants and it does not have. The caller is on
-// Run's goroutine.
+// what somebody wants and it does not have. The caller is on Run's goroutine.
 func (o *Owner) serve() {
 	o.turning.Lock()
 	defer o.turning.Unlock()

@@ -96,12 +96,15 @@ func (o *Owner) View() queue.QueueView { return o.take().view }
 // Fresh returns the queue as it stood at any moment after the call began, where that is
 // published in time; else it is View.
 func (o *Owner) Fresh() queue.QueueView {
-	began := o.take().view.Version
+	began, asked := o.take().view.Version, false
 	p, _ := o.wait(freshWait, func(p *shown) bool {
 		if !o.window.behind.Load() || p.view.Version > began {
 			return true
 		}
-		o.window.wake()
+		if !asked { // once: where it is too early for another view, the loop knows when to make it
+			asked = true
+			o.window.wake()
+		}
 		return false
 	})
 	return p.view
