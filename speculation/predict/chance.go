@@ -1,0 +1,260 @@
+package predict
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Chance is a model of the chance that something is so: that a change succeeds, that a pair
+// conflicts. It is a logistic regression on the columns that are worth it, calibrated,
+// and shifted by what came since. It is immutable. Its JSON form is exact.
+type Chance struct {
+	logistic    *Logistic
+	calibration Calibration
+	shift       Shift
+}
+
+// ChanceOptions says how FitChance fits. The zero value is usable.
+type ChanceOptions struct {
+	// Logistic is for every fit. A C of 0 is chosen: that of 0.001, 0.01, 0.1 and 1
+	// whose log loss on later rows is least.
+	Logistic LogisticOptions
+	// Validation is the share of the rows, the latest, that judge. 0 is 0.3.
+	Validation float64
+}
+
+// ChanceReport says how a model was made, and how good it is on rows later than those it
+// was made from.
+type ChanceReport struct {
+	Fitted     int               `json:"fitted"` // rows before those that judge
+	C          float64           `json:"c"`
+	Columns    []int             `json:"columns"` // that are kept, ascending
+	Path       []EliminationStep `json:"path"`
+	Calibrated string            `json:"calibrated"` // None, Platt or Isotonic
+	Trials     []Trial           `json:"trials"`
+	// Model is the model as served, shifted by each outcome before the next row.
+	// Still is the same without shifts.
+	Model Figures `json:"model"`
+	Still Figures `json:"still"`
+	// BaseRate says of each row how often the fitted rows were true; LastOutcome
+	// how often those were true that came after a row like the one before it.
+	BaseRate    Figures `json:"baseRate"`
+	LastOutcome Figures `json:"lastOutcome"`
+	// Beats reports that Model has a lower log loss and a lower Brier score than both.
+	// A model that does not is not to be used.
+	Beats bool `json:"beats"`
+}
+
+// Figures judge chances against outcomes.
+type Figures struct {
+	Rows             int     `json:"rows"`
+	LogLoss          float64 `json:"logLoss"`
+	Brier            float64 `json:"brier"`
+	AUC              float64 `json:"auc"`
+	CalibrationError float64 `json:"calibrationError"` // of 10 bins
+}
+
+// Judge returns the figures of chances p of rows with outcomes y.
+func Judge(p []float64, y []bool) Figures {
+	return Figures{len(p), LogLoss(p, y), Brier(p, y), AUC(p, y), CalibrationError(p, y, 10)}
+}
+
+// fewest is how many rows FitChance asks for: with fewer, a smoothed Rate is as good.
+const fewest = 40
+
+// FitChance makes a model from rows in time order; they are as in FitLogistic, and
+// those of weight 0 are left out everywhere. The result depends on the arguments alone.
+//
+// The rows before the latest, which judge, are split again: three quarters to fit to,
+// one quarter that chooses C, the columns (Eliminate) and the calibration (Calibrate).
+// The logistic regression is then fitted to both parts. What judges has thus had no part
+// in what it judges. The model that is returned is made the same way from all rows, so
+// the report is of its twin that knows less; C, Columns, Path, Calibrated and Trials are
+// of the model returned.
+//
+// Weights weigh the fits. Where rows choose or judge, each counts alike.
+func FitChance(x [][]float64, y []bool, w []float64, opt ChanceOptions) (*Chance, *ChanceReport, error) {
+	if opt.Validation == 0 {
+		opt.Validation = 0.3
+	}
+	h, err := hold(x, y, w, opt.Validation)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := &design{}
+	rows, err := all.rows(x, y, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(rows) < fewest {
+		return nil, nil, fmt.Errorf("predict: %d rows are too few to learn from, %d are needed", len(rows), fewest)
+	}
+	n := len(rows) - len(h.x)
+	twin, err := makeChance(rows[:n], all.y[:n], all.w[:n], opt.Logistic, &ChanceReport{})
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &ChanceReport{Fitted: n}
+	served, err := makeChance(rows, all.y, all.w, opt.Logistic, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	still, moved := make([]float64, len(h.x)), make([]float64, len(h.x))
+	var s Shift
+	for i, row := range h.x {
+		still[i] = twin.Prob(row)
+		moved[i] = s.Apply(still[i])
+		s = s.Observe(still[i], h.y[i])
+	}
+	r.Still, r.Model = Judge(still, h.y), Judge(moved, h.y)
+	base, last := baselines(all.y, n)
+	r.BaseRate, r.LastOutcome = Judge(base, h.y), Judge(last, h.y)
+	r.Beats = r.Model.LogLoss < min(r.BaseRate.LogLoss, r.LastOutcome.LogLoss) &&
+		r.Model.Brier < min(r.BaseRate.Brier, r.LastOutcome.Brier)
+	return served, r, nil
+}
+
+// choosing is the share of rows that chooses.
+const choosing = 0.25
+
+// makeChance chooses and fits, and says in r what was chosen.
+func makeChance(x [][]float64, y []bool, w []float64, opt LogisticOptions, r *ChanceReport) (*Chance, error) {
+	h, err := hold(x, y, w, choosing)
+	if err != nil {
+		return nil, err
+	}
+	if opt.C == 0 {
+		best := math.Inf(1)
+		for _, c := range []float64{0.001, 0.01, 0.1, 1} {
+			with := opt
+			with.C = c
+			l, err := h.fit.fit(h.fit.live(), with)
+			if err != nil {
+				return nil, err
+			}
+			if loss := LogLoss(h.say(l), h.y); loss < best {
+				best, opt.C = loss, c
+			}
+		}
+	}
+	cols, path, err := h.eliminate(opt)
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.fit.fit(cols, opt)
+	if err != nil {
+		return nil, err
+	}
+	c := &Chance{}
+	var trials []Trial
+	c.calibration, trials = Calibrate(h.say(l), h.y)
+	d, err := newDesign(x, y, w)
+	if err != nil {
+		return nil, err
+	}
+	c.logistic, err = d.fit(cols, opt)
+	r.C, r.Columns, r.Path, r.Calibrated, r.Trials = opt.C, cols, path, c.calibration.Kind(), trials
+	return c, err
+}
+
+// baselines returns what base rate and last outcome say of the rows from n on. Counts
+// begin at one half.
+func baselines(y []bool, n int) (base, last []float64) {
+	var all Rate
+	var after [2]Rate
+	of := func(passed bool) *Rate {
+		if passed {
+			return &after[1]
+		}
+		return &after[0]
+	}
+	for i, v := range y[:n] {
+		all = all.Observe(v, math.Inf(1))
+		if i > 0 {
+			r := of(y[i-1])
+			*r = r.Observe(v, math.Inf(1))
+		}
+	}
+	for i := range y[n:] {
+		base = append(base, all.Mean(0.5, 1))
+		last = append(last, of(y[n+i-1]).Mean(0.5, 1))
+	}
+	return base, last
+}
+
+// Prob returns the chance of a row, shifted. Rows are as in Logistic.LogOdds.
+func (c *Chance) Prob(x []float64) float64 { return c.shift.Apply(c.still(x)) }
+
+// still returns the chance of a row before any shift.
+func (c *Chance) still(x []float64) float64 { return c.calibration.Apply(c.logistic.Prob(x)) }
+
+// After returns the model with what came of one more row.
+func (c *Chance) After(x []float64, passed bool) *Chance {
+	next := *c
+	next.shift = c.shift.Observe(c.still(x), passed)
+	return &next
+}
+
+// Explanation says how a chance came about.
+type Explanation struct {
+	Bias       float64   `json:"bias"`       // log-odds of an average row
+	Columns    []float64 `json:"columns"`    // what each column adds, in log-odds
+	Raw        float64   `json:"raw"`        // chance of bias and columns
+	Calibrated float64   `json:"calibrated"` // Raw, calibrated
+	Shift      float64   `json:"shift"`      // log-odds, added to Calibrated
+	Prob       float64   `json:"prob"`
+}
+
+// Explain returns how Prob comes to its answer.
+func (c *Chance) Explain(x []float64) Explanation {
+	raw := c.logistic.Prob(x)
+	return Explanation{
+		Bias:       c.logistic.Bias(),
+		Columns:    c.logistic.Contributions(x, nil),
+		Raw:        raw,
+		Calibrated: c.calibration.Apply(raw),
+		Shift:      c.shift.By,
+		Prob:       c.Prob(x),
+	}
+}
+
+// Columns returns the columns that Prob looks at, ascending.
+func (c *Chance) Columns() []int {
+	cols := make([]int, 0, len(c.logistic.terms))
+	for _, t := range c.logistic.terms {
+		cols = append(cols, t.Column)
+	}
+	return slices.Clip(cols)
+}
+
+// chanceJSON is the stored form.
+type chanceJSON struct {
+	Logistic    *Logistic    `json:"logistic"`
+	Calibration *Calibration `json:"calibration"`
+	Shift       Shift        `json:"shift"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c *Chance) MarshalJSON() ([]byte, error) {
+	return json.Marshal(chanceJSON{c.logistic, &c.calibration, c.shift})
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It refuses what FitChance and After cannot
+// have made, so that what is read never answers NaN.
+func (c *Chance) UnmarshalJSON(data []byte) error {
+	var in chanceJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return err
+	}
+	if in.Logistic == nil || in.Calibration == nil {
+		return errors.New("predict: a model of a chance lacks its regression or its calibration")
+	}
+	if math.Abs(in.Shift.By) > shiftBound || in.Shift.Information < 0 || in.Shift.Information > shiftMemory {
+		return errors.New("predict: the shift of a chance is out of range")
+	}
+	*c = Chance{in.Logistic, *in.Calibration, in.Shift}
+	return nil
+}
