@@ -11,13 +11,13 @@ import (
 
 // Kinds of calibration.
 const (
-	None     = "none"
-	Platt    = "platt"
-	Isotonic = "isotonic"
+	Uncalibrated = "none"
+	Platt        = "platt"
+	Isotonic     = "isotonic"
 )
 
 // Calibration maps what a model says to what came of it. It never decreases, and lies
-// within [1e-4, 1-1e-4]. The zero value is of kind None. It holds finite numbers only,
+// within [1e-4, 1-1e-4]. The zero value is of kind Uncalibrated. It holds finite numbers only,
 // and its JSON form is exact.
 type Calibration struct {
 	kind          string
@@ -36,8 +36,8 @@ type Trial struct {
 
 // Calibrate chooses a calibration for what a model has said of rows that it was not
 // fitted to, in time order: each kind is fitted to the earlier half and judged by log
-// loss on the later one. Where neither is better than none by more than one standard
-// error of the difference, it is None; else the best, fitted to all rows.
+// loss on the later one. Where neither is better than none by more than two standard
+// errors of the difference, it is Uncalibrated; else the best, fitted to all rows.
 //
 // Platt is a logistic regression on the log-odds, of targets (N₊+1)/(N₊+2) and 1/(N₋+2)
 // (Platt, Probabilistic Outputs for Support Vector Machines, 1999). Isotonic is the
@@ -57,7 +57,7 @@ func Calibrate(p []float64, y []bool) (Calibration, []Trial) {
 		return q
 	}
 	raw := later(Calibration{})
-	best := Trial{None, LogLoss(raw, y[half:])}
+	best := Trial{Uncalibrated, LogLoss(raw, y[half:])}
 	trials := []Trial{best}
 	for _, fit := range fits {
 		c, ok := fit(p[:half], y[:half])
@@ -67,7 +67,7 @@ func Calibrate(p []float64, y []bool) (Calibration, []Trial) {
 		q := later(c)
 		t := Trial{c.kind, LogLoss(q, y[half:])}
 		trials = append(trials, t)
-		if t.LogLoss < best.LogLoss && trials[0].LogLoss-t.LogLoss > gainError(raw, q, y[half:]) {
+		if t.LogLoss < best.LogLoss && trials[0].LogLoss-t.LogLoss > 2*gainError(raw, q, y[half:]) {
 			best = t
 		}
 	}
@@ -103,10 +103,10 @@ func gainError(a, b []float64, y []bool) float64 {
 	return math.Sqrt(max(square/n-(sum/n)*(sum/n), 0) / n)
 }
 
-// Kind returns None, Platt or Isotonic.
+// Kind returns Uncalibrated, Platt or Isotonic.
 func (c Calibration) Kind() string {
 	if c.kind == "" {
-		return None
+		return Uncalibrated
 	}
 	return c.kind
 }
@@ -270,7 +270,7 @@ func (c *Calibration) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	if in.Kind == None {
+	if in.Kind == Uncalibrated {
 		*c = Calibration{}
 		return nil
 	}

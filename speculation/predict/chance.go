@@ -33,7 +33,7 @@ type ChanceReport struct {
 	C          float64           `json:"c"`
 	Columns    []int             `json:"columns"` // that are kept, ascending
 	Path       []EliminationStep `json:"path"`
-	Calibrated string            `json:"calibrated"` // None, Platt or Isotonic
+	Calibrated string            `json:"calibrated"` // Uncalibrated, Platt or Isotonic
 	Trials     []Trial           `json:"trials"`
 	// Model is the model as served, shifted by each outcome before the next row.
 	// Still is the same without shifts.
@@ -62,8 +62,9 @@ func Judge(p []float64, y []bool) Figures {
 	return Figures{len(p), LogLoss(p, y), Brier(p, y), AUC(p, y), CalibrationError(p, y, 10)}
 }
 
-// fewest is how many rows FitChance asks for: with fewer, a smoothed Rate is as good.
-const fewest = 40
+// fewest is how many rows FitChance asks for before those that judge: with fewer, a
+// smoothed Rate is as good.
+const fewest = 30
 
 // FitChance makes a model from rows in time order; they are as in FitLogistic, and
 // those of weight 0 are left out everywhere. The result depends on the arguments alone.
@@ -89,10 +90,10 @@ func FitChance(x [][]float64, y []bool, w []float64, opt ChanceOptions) (*Chance
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(rows) < fewest {
-		return nil, nil, fmt.Errorf("predict: %d rows are too few to learn from, %d are needed", len(rows), fewest)
-	}
 	n := len(rows) - len(h.x)
+	if n < fewest {
+		return nil, nil, fmt.Errorf("predict: %d rows before those that judge are too few to learn from, %d are needed", n, fewest)
+	}
 	twin, err := makeChance(rows[:n], all.y[:n], all.w[:n], opt.Logistic, &ChanceReport{})
 	if err != nil {
 		return nil, nil, err

@@ -44,7 +44,12 @@ const zLimit = 1e6
 // z standardises a value; ok is false where it is missing.
 func (t *term) z(v float64) (z float64, ok bool) {
 	z = (v - t.Mean) / t.SD
-	return max(-zLimit, min(zLimit, z)), v == v
+	if z > zLimit {
+		z = zLimit
+	} else if z < -zLimit {
+		z = -zLimit
+	}
+	return z, v == v
 }
 
 // FitLogistic fits P(y | x) to the rows of x. All rows have the same number of values.

@@ -28,10 +28,10 @@ func (r Rate) Observe(passed bool, memory float64) Rate {
 // strength: (strength·prior + Passed) / (strength + Seen). strength is how many
 // observations the prior is worth; where it and Seen are 0, the mean is prior.
 func (r Rate) Mean(prior, strength float64) float64 {
-	if strength += r.Seen; strength <= 0 {
+	if strength+r.Seen <= 0 {
 		return prior
 	}
-	return prior + (r.Passed-r.Seen*prior)/strength
+	return (strength*prior + r.Passed) / (strength + r.Seen)
 }
 
 // Smooth returns the mean of the last of levels, widest first (a repository, then an
