@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Chance is a model of the chance that something is so: that a change succeeds, that a pair
@@ -69,8 +68,8 @@ const fewest = 30
 // FitChance makes a model from rows in time order; they are as in FitLogistic, and
 // those of weight 0 are left out everywhere. The result depends on the arguments alone.
 //
-// The rows before the latest, which judge, are split again: three quarters to fit to,
-// one quarter that chooses C, the columns (Eliminate) and the calibration (Calibrate).
+// The rows before the latest, which judge, are split again: three fifths to fit to,
+// two fifths that choose C, the columns (Eliminate) and the calibration (Calibrate).
 // The logistic regression is then fitted to both parts. What judges has thus had no part
 // in what it judges. The model that is returned is made the same way from all rows, so
 // the report is of its twin that knows less; C, Columns, Path, Calibrated and Trials are
@@ -78,86 +77,70 @@ const fewest = 30
 //
 // Weights weigh the fits. Where rows choose or judge, each counts alike.
 func FitChance(x [][]float64, y []bool, w []float64, opt ChanceOptions) (*Chance, *ChanceReport, error) {
-	if opt.Validation == 0 {
-		opt.Validation = 0.3
-	}
-	h, err := hold(x, y, w, opt.Validation)
+	all, err := checked(x, y, w)
 	if err != nil {
 		return nil, nil, err
 	}
-	all := &design{}
-	rows, err := all.rows(x, y, w)
+	earlier, later, err := all.hold(opt.Validation)
 	if err != nil {
 		return nil, nil, err
 	}
-	n := len(rows) - len(h.x)
+	n := len(earlier.x)
 	if n < fewest {
 		return nil, nil, fmt.Errorf("predict: %d rows before those that judge are too few to learn from, %d are needed", n, fewest)
 	}
-	twin, err := makeChance(rows[:n], all.y[:n], all.w[:n], opt.Logistic, &ChanceReport{})
-	if err != nil {
-		return nil, nil, err
-	}
+	var made [2]*Chance // the twin, then the one that is returned
 	r := &ChanceReport{Fitted: n}
-	served, err := makeChance(rows, all.y, all.w, opt.Logistic, r)
-	if err != nil {
-		return nil, nil, err
+	for i, rows := range [...]rows{earlier, all} {
+		if made[i], err = makeChance(rows, opt.Logistic, r); err != nil {
+			return nil, nil, err
+		}
 	}
-	still, moved := make([]float64, len(h.x)), make([]float64, len(h.x))
+	still := later.said(made[0].Prob)
+	moved := make([]float64, len(still))
 	var s Shift
-	for i, row := range h.x {
-		still[i] = twin.Prob(row)
-		moved[i] = s.Apply(still[i])
-		s = s.Observe(still[i], h.y[i])
+	for i, p := range still {
+		moved[i] = s.Apply(p)
+		s = s.Observe(p, later.y[i])
 	}
-	r.Still, r.Model = Judge(still, h.y), Judge(moved, h.y)
+	r.Still, r.Model = Judge(still, later.y), Judge(moved, later.y)
 	base, last := baselines(all.y, n)
-	r.BaseRate, r.LastOutcome = Judge(base, h.y), Judge(last, h.y)
+	r.BaseRate, r.LastOutcome = Judge(base, later.y), Judge(last, later.y)
 	r.Beats = r.Model.LogLoss < min(r.BaseRate.LogLoss, r.LastOutcome.LogLoss) &&
 		r.Model.Brier < min(r.BaseRate.Brier, r.LastOutcome.Brier)
-	return served, r, nil
+	return made[1], r, nil
 }
 
 // choosing is the share of rows that chooses.
-const choosing = 0.25
+const choosing = 0.4
 
 // makeChance chooses and fits, and says in r what was chosen.
-func makeChance(x [][]float64, y []bool, w []float64, opt LogisticOptions, r *ChanceReport) (*Chance, error) {
-	h, err := hold(x, y, w, choosing)
-	if err != nil {
-		return nil, err
-	}
+func makeChance(all rows, opt LogisticOptions, r *ChanceReport) (*Chance, error) {
+	earlier, later := all.split(choosing)
+	d := newDesign(earlier)
 	if opt.C == 0 {
-		best := math.Inf(1)
+		least := math.Inf(1)
 		for _, c := range []float64{0.001, 0.01, 0.1, 1} {
 			with := opt
 			with.C = c
-			l, err := h.fit.fit(h.fit.live(), with)
+			l, err := d.fit(d.live(), with)
 			if err != nil {
 				return nil, err
 			}
-			if loss := LogLoss(h.say(l), h.y); loss < best {
-				best, opt.C = loss, c
+			if loss := LogLoss(later.said(l.Prob), later.y); loss < least {
+				least, opt.C = loss, c
 			}
 		}
 	}
-	cols, path, err := h.eliminate(opt)
-	if err != nil {
-		return nil, err
-	}
-	l, err := h.fit.fit(cols, opt)
+	l, path, err := eliminate(d, later, opt)
 	if err != nil {
 		return nil, err
 	}
 	c := &Chance{}
-	var trials []Trial
-	c.calibration, trials = Calibrate(h.say(l), h.y)
-	d, err := newDesign(x, y, w)
-	if err != nil {
-		return nil, err
-	}
-	c.logistic, err = d.fit(cols, opt)
-	r.C, r.Columns, r.Path, r.Calibrated, r.Trials = opt.C, cols, path, c.calibration.Kind(), trials
+	c.calibration, r.Trials = Calibrate(later.said(l.Prob), later.y)
+	r.C, r.Columns, r.Path, r.Calibrated = opt.C, l.columns(), path, c.calibration.Kind()
+	// Newton's method may fail here, for it has not seen these rows.
+	c.logistic, err = newDesign(all).fit(l.columns(), opt)
 	return c, err
 }
 
@@ -223,13 +206,7 @@ func (c *Chance) Explain(x []float64) Explanation {
 }
 
 // Columns returns the columns that Prob looks at, ascending.
-func (c *Chance) Columns() []int {
-	cols := make([]int, 0, len(c.logistic.terms))
-	for _, t := range c.logistic.terms {
-		cols = append(cols, t.Column)
-	}
-	return slices.Clip(cols)
-}
+func (c *Chance) Columns() []int { return c.logistic.columns() }
 
 // chanceJSON is the stored form.
 type chanceJSON struct {

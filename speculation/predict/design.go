@@ -11,46 +11,33 @@ import (
 // precision.
 const minSD = 0x1p-1022
 
-// design is rows made ready for fits: checked, standardised, missing values filled.
-type design struct {
+// rows are checked, and each has a weight.
+type rows struct {
 	width int
-	terms []term    // per column; SD is 0 where it is constant
-	z     []float64 // rows × width
+	x     [][]float64
 	y     []bool
 	w     []float64
-	total float64 // of w
-	yes   float64 // of w where y
 }
 
-func newDesign(x [][]float64, y []bool, w []float64) (*design, error) {
-	d := &design{}
-	kept, err := d.rows(x, y, w)
-	if err != nil {
-		return nil, err
-	}
-	d.standardise(kept)
-	return d, nil
-}
-
-// rows checks the input and returns the rows that have a weight.
-func (d *design) rows(x [][]float64, y []bool, w []float64) ([][]float64, error) {
+// checked returns the rows that have a weight. Its errors are those of FitLogistic.
+func checked(x [][]float64, y []bool, w []float64) (rows, error) {
 	switch {
 	case len(x) == 0:
-		return nil, errors.New("predict: no rows to fit")
+		return rows{}, errors.New("predict: no rows to fit")
 	case len(y) != len(x):
-		return nil, fmt.Errorf("predict: %d rows but %d outcomes", len(x), len(y))
+		return rows{}, fmt.Errorf("predict: %d rows but %d outcomes", len(x), len(y))
 	case w != nil && len(w) != len(x):
-		return nil, fmt.Errorf("predict: %d rows but %d weights", len(x), len(w))
+		return rows{}, fmt.Errorf("predict: %d rows but %d weights", len(x), len(w))
 	}
-	d.width = len(x[0])
-	kept := make([][]float64, 0, len(x))
+	r := rows{width: len(x[0])}
+	total := 0.0
 	for i, row := range x {
-		if len(row) != d.width {
-			return nil, fmt.Errorf("predict: row %d has %d columns, row 0 has %d", i, len(row), d.width)
+		if len(row) != r.width {
+			return rows{}, fmt.Errorf("predict: row %d has %d columns, row 0 has %d", i, len(row), r.width)
 		}
 		for j, v := range row {
 			if math.IsInf(v, 0) {
-				return nil, fmt.Errorf("predict: row %d, column %d is infinite", i, j)
+				return rows{}, fmt.Errorf("predict: row %d, column %d is infinite", i, j)
 			}
 		}
 		weight := 1.0
@@ -58,36 +45,65 @@ func (d *design) rows(x [][]float64, y []bool, w []float64) ([][]float64, error)
 			weight = w[i]
 		}
 		if !(weight >= 0) || math.IsInf(weight, 0) {
-			return nil, fmt.Errorf("predict: row %d has weight %g", i, weight)
+			return rows{}, fmt.Errorf("predict: row %d has weight %g", i, weight)
 		}
-		if weight == 0 {
-			continue
-		}
-		kept = append(kept, row)
-		d.y = append(d.y, y[i])
-		d.w = append(d.w, weight)
-		if d.total += weight; y[i] {
-			d.yes += weight
+		if total += weight; weight > 0 {
+			r.x, r.y, r.w = append(r.x, row), append(r.y, y[i]), append(r.w, weight)
 		}
 	}
-	if len(kept) == 0 {
-		return nil, errors.New("predict: every row has weight 0")
+	if len(r.x) == 0 {
+		return rows{}, errors.New("predict: every row has weight 0")
 	}
-	if d.total > 1e100 {
-		return nil, fmt.Errorf("predict: the weights sum to %g, more than 1e100", d.total)
+	if total > 1e100 {
+		return rows{}, fmt.Errorf("predict: the weights sum to %g, more than 1e100", total)
 	}
-	return kept, nil
+	return r, nil
+}
+
+// split returns the rows before the latest share of them, and those. The share is cut
+// so that at least one row is later.
+func (r rows) split(share float64) (earlier, later rows) {
+	n := len(r.x) - int(math.Ceil(share*float64(len(r.x))))
+	return rows{r.width, r.x[:n], r.y[:n], r.w[:n]}, rows{r.width, r.x[n:], r.y[n:], r.w[n:]}
+}
+
+// said returns what a model says of each row.
+func (r rows) said(prob func([]float64) float64) []float64 {
+	p := make([]float64, len(r.x))
+	for i, row := range r.x {
+		p[i] = prob(row)
+	}
+	return p
+}
+
+// design is rows made ready for fits: standardised, missing values filled.
+type design struct {
+	rows
+	terms      []term    // per column; SD is 0 where it is constant
+	z          []float64 // rows × width
+	total, yes float64   // sum of the weights, and of those of true rows
+}
+
+func newDesign(r rows) *design {
+	d := &design{rows: r}
+	for i, w := range r.w {
+		if d.total += w; r.y[i] {
+			d.yes += w
+		}
+	}
+	d.standardise()
+	return d
 }
 
 // standardise sets terms and z. Sums are of values divided by a scale per column, so
 // that neither they nor their squares overflow.
-func (d *design) standardise(x [][]float64) {
+func (d *design) standardise() {
 	type column struct{ low, high, scale, n, mean, square float64 }
 	cols := make([]column, d.width)
 	for j := range cols {
 		cols[j].low, cols[j].high = math.Inf(1), math.Inf(-1)
 	}
-	for i, row := range x {
+	for i, row := range d.x {
 		for j, v := range row {
 			if v == v {
 				c := &cols[j]
@@ -103,14 +119,14 @@ func (d *design) standardise(x [][]float64) {
 			c.scale = m
 		}
 	}
-	for i, row := range x {
+	for i, row := range d.x {
 		for j, v := range row {
 			if v == v {
 				cols[j].mean += d.w[i] / cols[j].n * (v / cols[j].scale)
 			}
 		}
 	}
-	for i, row := range x {
+	for i, row := range d.x {
 		for j, v := range row {
 			if v == v {
 				c := &cols[j]
@@ -129,8 +145,8 @@ func (d *design) standardise(x [][]float64) {
 			d.terms[j].Mean, d.terms[j].SD = c.mean*c.scale, sd*c.scale
 		}
 	}
-	d.z = make([]float64, len(x)*d.width)
-	for i, row := range x {
+	d.z = make([]float64, len(d.x)*d.width)
+	for i, row := range d.x {
 		z := d.z[i*d.width:][:d.width]
 		for j, v := range row {
 			if t := &d.terms[j]; t.SD > 0 {

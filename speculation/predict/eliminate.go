@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -30,72 +31,55 @@ type EliminationStep struct {
 // Guyon, Weston, Barnhill, Vapnik, Gene Selection for Cancer Classification, 2002;
 // used for the success model in Keeping Master Green at Scale, section 7.2.
 func Eliminate(x [][]float64, y []bool, w []float64, opt EliminationOptions) (kept []int, path []EliminationStep, err error) {
-	if opt.Validation == 0 {
-		opt.Validation = 0.3
-	}
-	h, err := hold(x, y, w, opt.Validation)
+	r, err := checked(x, y, w)
 	if err != nil {
 		return nil, nil, err
 	}
-	return h.eliminate(opt.Logistic)
-}
-
-// held is rows in time order, the earlier to fit to and the later to judge by.
-type held struct {
-	fit *design
-	x   [][]float64
-	y   []bool
-}
-
-// hold sets the latest share of the rows that have a weight aside.
-func hold(x [][]float64, y []bool, w []float64, share float64) (*held, error) {
-	if !(share > 0 && share < 1) {
-		return nil, fmt.Errorf("predict: a share of %g of the rows cannot judge", share)
-	}
-	all := &design{}
-	rows, err := all.rows(x, y, w)
+	earlier, later, err := r.hold(opt.Validation)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	from := len(rows) - int(math.Ceil(share*float64(len(rows))))
-	if from < 1 {
-		return nil, fmt.Errorf("predict: %d rows are too few to set %g of them aside", len(rows), share)
+	best, path, err := eliminate(newDesign(earlier), later, opt.Logistic)
+	if err != nil {
+		return nil, nil, err
 	}
-	d, err := newDesign(rows[:from], all.y[:from], all.w[:from])
-	return &held{d, rows[from:], all.y[from:]}, err
+	return best.columns(), path, nil
 }
 
-func (h *held) say(l *Logistic) []float64 {
-	p := make([]float64, len(h.x))
-	for i, row := range h.x {
-		p[i] = l.Prob(row)
+// hold splits rows by a share that someone has set, 0.3 where it is 0.
+func (r rows) hold(share float64) (earlier, later rows, err error) {
+	if share == 0 {
+		share = 0.3
 	}
-	return p
+	if !(share > 0 && share < 1) {
+		return rows{}, rows{}, fmt.Errorf("predict: a share of %g of the rows cannot judge", share)
+	}
+	if earlier, later = r.split(share); len(earlier.x) == 0 {
+		return rows{}, rows{}, fmt.Errorf("predict: %d rows are too few to set %g of them aside", len(r.x), share)
+	}
+	return earlier, later, nil
 }
 
-func (h *held) eliminate(opt LogisticOptions) (kept []int, path []EliminationStep, err error) {
-	best := math.Inf(1)
-	for cols := h.fit.live(); ; {
-		l, err := h.fit.fit(cols, opt)
+// eliminate returns the best model of the path.
+func eliminate(d *design, judges rows, opt LogisticOptions) (best *Logistic, path []EliminationStep, err error) {
+	least := math.Inf(1)
+	for cols := d.live(); ; {
+		l, err := d.fit(cols, opt)
 		if err != nil {
 			return nil, nil, err
 		}
-		loss := LogLoss(h.say(l), h.y)
-		path = append(path, EliminationStep{slices.Clone(cols), loss})
-		if loss <= best {
-			best, kept = loss, path[len(path)-1].Columns
+		loss := LogLoss(judges.said(l.Prob), judges.y)
+		path = append(path, EliminationStep{l.columns(), loss})
+		if loss <= least {
+			least, best = loss, l
 		}
 		if len(cols) == 0 {
-			return kept, path, nil
+			return best, path, nil
 		}
-		slices.SortStableFunc(l.terms, func(a, b term) int {
-			if d := math.Abs(b.Weight) - math.Abs(a.Weight); d != 0 {
-				return int(math.Copysign(1, d))
-			}
-			return a.Column - b.Column
-		})
-		cols = cols[:0]
-		for _, t := range l.terms[:len(l.terms)-max(1, len(l.terms)/10)] {
+		terms := slices.Clone(l.terms)
+		slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
+		cols = nil
+		for _, t := range terms[:len(terms)-max(1, len(terms)/10)] {
 			cols = append(cols, t.Column)
 		}
 		slices.Sort(cols)

@@ -72,10 +72,11 @@ func (t *term) z(v float64) (z float64, ok bool) {
 // An error names the row and the column of what is wrong: lengths that differ, an
 // infinite value, a weight that is negative or not finite, options out of range, no row.
 func FitLogistic(x [][]float64, y []bool, w []float64, opt LogisticOptions) (*Logistic, error) {
-	d, err := newDesign(x, y, w)
+	r, err := checked(x, y, w)
 	if err != nil {
 		return nil, err
 	}
+	d := newDesign(r)
 	return d.fit(d.live(), opt)
 }
 
@@ -128,6 +129,15 @@ func (l *Logistic) Weights() []float64 {
 		w[t.Column] = t.Weight
 	}
 	return w
+}
+
+// columns returns the columns that are not dropped, ascending.
+func (l *Logistic) columns() []int {
+	cols := make([]int, len(l.terms))
+	for i, t := range l.terms {
+		cols[i] = t.Column
+	}
+	return cols
 }
 
 // logisticJSON is the stored form.

@@ -56,10 +56,10 @@ type Shift struct {
 	Information float64 `json:"information"` // Σ of p(1-p), with forgetting
 }
 
-// The shift's prior has a deviation of 0.35 log-odds; 200 outcomes are remembered, and
+// The shift's prior has a deviation of a quarter log-odd; 200 outcomes are remembered, and
 // it is never more than 1: 0.9 becomes 0.77 or 0.96 at most.
 const (
-	shiftPrior  = 8
+	shiftPrior  = 16
 	shiftMemory = 200
 	shiftBound  = 1
 )
