@@ -17,8 +17,8 @@ const (
 )
 
 // Calibration maps what a model says to what came of it. It never decreases, and lies
-// within [1e-4, 1-1e-4]. The zero value is of kind Uncalibrated. It holds finite numbers only,
-// and its JSON form is exact.
+// within [1e-4, 1-1e-4]. The zero value is of kind Uncalibrated. It holds finite numbers
+// only, and its JSON form is exact.
 type Calibration struct {
 	kind          string
 	slope, offset float64   // Platt: on log-odds
@@ -49,30 +49,23 @@ type Trial struct {
 func Calibrate(p []float64, y []bool) (Calibration, []Trial) {
 	same(len(p), len(y))
 	half := len(p) / 2
-	later := func(c Calibration) []float64 {
-		q := make([]float64, len(p)-half)
-		for i := range q {
-			q[i] = c.Apply(p[half+i])
-		}
-		return q
-	}
-	raw := later(Calibration{})
-	best := Trial{Uncalibrated, LogLoss(raw, y[half:])}
+	raw := Calibration{}.each(p)
+	best := Trial{Uncalibrated, LogLoss(raw[half:], y[half:])}
 	trials := []Trial{best}
 	for _, fit := range fits {
 		c, ok := fit(p[:half], y[:half])
 		if !ok {
 			continue
 		}
-		q := later(c)
+		q := c.each(p[half:])
 		t := Trial{c.kind, LogLoss(q, y[half:])}
 		trials = append(trials, t)
-		if t.LogLoss < best.LogLoss && trials[0].LogLoss-t.LogLoss > 2*gainError(raw, q, y[half:]) {
+		if t.LogLoss < best.LogLoss && trials[0].LogLoss-t.LogLoss > 2*gainError(raw[half:], q, y[half:]) {
 			best = t
 		}
 	}
 	for _, fit := range fits {
-		if c, ok := fit(p, y); ok && c.kind == best.Kind && c.lossOn(p, y) <= (Calibration{}).lossOn(p, y) {
+		if c, ok := fit(p, y); ok && c.kind == best.Kind && LogLoss(c.each(p), y) <= LogLoss(raw, y) {
 			return c, trials
 		}
 	}
@@ -81,11 +74,13 @@ func Calibrate(p []float64, y []bool) (Calibration, []Trial) {
 
 var fits = [...]func([]float64, []bool) (Calibration, bool){fitPlatt, fitIsotonic}
 
-// lossOn returns the log loss of what is made of p.
-func (c Calibration) lossOn(p []float64, y []bool) float64 {
-	return mean(p, y, func(p float64, y bool) float64 {
-		return LogLoss([]float64{c.Apply(p)}, []bool{y})
-	})
+// each returns what is made of each of p.
+func (c Calibration) each(p []float64) []float64 {
+	q := make([]float64, len(p))
+	for i, v := range p {
+		q[i] = c.Apply(v)
+	}
+	return q
 }
 
 // gainError returns the standard error of the difference of the log losses of a and b.
@@ -231,8 +226,6 @@ func fitIsotonic(p []float64, y []bool) (Calibration, bool) {
 // check refuses what no fit can have made.
 func (c Calibration) check() error {
 	switch c.kind {
-	case "":
-		return nil
 	case Platt:
 		if c.slope > 0 && c.slope <= 1e6 && math.Abs(c.offset) <= 1e9 {
 			return nil
@@ -275,9 +268,6 @@ func (c *Calibration) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	read := Calibration{in.Kind, in.Slope, in.Offset, in.At, in.To}
-	if in.Kind == "" {
-		return errors.New("predict: a calibration has no kind")
-	}
 	if err := read.check(); err != nil {
 		return err
 	}

@@ -70,10 +70,12 @@ const fewest = 30
 //
 // The rows before the latest, which judge, are split again: three fifths to fit to,
 // two fifths that choose C, the columns (Eliminate) and the calibration (Calibrate).
-// The logistic regression is then fitted to both parts. What judges has thus had no part
-// in what it judges. The model that is returned is made the same way from all rows, so
-// the report is of its twin that knows less; C, Columns, Path, Calibrated and Trials are
-// of the model returned.
+// The logistic regression is then fitted to both parts. The rows that judge have no part
+// in the model that they judge. The model that is returned is made the same way from all
+// rows, so the figures are of its twin that knows less; C, Columns, Path, Calibrated and
+// Trials are of the model returned.
+//
+// Columns enter as they are: counts with a long tail say more as logarithms.
 //
 // Weights weigh the fits. Where rows choose or judge, each counts alike.
 func FitChance(x [][]float64, y []bool, w []float64, opt ChanceOptions) (*Chance, *ChanceReport, error) {

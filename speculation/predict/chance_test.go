@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// history draws changes in time order. What becomes of one follows from how its author
+// history draws changes in time order. The outcome of one follows from how its author
 // and the repository have fared, and a little from its size; the other columns say
 // nothing. truth is the chance that each was drawn with: no model can know more.
 func history(seed uint64, rows int, drift float64) (x [][]float64, y []bool, truth []float64) {
@@ -292,8 +292,8 @@ func TestChanceRefusesRubbish(t *testing.T) {
 	}
 }
 
-// FuzzChance: what is no model is refused, and what is accepted answers with a chance
-// and is written as it was read.
+// FuzzChance: a text is refused, or is a model that answers with chances and is written
+// as it was read.
 func FuzzChance(f *testing.F) {
 	x, y, _ := history(3, 400, 0)
 	c, _ := mustFitChance(f, x, y)
@@ -337,4 +337,12 @@ func FuzzChance(f *testing.F) {
 			t.Fatalf("%s became %s", out, again)
 		}
 	})
+}
+
+// BenchmarkFitChance makes a model of 20,000 rows of 30 columns, 24 of which say nothing.
+func BenchmarkFitChance(b *testing.B) {
+	x, y := noisy(1, 20000, 6, 23)
+	for b.Loop() {
+		mustFitChance(b, x, y)
+	}
 }

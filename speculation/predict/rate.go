@@ -73,7 +73,7 @@ func (s Shift) Apply(p float64) float64 {
 }
 
 // Observe returns the shift with one more outcome, of which the model said p before any
-// shift. What is not within 0 and 1 is not counted, nor is what was certain.
+// shift. A p that is not between 0 and 1, both excluded, is not counted.
 func (s Shift) Observe(p float64, passed bool) Shift {
 	if !(p > 0 && p < 1) {
 		return s
