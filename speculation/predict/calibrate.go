@@ -50,17 +50,19 @@ func Calibrate(p []float64, y []bool) (Calibration, []Trial) {
 	same(len(p), len(y))
 	half := len(p) / 2
 	raw := Calibration{}.each(p)
-	best := Trial{Uncalibrated, LogLoss(raw[half:], y[half:])}
+	still := followed(raw[half:], y[half:])
+	fits := [...]func([]float64, []bool) (Calibration, bool){fitPlatt, fitIsotonic}
+	best := Trial{Uncalibrated, LogLoss(still, y[half:])}
 	trials := []Trial{best}
 	for _, fit := range fits {
 		c, ok := fit(p[:half], y[:half])
 		if !ok {
 			continue
 		}
-		q := c.each(p[half:])
+		q := followed(c.each(p[half:]), y[half:])
 		t := Trial{c.kind, LogLoss(q, y[half:])}
 		trials = append(trials, t)
-		if t.LogLoss < best.LogLoss && trials[0].LogLoss-t.LogLoss > 2*gainError(raw[half:], q, y[half:]) {
+		if t.LogLoss < best.LogLoss && trials[0].LogLoss-t.LogLoss > 2*gainError(still, q, y[half:]) {
 			best = t
 		}
 	}
@@ -71,8 +73,6 @@ func Calibrate(p []float64, y []bool) (Calibration, []Trial) {
 	}
 	return Calibration{}, trials
 }
-
-var fits = [...]func([]float64, []bool) (Calibration, bool){fitPlatt, fitIsotonic}
 
 // each returns what is made of each of p.
 func (c Calibration) each(p []float64) []float64 {

@@ -99,13 +99,7 @@ func FitChance(x [][]float64, y []bool, w []float64, opt ChanceOptions) (*Chance
 		}
 	}
 	still := later.said(made[0].Prob)
-	moved := make([]float64, len(still))
-	var s Shift
-	for i, p := range still {
-		moved[i] = s.Apply(p)
-		s = s.Observe(p, later.y[i])
-	}
-	r.Still, r.Model = Judge(still, later.y), Judge(moved, later.y)
+	r.Still, r.Model = Judge(still, later.y), Judge(followed(still, later.y), later.y)
 	base, last := baselines(all.y, n)
 	r.BaseRate, r.LastOutcome = Judge(base, later.y), Judge(last, later.y)
 	r.Beats = r.Model.LogLoss < min(r.BaseRate.LogLoss, r.LastOutcome.LogLoss) &&
@@ -120,6 +114,7 @@ const choosing = 0.4
 func makeChance(all rows, opt LogisticOptions, r *ChanceReport) (*Chance, error) {
 	earlier, later := all.split(choosing)
 	d := newDesign(earlier)
+	judge := func(l *Logistic) float64 { return LogLoss(followed(later.said(l.Prob), later.y), later.y) }
 	if opt.C == 0 {
 		least := math.Inf(1)
 		for _, c := range []float64{0.001, 0.01, 0.1, 1} {
@@ -129,20 +124,21 @@ func makeChance(all rows, opt LogisticOptions, r *ChanceReport) (*Chance, error)
 			if err != nil {
 				return nil, err
 			}
-			if loss := LogLoss(later.said(l.Prob), later.y); loss < least {
+			if loss := judge(l); loss < least {
 				least, opt.C = loss, c
 			}
 		}
 	}
-	l, path, err := eliminate(d, later, opt)
+	l, path, err := eliminate(d, judge, opt)
 	if err != nil {
 		return nil, err
 	}
 	c := &Chance{}
 	c.calibration, r.Trials = Calibrate(later.said(l.Prob), later.y)
 	r.C, r.Columns, r.Path, r.Calibrated = opt.C, l.columns(), path, c.calibration.Kind()
-	// Newton's method may fail here, for it has not seen these rows.
-	c.logistic, err = newDesign(all).fit(l.columns(), opt)
+	if c.logistic = l; c.calibration.Kind() == Uncalibrated {
+		c.logistic, err = newDesign(all).fit(l.columns(), opt)
+	}
 	return c, err
 }
 

@@ -83,6 +83,65 @@ func TestChanceIsNearTheBound(t *testing.T) {
 	}
 }
 
+// unseen draws changes of a repository whose health and whose authors' care are not
+// seen: columns are what their outcomes have shown so far, and the size.
+func unseen(seed uint64, n int) (x [][]float64, y []bool, truth []float64) {
+	s := stream(seed)
+	own := make([]float64, 20)
+	for i := range own {
+		own[i] = s.normal() / 2
+	}
+	authors := make([]predict.Rate, len(own))
+	var short, middle, long predict.Rate
+	var health, streak float64
+	for range n {
+		health = 0.97*health + 0.35*s.normal()
+		a := int(s.u() * s.u() * float64(len(own)))
+		lines := 2 + 1.8*s.normal()
+		p := chanceOf(1.5 + health + own[a] - 0.1*lines)
+		x = append(x, []float64{short.Mean(0.8, 2), middle.Mean(0.8, 3), long.Mean(0.8, 5), authors[a].Mean(0.8, 4), streak, lines, math.Floor(s.u() * 10)})
+		passed := s.u() < p
+		y, truth = append(y, passed), append(truth, p)
+		short, middle, long = short.Observe(passed, 4), middle.Observe(passed, 15), long.Observe(passed, 100)
+		if authors[a] = authors[a].Observe(passed, 30); passed {
+			streak = max(streak, 0) + 1
+		} else {
+			streak = min(streak, 0) - 1
+		}
+	}
+	return x, y, truth
+}
+
+// TestChanceIsNoWorseThanItsRegression: choosing columns, calibrating and shifting cost
+// nothing where they gain nothing, with health that no column shows.
+func TestChanceIsNoWorseThanItsRegression(t *testing.T) {
+	var made, plain, base, bound predict.Figures
+	add := func(sum *predict.Figures, f predict.Figures) {
+		sum.AUC += f.AUC / 8
+		sum.Brier += f.Brier / 8
+	}
+	for seed := range uint64(8) {
+		x, y, truth := unseen(seed, 4000)
+		_, r := mustFitChance(t, x, y)
+		l := mustFit(t, x[:r.Fitted], y[:r.Fitted], nil, predict.LogisticOptions{})
+		var p []float64
+		for _, row := range x[r.Fitted:] {
+			p = append(p, l.Prob(row))
+		}
+		add(&made, r.Model)
+		add(&plain, predict.Judge(p, y[r.Fitted:]))
+		add(&base, r.BaseRate)
+		add(&bound, predict.Judge(truth[r.Fitted:], y[r.Fitted:]))
+		if !r.Beats {
+			t.Errorf("seed %d: %+v", seed, r)
+		}
+	}
+	t.Logf("AUC %.4f, plain %.4f, bound %.4f; Brier %.4f, plain %.4f, base rate %.4f, bound %.4f", made.AUC, plain.AUC, bound.AUC, made.Brier, plain.Brier, base.Brier, bound.Brier)
+	if made.AUC < plain.AUC-0.003 || made.Brier > plain.Brier+0.0005 || made.AUC < 0.7 {
+		t.Errorf("AUC %.4f and Brier %.4f, of the plain regression %.4f and %.4f", made.AUC, made.Brier, plain.AUC, plain.Brier)
+	}
+}
+
 func TestChanceFollowsDrift(t *testing.T) {
 	x, y, _ := history(9, 6000, -1.2)
 	_, r := mustFitChance(t, x, y)

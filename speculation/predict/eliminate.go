@@ -23,13 +23,14 @@ type EliminationStep struct {
 
 // Eliminate returns the columns that are worth keeping, by recursive feature elimination:
 // fit, drop the tenth of the columns (one at least) with the smallest |weight|, and
-// again, down to none; of all those models the one with the least log loss on the
-// latest rows wins, and of equal ones the smallest. Columns are standardised, so that weights
-// compare. x is in time order; rows are as in FitLogistic. The path has every model, the largest
-// first.
+// again, down to none; of all those models the one with the least log loss on the latest
+// rows wins, and of equal ones the smallest. Columns are standardised, so that weights
+// compare. x is in time order; rows are as in FitLogistic. The path has every model, the
+// largest first.
 //
-// Guyon, Weston, Barnhill, Vapnik, Gene Selection for Cancer Classification, 2002;
-// used for the success model in Keeping Master Green at Scale, section 7.2.
+// Guyon, Weston, Barnhill, Vapnik, Gene Selection for Cancer Classification using
+// Support Vector Machines, 2002; it made the success model of Keeping Master Green at
+// Scale, 2019.
 func Eliminate(x [][]float64, y []bool, w []float64, opt EliminationOptions) (kept []int, path []EliminationStep, err error) {
 	r, err := checked(x, y, w)
 	if err != nil {
@@ -39,7 +40,9 @@ func Eliminate(x [][]float64, y []bool, w []float64, opt EliminationOptions) (ke
 	if err != nil {
 		return nil, nil, err
 	}
-	best, path, err := eliminate(newDesign(earlier), later, opt.Logistic)
+	best, path, err := eliminate(newDesign(earlier), func(l *Logistic) float64 {
+		return LogLoss(later.said(l.Prob), later.y)
+	}, opt.Logistic)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,15 +63,15 @@ func (r rows) hold(share float64) (earlier, later rows, err error) {
 	return earlier, later, nil
 }
 
-// eliminate returns the best model of the path.
-func eliminate(d *design, judges rows, opt LogisticOptions) (best *Logistic, path []EliminationStep, err error) {
+// eliminate returns the best model of the path, that which judge says loses least.
+func eliminate(d *design, judge func(*Logistic) float64, opt LogisticOptions) (best *Logistic, path []EliminationStep, err error) {
 	least := math.Inf(1)
 	for cols := d.live(); ; {
 		l, err := d.fit(cols, opt)
 		if err != nil {
 			return nil, nil, err
 		}
-		loss := LogLoss(judges.said(l.Prob), judges.y)
+		loss := judge(l)
 		path = append(path, EliminationStep{l.columns(), loss})
 		if loss <= least {
 			least, best = loss, l

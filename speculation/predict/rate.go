@@ -90,3 +90,15 @@ func (s Shift) Observe(p float64, passed bool) Shift {
 	s.By = max(-shiftBound, min(shiftBound, s.By))
 	return s
 }
+
+// followed returns chances of rows in time order, each shifted by what came of those
+// before it.
+func followed(p []float64, y []bool) []float64 {
+	q := make([]float64, len(p))
+	var s Shift
+	for i, v := range p {
+		q[i] = s.Apply(v)
+		s = s.Observe(v, y[i])
+	}
+	return q
+}
