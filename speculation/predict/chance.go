@@ -69,9 +69,12 @@ const fewest = 30
 // those of weight 0 are left out everywhere. The result depends on the arguments alone.
 //
 // The rows before the latest, which judge, are split again: three fifths to fit to,
-// two fifths that choose C, the columns (Eliminate) and the calibration (Calibrate).
-// The logistic regression is then fitted to both parts. The rows that judge have no part
-// in the model that they judge. The model that is returned is made the same way from all
+// two fifths that choose C, the columns (as Eliminate does) and the calibration
+// (Calibrate), by the log loss of chances that are shifted as in service: a drift that
+// the shift follows chooses nothing. Where no calibration is chosen, the regression is
+// fitted once more to both parts; else it stays as it is, for a calibration is right
+// for the very model that it was fitted to. The rows that judge have no part in the model
+// that they judge. The model that is returned is made the same way from all
 // rows, so the figures are of its twin that knows less; C, Columns, Path, Calibrated and
 // Trials are of the model returned.
 //
