@@ -18,8 +18,8 @@ type Chance struct {
 
 // ChanceOptions says how FitChance fits. The zero value is usable.
 type ChanceOptions struct {
-	// Logistic is for every fit. A C of 0 is chosen: that of 0.001, 0.01, 0.1 and 1
-	// whose log loss on later rows is least.
+	// Logistic is for every fit. A C of 0 is chosen with the columns: of 1, 0.1 and 0.01,
+	// each with an elimination of its own, that with the best model.
 	Logistic LogisticOptions
 	// Validation is the share of the rows, the latest, that judge. 0 is 0.3.
 	Validation float64
@@ -118,30 +118,32 @@ func makeChance(all rows, opt LogisticOptions, r *ChanceReport) (*Chance, error)
 	earlier, later := all.split(choosing)
 	d := newDesign(earlier)
 	judge := func(l *Logistic) float64 { return LogLoss(followed(later.said(l.Prob), later.y), later.y) }
+	grid := []float64{opt.C}
 	if opt.C == 0 {
-		least := math.Inf(1)
-		for _, c := range []float64{0.001, 0.01, 0.1, 1} {
-			with := opt
-			with.C = c
-			l, err := d.fit(d.live(), with)
-			if err != nil {
-				return nil, err
-			}
-			if loss := judge(l); loss < least {
-				least, opt.C = loss, c
-			}
-		}
+		grid = []float64{1, 0.1, 0.01}
 	}
-	l, path, err := eliminate(d, judge, opt)
-	if err != nil {
-		return nil, err
+	var l *Logistic
+	var path []EliminationStep
+	least := math.Inf(1)
+	for _, c := range grid {
+		with := opt
+		with.C = c
+		m, steps, err := eliminate(d, judge, with)
+		if err != nil {
+			return nil, err
+		}
+		if loss := judge(m); loss < least {
+			least, l, path, opt.C = loss, m, steps, c
+		}
 	}
 	c := &Chance{}
 	c.calibration, r.Trials = Calibrate(later.said(l.Prob), later.y)
 	r.C, r.Columns, r.Path, r.Calibrated = opt.C, l.columns(), path, c.calibration.Kind()
-	if c.logistic = l; c.calibration.Kind() == Uncalibrated {
-		c.logistic, err = newDesign(all).fit(l.columns(), opt)
+	if c.logistic = l; c.calibration.Kind() != Uncalibrated {
+		return c, nil
 	}
+	var err error
+	c.logistic, err = newDesign(all).fit(l.columns(), opt)
 	return c, err
 }
 
