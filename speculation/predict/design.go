@@ -60,8 +60,7 @@ func checked(x [][]float64, y []bool, w []float64) (rows, error) {
 	return r, nil
 }
 
-// split returns the rows before the latest share of them, and those. The share is cut
-// so that at least one row is later.
+// split returns the rows before the latest share of them, and those, at least one.
 func (r rows) split(share float64) (earlier, later rows) {
 	n := len(r.x) - int(math.Ceil(share*float64(len(r.x))))
 	return rows{r.width, r.x[:n], r.y[:n], r.w[:n]}, rows{r.width, r.x[n:], r.y[n:], r.w[n:]}
@@ -188,7 +187,8 @@ func (d *design) fit(cols []int, opt LogisticOptions) (*Logistic, error) {
 	for _, j := range cols {
 		l.terms = append(l.terms, d.terms[j])
 	}
-	if no := d.total - d.yes; d.yes == 0 || !(no > 0) {
+	no := d.total - d.yes
+	if d.yes == 0 || !(no > 0) {
 		l.bias = math.Log((d.yes + 0.5) / (max(no, 0) + 0.5))
 		return l, nil
 	}
@@ -202,7 +202,7 @@ func (d *design) fit(cols []int, opt LogisticOptions) (*Logistic, error) {
 		}
 		m.s[i] = opt.C * d.w[i]
 	}
-	m.beta[0] = logit(d.yes / d.total)
+	m.beta[0] = math.Log(d.yes) - math.Log(no)
 	if err := m.run(opt.Steps, opt.Tolerance); err != nil {
 		return nil, fmt.Errorf("%w in %d steps", err, opt.Steps)
 	}

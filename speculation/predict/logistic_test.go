@@ -222,6 +222,14 @@ func TestLogisticBearsExtremes(t *testing.T) {
 	}
 	weights := slices.Repeat([]float64{1e90, 1e-300}, 30)
 	mustFit(t, separable, alternating, weights, predict.LogisticOptions{C: 1e12})
+	for i, yes := range alternating {
+		if weights[i] = 1e90; yes {
+			weights[i] = 1e-300
+		}
+	}
+	if p := mustFit(t, separable, alternating, weights, predict.LogisticOptions{}).Prob(separable[0]); !(p >= 0 && p < 1e-9) {
+		t.Errorf("of next to no weight: %g", p)
+	}
 }
 
 func TestLogisticSaysWhatIsWrong(t *testing.T) {
