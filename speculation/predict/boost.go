@@ -188,9 +188,9 @@ func boost(learn, valid sample, opt NGBoostOptions) *NGBoost {
 		g         = newGrower(learn.cols, opt.Depth, opt.MinLeaf)
 		draws     = drawer(opt.Seed)
 		n         = len(learn.y)
-		in        = make([]uint8, n)
-		rows      = upTo(n)
-		features  = upTo(m.features)
+		rows      = make([]uint32, 0, n)
+		order     = make([]uint32, n)
+		features  = make([]int, 0, m.features)
 		askMu     = make([]pull, n)
 		askEta    = make([]pull, n)
 		batchRows = max(int(opt.RowFrac*float64(n)), 2)
@@ -202,19 +202,15 @@ func boost(learn, valid sample, opt NGBoostOptions) *NGBoost {
 		least = held.score()
 	}
 	for len(m.trees) < opt.Stages {
-		if batchCols < m.features || batchRows < n {
-			draws.shuffle(features, batchCols)
-			slices.Sort(features[:batchCols])
-			draws.shuffle(rows, batchRows)
-			clear(in)
-			for _, i := range rows[:batchRows] {
-				in[i] = 1
-			}
-			g.choose(in, features[:batchCols])
-		}
+		features = choose(&draws, features[:0], m.features, batchCols)
+		rows = choose(&draws, rows[:0], n, batchRows)
+		copy(order[:len(rows)], rows)
 		at.pulls(askMu, askEta)
-		t := [2]tree{*g.grow(askMu, features[:batchCols]), *g.grow(askEta, features[:batchCols])}
-		line := newLine(at, &t, rows[:batchRows])
+		var t [2]tree
+		t[0] = g.grow(askMu, order[:len(rows)], features)
+		copy(order, rows)
+		t[1] = g.grow(askEta, order[:len(rows)], features)
+		line := newLine(at, &t, rows)
 		step := Stage{Train: line.score(0) + learn.jacobian, Valid: math.NaN()}
 		step.Scale = line.search()
 		for p := range t {
@@ -257,9 +253,10 @@ type cell struct {
 	squares, sums, weights float64 // of residuals, times the precision
 }
 
-func newLine(s *state, t *[2]tree, rows []int) *line {
+func newLine(s *state, t *[2]tree, rows []uint32) *line {
 	l := &line{s: s, t: t}
-	for _, i := range rows {
+	for _, r := range rows {
+		i := int(r)
 		c := &l.cells[t[0].place(s.cols, i)<<3|t[1].place(s.cols, i)]
 		w := s.weight[i]
 		l.total += w
@@ -323,18 +320,14 @@ func (d *drawer) next() uint64 {
 	return z ^ z>>31
 }
 
-// shuffle makes the first n of a list a random choice of it.
-func (d *drawer) shuffle(list []int, n int) {
-	for i := range min(n, len(list)-1) {
-		j := i + int(d.next()%uint64(len(list)-i))
-		list[i], list[j] = list[j], list[i]
-	}
-}
-
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
+// choose appends a random choice of k of the numbers below n, ascending (Knuth,
+// The Art of Computer Programming 2, section 3.4.2, algorithm S).
+func choose[T int | uint32](d *drawer, list []T, n, k int) []T {
+	for i := 0; k > 0; i++ {
+		if k == n-i || d.next()%uint64(n-i) < uint64(k) {
+			list = append(list, T(i))
+			k--
+		}
 	}
 	return list
 }
