@@ -118,13 +118,13 @@ func (m *NGBoost) Trace() []Stage { return m.trace }
 func (m *NGBoost) Dist(x []float64) Dist {
 	var r row
 	m.fill(&r, x)
-	p := m.start
+	mu, eta := m.start[0], m.start[1]
 	for i := range m.trees {
 		t := &m.trees[i]
-		p[0] -= t[0].value(&r)
-		p[1] -= t[1].value(&r)
+		mu -= t[0].value(&r)
+		eta -= t[1].value(&r)
 	}
-	return m.dist(p)
+	return m.dist([2]float64{mu, eta})
 }
 
 // Predict returns mean and standard deviation of the duration of a row, as Dist
