@@ -110,7 +110,7 @@ func (s sample) moments(of func(y float64) (mean, variance float64)) (mean, sd f
 type state struct {
 	sample
 	mu, eta   []float64
-	precision []float64 // exp(-2 eta), with eta not below the floor
+	precision []float64 // 1/sigma^2, with log sigma = bounded(eta, floor)
 	floor     float64
 }
 
@@ -119,7 +119,7 @@ func newState(s sample, start [2]float64, floor float64) *state {
 	st := &state{sample: s, mu: make([]float64, n), eta: make([]float64, n), precision: make([]float64, n), floor: floor}
 	for i := range n {
 		st.mu[i], st.eta[i] = start[0], start[1]
-		st.precision[i] = math.Exp(-2 * max(start[1], floor))
+		st.precision[i] = math.Exp(-2 * bounded(start[1], floor))
 	}
 	return st
 }
@@ -129,7 +129,7 @@ func (s *state) move(t *[2]tree) {
 	for i := range s.mu {
 		s.mu[i] -= t[0].leaf[t[0].place(s.cols, i)]
 		s.eta[i] -= t[1].leaf[t[1].place(s.cols, i)]
-		s.precision[i] = math.Exp(-2 * max(s.eta[i], s.floor))
+		s.precision[i] = math.Exp(-2 * bounded(s.eta[i], s.floor))
 	}
 }
 
@@ -144,7 +144,7 @@ func (s *state) score() float64 {
 
 // rowScore returns the negative log likelihood of a row after steps.
 func (s *state) rowScore(i int, stepMu, stepEta float64) float64 {
-	eta := max(s.eta[i]-stepEta, s.floor)
+	eta := bounded(s.eta[i]-stepEta, s.floor)
 	d := s.y[i] - s.mu[i] + stepMu
 	if s.censored[i] {
 		return -logUpper(d * math.Exp(-eta))
@@ -173,67 +173,103 @@ const (
 	leastShift = 1e-4 // steps that move a row less, on average, are not worth taking
 )
 
+// booster is a model in training.
+type booster struct {
+	opt          NGBoostOptions
+	m            *NGBoost
+	learn, valid sample
+	at, held     *state
+	g            *grower
+	draws        drawer
+	rows, order  []uint32
+	features     []int
+	asks         [2][]pull
+}
+
 // boost learns from a sample; the stages after the best on the held-out rows
-// are cut off.
-func boost(learn, valid sample, opt NGBoostOptions) *NGBoost {
+// are cut off. It returns how many of the stages learn both parameters.
+func boost(learn, valid sample, opt NGBoostOptions) (m *NGBoost, both int) {
 	mu, sigma := learn.marginal()
-	smallest := max(1e-5*sigma, 1e-12*(1+math.Abs(mu)))
-	m := &NGBoost{family: opt.Dist, features: len(learn.cols), floor: math.Log(smallest)}
+	smallest := max(sigma*math.Exp(-etaRange/2), 1e-12*(1+math.Abs(mu)))
+	m = &NGBoost{family: opt.Dist, features: len(learn.cols), floor: math.Log(smallest)}
 	m.start = [2]float64{mu, math.Log(max(sigma, smallest))}
 	if sigma <= smallest {
-		return m
+		return m, 0
 	}
-	var (
-		at, held  = newState(learn, m.start, m.floor), newState(valid, m.start, m.floor)
-		g         = newGrower(learn.cols, opt.Depth, opt.MinLeaf)
-		draws     = drawer(opt.Seed)
-		n         = len(learn.y)
-		rows      = make([]uint32, 0, n)
-		order     = make([]uint32, n)
-		features  = make([]int, 0, m.features)
-		askMu     = make([]pull, n)
-		askEta    = make([]pull, n)
-		batchRows = max(int(opt.RowFrac*float64(n)), 2)
-		batchCols = max(int(opt.ColFrac*float64(m.features)), 1)
-		best      = 0
-		least     = math.Inf(1)
-	)
-	if len(valid.y) > 0 {
-		least = held.score()
+	n := len(learn.y)
+	b := &booster{
+		opt: opt, m: m, learn: learn, valid: valid,
+		g: newGrower(learn.cols, opt.Depth, opt.MinLeaf), draws: drawer(opt.Seed),
+		rows: make([]uint32, 0, n), order: make([]uint32, n), features: make([]int, 0, m.features),
+		asks: [2][]pull{make([]pull, n), make([]pull, n)},
 	}
-	for len(m.trees) < opt.Stages {
-		features = choose(&draws, features[:0], m.features, batchCols)
-		rows = choose(&draws, rows[:0], n, batchRows)
-		copy(order[:len(rows)], rows)
-		at.pulls(askMu, askEta)
-		var t [2]tree
-		t[0] = g.grow(askMu, order[:len(rows)], features)
-		copy(order, rows)
-		t[1] = g.grow(askEta, order[:len(rows)], features)
-		line := newLine(at, &t, rows)
-		step := Stage{Train: line.score(0) + learn.jacobian, Valid: math.NaN()}
-		step.Scale = line.search()
-		for p := range t {
-			t[p].scale(opt.Rate * step.Scale)
+	b.run(opt.Stages, len(b.asks))
+	both = len(m.trees)
+	b.run(opt.MeanStages, 1)
+	return m, both
+}
+
+// run adds up to so many stages that learn the first parameters.
+func (b *booster) run(stages, parameters int) {
+	if stages == 0 {
+		return
+	}
+	b.at, b.held = newState(b.learn, b.m.start, b.m.floor), newState(b.valid, b.m.start, b.m.floor)
+	for i := range b.m.trees {
+		b.at.move(&b.m.trees[i])
+		b.held.move(&b.m.trees[i])
+	}
+	validated := len(b.valid.y) > 0
+	best, least := len(b.m.trees), math.Inf(1)
+	if validated {
+		least = b.held.score()
+	}
+	for range stages {
+		t, step, shift := b.stage(parameters)
+		if !t[0].within(maxDuration) || !t[1].within(maxDuration) {
+			break
 		}
-		at.move(&t)
-		m.trees = append(m.trees, t)
-		if len(valid.y) > 0 {
-			held.move(&t)
-			step.Valid = held.score()
+		b.at.move(&t)
+		b.m.trees = append(b.m.trees, t)
+		if validated {
+			b.held.move(&t)
+			step.Valid = b.held.score()
 			if step.Valid < least {
-				best, least = len(m.trees), step.Valid
+				best, least = len(b.m.trees), step.Valid
 			}
 		}
-		m.trace = append(m.trace, step)
-		if line.shift < leastShift || opt.Patience > 0 && len(valid.y) > 0 && len(m.trees)-best >= opt.Patience {
+		b.m.trace = append(b.m.trace, step)
+		if shift < leastShift || validated && b.opt.Patience > 0 && len(b.m.trees)-best >= b.opt.Patience {
 			break
 		}
 	}
-	if len(valid.y) > 0 {
-		m.trees = slices.Clip(m.trees[:best])
+	if validated {
+		b.m.trees = slices.Clip(b.m.trees[:best])
 	}
-	return m
+}
+
+// stage makes the trees of one stage, ready to be subtracted, and returns the
+// mean length of the step before it was scaled.
+func (b *booster) stage(parameters int) (t [2]tree, step Stage, shift float64) {
+	n, p := len(b.learn.y), b.m.features
+	b.features = choose(&b.draws, b.features[:0], p, max(int(b.opt.ColFrac*float64(p)), 1))
+	b.rows = choose(&b.draws, b.rows[:0], n, max(int(b.opt.RowFrac*float64(n)), 2))
+	b.at.pulls(b.asks[0], b.asks[1])
+	for i := range t {
+		if i >= parameters {
+			t[i] = stump()
+			continue
+		}
+		order := b.order[:len(b.rows)]
+		copy(order, b.rows)
+		t[i] = b.g.grow(b.asks[i], order, b.features)
+	}
+	l := newLine(b.at, &t, b.rows)
+	step = Stage{Train: l.score(0) + b.learn.jacobian, Valid: math.NaN(), Scale: l.search()}
+	for i := range t {
+		t[i].scale(b.opt.Rate * step.Scale)
+	}
+	return t, step, l.shift
 }
 
 // line is the score of a batch of rows as a function of the scale of one step.

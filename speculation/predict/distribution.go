@@ -83,7 +83,11 @@ func (d Dist) SD() float64 {
 	if d.Family == Normal {
 		return d.Sigma
 	}
-	return min(d.Mean()*math.Sqrt(math.Expm1(d.Sigma*d.Sigma)), math.MaxFloat64)
+	mean := d.Mean()
+	if mean == 0 {
+		return 0
+	}
+	return min(mean*math.Sqrt(math.Expm1(d.Sigma*d.Sigma)), math.MaxFloat64)
 }
 
 // CDF returns P(T <= t).

@@ -10,36 +10,40 @@ type Finish struct {
 	Took  Dist
 }
 
-// from returns the z of the elapsed time.
-func (f Finish) from() float64 {
-	if f.Start < 0 {
-		return f.Took.z(-f.Start)
-	}
-	return math.Inf(-1)
+// entrant is a Finish made ready for many questions.
+type entrant struct {
+	Finish
+	from float64 // the z of the elapsed time; -Inf for a build that does not run
+	tail float64 // the logarithm of P(T > elapsed)
+	late bool    // a point that should have ended already: it ends now
 }
 
-// overdue reports a point that should have ended already: it ends now.
-func (f Finish) overdue() bool { return f.Took.Sigma == 0 && f.from() > 0 }
+func (f Finish) entrant() entrant {
+	e := entrant{Finish: f, from: math.Inf(-1)}
+	if f.Start < 0 {
+		e.from = f.Took.z(-f.Start)
+	}
+	e.late = f.Took.Sigma == 0 && e.from > 0
+	e.tail = logUpper(max(e.from, -farTail))
+	return e
+}
 
 // later returns P(the build ends after t).
-func (f Finish) later(t float64) float64 {
-	if f.overdue() {
+func (e *entrant) later(t float64) float64 {
+	if e.late {
 		if t < 0 {
 			return 1
 		}
 		return 0
 	}
-	from := f.from()
-	z := f.Took.z(t - f.Start)
-	switch {
-	case z <= from:
+	switch z := e.Took.z(t - e.Start); {
+	case z <= e.from:
 		return 1
-	case from < -reach:
+	case e.from < -reach:
 		return upper(z)
-	case from < 6:
-		return upper(z) / upper(from)
+	default:
+		return math.Exp(logUpper(z) - e.tail)
 	}
-	return math.Exp(logUpper(z) - logUpper(from))
 }
 
 // Before returns P(c ends before all of others): the integral over t of
@@ -47,27 +51,28 @@ func (f Finish) later(t float64) float64 {
 // the product of its pairs: of n+1 equal distributions each is first with
 // 1/(n+1). It is exact to 1e-5 (adaptive Gauss-Lobatto quadrature with Kronrod's extension,
 // Gander, Gautschi, Adaptive Quadrature - Revisited, BIT 2000, section 4, over the
-// normal scale of c); of points, which end together with probability, an end at the same time is not
-// before. It does not allocate.
+// normal scale of c). At the same time, as points can be, is not before. It does
+// not allocate for up to 16 others.
 func Before(c Finish, others ...Finish) float64 {
-	if len(others) == 0 {
-		return 1
-	}
-	if c.Took.Sigma == 0 {
-		t := c.Start + c.Took.at(0)
-		if c.overdue() {
-			t = 0
-		}
-		return laterThan(others, t)
-	}
 	if len(others) == 1 {
-		if o := others[0]; c.Start >= 0 && o.Start >= 0 && c.Took.Family == Normal && o.Took.Family == Normal {
+		if o := others[0]; c.Start >= 0 && o.Start >= 0 && c.Took.Family == Normal && o.Took.Family == Normal && c.Took.Sigma > 0 {
 			return upper((c.Start + c.Took.Mu - o.Start - o.Took.Mu) / math.Hypot(c.Took.Sigma, o.Took.Sigma))
 		}
 	}
-	from := c.from()
-	q := race{c: c, others: others, logTail: logUpper(max(from, -40))}
-	low, high := max(from, -reach), math.Hypot(max(from, 0), reach)
+	var few [16]entrant
+	q := race{c: c.entrant(), others: few[:0]}
+	for _, o := range others {
+		q.others = append(q.others, o.entrant())
+	}
+	switch {
+	case len(others) == 0:
+		return 1
+	case q.c.late:
+		return q.allLater(0)
+	case c.Took.Sigma == 0:
+		return q.allLater(c.Start + c.Took.at(0))
+	}
+	low, high := max(q.c.from, -reach), math.Hypot(max(q.c.from, 0), reach)
 	var sum float64
 	const panels = 4
 	width, v := (high-low)/panels, q.at(low)
@@ -84,25 +89,26 @@ func Before(c Finish, others ...Finish) float64 {
 // cut off below at z, all but 1e-9 lies below hypot(z, reach).
 const reach = 6.5
 
-func laterThan(others []Finish, t float64) float64 {
+// race is the integrand of Before.
+type race struct {
+	c      entrant
+	others []entrant
+}
+
+// at returns the density of c at z times the chance that all others are later.
+func (q *race) at(z float64) float64 {
+	return math.Exp(-z*z/2-logRoot2Pi-q.c.tail) * q.allLater(q.c.Start+q.c.Took.at(z))
+}
+
+// allLater returns P(all others end after t).
+func (q *race) allLater(t float64) float64 {
 	p := 1.0
-	for i := range others {
-		if p *= others[i].later(t); p == 0 {
+	for i := range q.others {
+		if p *= q.others[i].later(t); p == 0 {
 			break
 		}
 	}
 	return p
-}
-
-// race is the integrand of Before.
-type race struct {
-	c       Finish
-	others  []Finish
-	logTail float64 // the logarithm of P(T > elapsed)
-}
-
-func (q *race) at(z float64) float64 {
-	return math.Exp(-z*z/2-logRoot2Pi-q.logTail) * laterThan(q.others, q.c.Start+q.c.Took.at(z))
 }
 
 // over integrates from a to b, where the integrand is va and vb. Halves of what is

@@ -89,12 +89,12 @@ func TestBeforeClosedForms(t *testing.T) {
 		x, y := predict.Dist{Family: predict.LogNormal, Mu: a, Sigma: s}, predict.Dist{Family: predict.LogNormal, Mu: b, Sigma: r}
 		// Logarithms of two LogNormals that start together differ by a normal.
 		want := math.Erfc((a-b)/math.Hypot(s, r)/math.Sqrt2) / 2
-		near(t, "LogNormal pair", predict.Before(predict.Finish{Took: x}, predict.Finish{Took: y}), want, 1e-6)
+		near(t, "LogNormal pair", predict.Before(predict.Finish{Took: x}, predict.Finish{Took: y}), want, 1e-5)
 		// A point between never is first where the normal is before it, and the reverse.
 		x.Family, y.Family = predict.Normal, predict.Normal
 		pair := predict.Before(predict.Finish{Took: x}, predict.Finish{Took: y})
 		never := predict.Finish{Start: 1e9, Took: predict.Normal.Of(1, 1)}
-		near(t, "with one that is never first", predict.Before(predict.Finish{Took: x}, predict.Finish{Took: y}, never), pair, 1e-6)
+		near(t, "with one that is never first", predict.Before(predict.Finish{Took: x}, predict.Finish{Took: y}, never), pair, 1e-5)
 		point := predict.Finish{Took: predict.Normal.Of(b, 0)}
 		near(t, "before a point", predict.Before(predict.Finish{Took: x}, point), x.CDF(b), 1e-5)
 		near(t, "a point before", predict.Before(point, predict.Finish{Took: x}), 1-x.CDF(b), 1e-9)

@@ -105,10 +105,7 @@ type part struct {
 // rows are put into another order. Of two cuts that are equally good the one in
 // the earlier feature is taken, and the lower one.
 func (g *grower) grow(pulls []pull, rows []uint32, features []int) tree {
-	var t tree
-	for i := range t.feature {
-		t.feature[i] = noSplit
-	}
+	t := stump()
 	root := part{node: 1, rows: rows, total: sumOf(pulls, rows), sums: g.sums[0]}
 	g.fill(root, pulls, features)
 	level := []part{root}

@@ -30,6 +30,11 @@ type NGBoostOptions struct {
 	Validation float64
 	Patience   int  // stop when so many stages have brought nothing better; 0: never
 	KeepSigma  bool // leave sigma as it was learned
+	// MeanStages more stages learn mu alone, after the others; held-out rows cut
+	// them off likewise. Learning sigma overfits before learning mu does, so that
+	// the best stage for both is early for mu; alone, mu can go on without sigma
+	// collapsing. Not in the paper; 0 by default.
+	MeanStages int
 	Refit      bool // learn once more from all rows, with the number of stages and the c found
 }
 
@@ -50,16 +55,22 @@ type NGBoost struct {
 	family   Family
 	features int
 	start    [2]float64 // mu, log sigma
-	floor    float64    // log sigma is never below
+	floor    float64    // of log sigma, see bounded
 	trees    [][2]tree  // by stage; a leaf is what is subtracted from a parameter
 	trace    []Stage
 }
 
 const (
-	minRows        = 10  // uncensored rows to learn from
-	minRecalibrate = 30  // uncensored rows to measure sigma with
-	maxEta         = 300 // bounds log sigma so that no square overflows
+	minRows        = 10 // uncensored rows to learn from
+	minRecalibrate = 30 // uncensored rows to measure sigma with
 )
+
+// etaRange is the range of log sigma: from 1e-5 to 1e5 times the marginal sigma.
+const etaRange = 23
+
+// bounded returns the log sigma that a sum of steps stands for. A row that the
+// trees have not been asked about can be moved without end; its sigma is not.
+func bounded(eta, floor float64) float64 { return min(max(eta, floor), floor+etaRange) }
 
 // FitNGBoost learns from rows x of features, at most 127, and their durations y.
 // NaN in x is a missing value: at each cut it goes to the side that lowers the
@@ -84,7 +95,7 @@ func FitNGBoost(x [][]float64, y []float64, opt NGBoostOptions) (*NGBoost, error
 	if err := learn.enough(); err != nil {
 		return nil, err
 	}
-	m := boost(learn, valid, opt)
+	m, both := boost(learn, valid, opt)
 	if held == 0 {
 		return m, nil
 	}
@@ -94,8 +105,8 @@ func FitNGBoost(x [][]float64, y []float64, opt NGBoostOptions) (*NGBoost, error
 	}
 	if opt.Refit {
 		trace := m.trace
-		opt.Stages = len(m.trees)
-		m = boost(newSample(x, y, opt, 0, len(y)), sample{}, opt)
+		opt.Stages, opt.MeanStages = both, len(m.trees)-both
+		m, _ = boost(newSample(x, y, opt, 0, len(y)), sample{}, opt)
 		m.trace = trace
 	}
 	m.start[1] += math.Log(stretch)
@@ -160,7 +171,7 @@ func (m *NGBoost) fill(r *row, x []float64) {
 }
 
 func (m *NGBoost) dist(p [2]float64) Dist {
-	return Dist{m.family, p[0], math.Exp(min(max(p[1], m.floor), maxEta))}
+	return Dist{m.family, p[0], math.Exp(bounded(p[1], m.floor))}
 }
 
 // stretch returns the factor of sigma with which the held-out rows have the
@@ -227,6 +238,8 @@ func (opt NGBoostOptions) check(x [][]float64, y []float64) error {
 		return fmt.Errorf("predict: Validation is %v, not in [0,0.9]", opt.Validation)
 	case opt.Patience < 0:
 		return fmt.Errorf("predict: Patience is %d", opt.Patience)
+	case opt.MeanStages < 0:
+		return fmt.Errorf("predict: MeanStages is %d", opt.MeanStages)
 	case len(x) != len(y):
 		return fmt.Errorf("predict: %d rows of features for %d durations", len(x), len(y))
 	case opt.Weights != nil && len(opt.Weights) != len(y):

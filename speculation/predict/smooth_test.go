@@ -38,7 +38,9 @@ func newPlant(seed uint64, spreads [3]float64) *plant {
 	return p
 }
 
-func (p *plant) took(k predict.Key) float64 { return math.Exp(p.mean[k] + plantNoise*p.r.NormFloat64()) }
+func (p *plant) took(k predict.Key) float64 {
+	return math.Exp(p.mean[k] + plantNoise*p.r.NormFloat64())
+}
 
 // errorAfter returns the mean absolute error of log durations of the targets in
 // the second half of each area, after n observations of each of them, and many

@@ -68,7 +68,7 @@ func (m *NGBoost) UnmarshalJSON(text []byte) error {
 		}
 		read.trees = append(read.trees, stage)
 	}
-	if !(reach[0] <= 1e2*maxDuration && reach[1] <= math.MaxFloat32 && math.Abs(s.Floor) <= maxEta) {
+	if !(reach[0] <= 1e2*maxDuration && reach[1] <= 1e2*maxDuration && math.Abs(s.Floor) <= 300) {
 		return errors.New("predict: a duration model out of all bounds")
 	}
 	*m = read

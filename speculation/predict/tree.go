@@ -21,6 +21,14 @@ type tree struct {
 	feature [8]uint8
 }
 
+// stump returns a tree that splits nothing and adds nothing.
+func stump() (t tree) {
+	for i := range t.feature {
+		t.feature[i] = noSplit
+	}
+	return t
+}
+
 // row is what trees read: for each feature its value twice, at f with the
 // smallest number in the place of a missing one, and at f|missingHigh with the
 // largest. noSplit holds the smallest. Eight bits index it without a check.
@@ -77,4 +85,14 @@ func (t *tree) scale(by float64) {
 	for i := range t.leaf {
 		t.leaf[i] *= by
 	}
+}
+
+// within reports that no leaf is further from 0 than a limit, nor NaN.
+func (t *tree) within(limit float64) bool {
+	for _, v := range t.leaf {
+		if !(math.Abs(v) <= limit) {
+			return false
+		}
+	}
+	return true
 }
