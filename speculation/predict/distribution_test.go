@@ -90,6 +90,10 @@ func TestPointDist(t *testing.T) {
 		near(t, "rest of what should have ended", d.RemainingMean(12), 0, 0)
 		near(t, "its CDF", d.RemainingCDF(0, 12), 1, 0)
 		near(t, "CDF of what runs", d.RemainingCDF(5, 4), 0, 0)
+		near(t, "CDF of the past", f.Of(10, 2).RemainingCDF(-1, 4), 0, 0)
+		if q := f.Of(10, 2).Quantile(1); q < math.MaxFloat64 {
+			t.Errorf("all are below %v", q)
+		}
 	}
 	if m := predict.LogNormal.Of(-1, math.NaN()).Mean(); !(m >= 0 && m < 1e-300) {
 		t.Errorf("the mean nearest to -1 is %v", m)

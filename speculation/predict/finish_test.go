@@ -107,6 +107,8 @@ func TestBeforeAtTheEdges(t *testing.T) {
 	near(t, "alone", predict.Before(later), 1, 0)
 	near(t, "what ends now", predict.Before(soon, later), 1, 0)
 	near(t, "against what ends now", predict.Before(later, soon), 0, 1e-6)
+	past := predict.Finish{Took: predict.Normal.Of(-5, 0.1)}
+	near(t, "what ended before", predict.Before(past, soon), 1, 1e-6)
 	near(t, "two that end now", predict.Before(soon, soon), 0, 0)
 }
 

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fitted returns the least squared error that a cut of rows leaves, by trying
+// leastError returns the least squared error that a cut of rows leaves, by trying
 // each cut of each feature with the missing values on both sides.
 func leastError(x [][]float64, pulls []pull, rows []int, minLeaf int) float64 {
 	spread := func(rows []int) float64 {
@@ -119,6 +119,17 @@ func TestGrowFindsTheBestCuts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Between two numbers without one in the middle, the cut is the lower.
+func TestGrowCutsBetweenNeighbours(t *testing.T) {
+	for v := 1.0; v < 1.000000000000001; v = math.Nextafter(v, 2) {
+		col := []float64{math.Nextafter(v, 2), v}
+		tr := newGrower([][]float64{col}, 1, 1).grow([]pull{{5, 1}, {-5, 1}}, []uint32{0, 1}, []int{0})
+		if tr.leaf[tr.place([][]float64{col}, 0)] != 5 || tr.leaf[tr.place([][]float64{col}, 1)] != -5 {
+			t.Errorf("%v and its neighbour share a leaf", v)
+		}
+	}
 }
 
 func TestBinsKeepTheOrderOfManyValues(t *testing.T) {

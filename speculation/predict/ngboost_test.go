@@ -251,7 +251,7 @@ func TestNGBoostLearnsFromWhatIsMissing(t *testing.T) {
 // for durations.
 func TestNGBoostCensoredRowsAreNotShortBuilds(t *testing.T) {
 	for _, dist := range []predict.Family{predict.LogNormal, predict.Normal} {
-		x, whole := noisy(4, 3000, 2)
+		x, whole := noisy(4, 1500, 2)
 		r := rand.New(rand.NewPCG(1, 1))
 		y, censored := slices.Clone(whole), make([]bool, len(whole))
 		var keptX [][]float64
@@ -263,7 +263,7 @@ func TestNGBoostCensoredRowsAreNotShortBuilds(t *testing.T) {
 			}
 			keptX, keptY = append(keptX, x[i]), append(keptY, y[i])
 		}
-		opt := predict.NGBoostOptions{Dist: dist, Stages: 300, Rate: 0.03, MinLeaf: 20}
+		opt := predict.NGBoostOptions{Dist: dist, Stages: 150, Rate: 0.05, MinLeaf: 20}
 		truth := must(predict.FitNGBoost(x, whole, opt))
 		off := func(m *predict.NGBoost) (sum float64) {
 			for _, row := range x[:500] {
@@ -277,7 +277,7 @@ func TestNGBoostCensoredRowsAreNotShortBuilds(t *testing.T) {
 		opt.Censored = censored
 		said := off(must(predict.FitNGBoost(x, y, opt)))
 		t.Logf("%v: off by %.3f with censored rows, %.3f without them, %.3f as durations", dist, said, dropped, taken)
-		if said > 0.12 || said > dropped/1.5 || said > taken/3 {
+		if said > 0.1 || said > 0.8*dropped || said > taken/3 {
 			t.Errorf("%v: off by %.3f with censored rows, %.3f without them, %.3f as durations", dist, said, dropped, taken)
 		}
 	}
@@ -285,7 +285,7 @@ func TestNGBoostCensoredRowsAreNotShortBuilds(t *testing.T) {
 
 func TestNGBoostStopsAndRecalibrates(t *testing.T) {
 	x, y := noisy(5, 1200, 6)
-	opt := predict.NGBoostOptions{Stages: 2000, Rate: 0.1, Validation: 0.25}
+	opt := predict.NGBoostOptions{Stages: 500, Rate: 0.1, Validation: 0.25}
 	full := must(predict.FitNGBoost(x, y, opt))
 	best := full.Trace()[full.Stages()-1].Valid
 	for i, s := range full.Trace() {
@@ -295,7 +295,7 @@ func TestNGBoostStopsAndRecalibrates(t *testing.T) {
 	}
 	opt.Patience = 20
 	short := must(predict.FitNGBoost(x, y, opt))
-	if len(full.Trace()) != 2000 || len(short.Trace()) != short.Stages()+20 || short.Stages() > full.Stages() {
+	if len(full.Trace()) != 500 || len(short.Trace()) != short.Stages()+20 || short.Stages() > full.Stages() {
 		t.Errorf("%d of %d stages are kept, with patience %d of %d", full.Stages(), len(full.Trace()), short.Stages(), len(short.Trace()))
 	}
 	spread := func(m *predict.NGBoost) (sum float64) {
@@ -353,6 +353,19 @@ func TestNGBoostOfNothingToLearn(t *testing.T) {
 	mean, sd := m.Predict(x[0])
 	near(t, "the mean", mean, 1.5, 1e-9)
 	near(t, "the deviation", sd, 0.5, 1e-9)
+}
+
+// What would leave the range of numbers is not learned.
+func TestNGBoostStaysInRange(t *testing.T) {
+	x, y := noisy(6, 50, 2)
+	for i := range y {
+		y[i] = -9e99
+	}
+	y[7] = 1e100
+	m := must(predict.FitNGBoost(x, y, predict.NGBoostOptions{Dist: predict.Normal, Rate: 1}))
+	if mean, sd := m.Predict(x[7]); m.Stages() > 0 || math.Abs(mean) > 1e100 || !(sd > 1e98 && sd < 1e100) {
+		t.Errorf("%d stages, %v, %v", m.Stages(), mean, sd)
+	}
 }
 
 func TestNGBoostSaysWhatIsWrong(t *testing.T) {

@@ -68,7 +68,7 @@ func (m *NGBoost) UnmarshalJSON(text []byte) error {
 		}
 		read.trees = append(read.trees, stage)
 	}
-	if !(reach[0] <= 1e2*maxDuration && reach[1] <= 1e2*maxDuration && math.Abs(s.Floor) <= 300) {
+	if !(reach[0] <= maxDuration*maxDuration && reach[1] <= maxDuration*maxDuration && math.Abs(s.Floor) <= 300) {
 		return errors.New("predict: a duration model out of all bounds")
 	}
 	*m = read
