@@ -13,9 +13,10 @@ type Finish struct {
 // entrant is a Finish made ready for many questions.
 type entrant struct {
 	Finish
-	from float64 // the z of the elapsed time; -Inf for a build that does not run
-	tail float64 // the logarithm of P(T > elapsed)
-	late bool    // a point that should have ended already: it ends now
+	from  float64 // the z of the elapsed time; -Inf for a build that does not run
+	tail  float64 // the logarithm of P(T > elapsed)
+	share float64 // 1/P(T > elapsed); 0 far out, where quotients are taken by tail
+	late  bool    // a point that should have ended already: it ends now
 }
 
 func (f Finish) entrant() entrant {
@@ -25,6 +26,9 @@ func (f Finish) entrant() entrant {
 	}
 	e.late = f.Took.Sigma == 0 && e.from > 0
 	e.tail = logUpper(max(e.from, -farTail))
+	if e.from < 20 {
+		e.share = 1 / upper(e.from)
+	}
 	return e
 }
 
@@ -39,8 +43,8 @@ func (e *entrant) later(t float64) float64 {
 	switch z := e.Took.z(t - e.Start); {
 	case z <= e.from:
 		return 1
-	case e.from < -reach:
-		return upper(z)
+	case e.share > 0:
+		return upper(z) * e.share
 	default:
 		return math.Exp(logUpper(z) - e.tail)
 	}
@@ -49,10 +53,10 @@ func (e *entrant) later(t float64) float64 {
 // Before returns P(c ends before all of others): the integral over t of
 // f_c(t) PROD_j (1-F_j(t)). The events share the end of c, so that it is not
 // the product of its pairs: of n+1 equal distributions each is first with
-// 1/(n+1). It is exact to 1e-5 (adaptive Gauss-Lobatto quadrature with Kronrod's extension,
-// Gander, Gautschi, Adaptive Quadrature - Revisited, BIT 2000, section 4, over the
-// normal scale of c). At the same time, as points can be, is not before. It does
-// not allocate for up to 16 others.
+// 1/(n+1). It is exact to 1e-5 (adaptive Gauss-Lobatto quadrature with Kronrod's
+// extension, Gander, Gautschi, Adaptive Quadrature - Revisited, BIT 2000, section
+// 4, over the normal scale of c). At the same time, as points can be, is not
+// before. It does not allocate for up to 16 others.
 func Before(c Finish, others ...Finish) float64 {
 	if len(others) == 1 {
 		if o := others[0]; c.Start >= 0 && o.Start >= 0 && c.Took.Family == Normal && o.Took.Family == Normal && c.Took.Sigma > 0 {

@@ -87,8 +87,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// noisy are rows of p features and durations that depend on the first two.
-func noisy(seed uint64, n, p int) (x [][]float64, y []float64) {
+// sloped are rows of p features and durations that depend on the first two.
+func sloped(seed uint64, n, p int) (x [][]float64, y []float64) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	for range n {
 		row := make([]float64, p)
@@ -119,7 +119,7 @@ func drawOptions(t *rapid.T) predict.NGBoostOptions {
 
 func TestNGBoostIsDeterministicAndComesBackFromJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x, y := noisy(rapid.Uint64().Draw(t, "data"), 120, 4)
+		x, y := sloped(rapid.Uint64().Draw(t, "data"), 120, 4)
 		for range 60 {
 			x[rapid.IntRange(0, 119).Draw(t, "row")][rapid.IntRange(0, 3).Draw(t, "col")] = math.NaN()
 		}
@@ -137,7 +137,7 @@ func TestNGBoostIsDeterministicAndComesBackFromJSON(t *testing.T) {
 		if err := json.Unmarshal(text, &back); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(text, must(json.Marshal(&back))) {
+		if !bytes.Equal(text, must(json.Marshal(back))) {
 			t.Fatal("its JSON differs")
 		}
 		for _, row := range x {
@@ -152,7 +152,7 @@ func TestNGBoostIsDeterministicAndComesBackFromJSON(t *testing.T) {
 }
 
 func TestNGBoostSeedsDrawOtherRows(t *testing.T) {
-	x, y := noisy(1, 200, 4)
+	x, y := sloped(1, 200, 4)
 	a := must(predict.FitNGBoost(x, y, predict.NGBoostOptions{Stages: 5, RowFrac: 0.5, Seed: 1}))
 	b := must(predict.FitNGBoost(x, y, predict.NGBoostOptions{Stages: 5, RowFrac: 0.5, Seed: 2}))
 	if a.Dist(x[0]) == b.Dist(x[0]) {
@@ -161,7 +161,7 @@ func TestNGBoostSeedsDrawOtherRows(t *testing.T) {
 }
 
 func TestNGBoostStagedEndsAtEachShorterModel(t *testing.T) {
-	x, y := noisy(2, 150, 3)
+	x, y := sloped(2, 150, 3)
 	opt := predict.NGBoostOptions{Stages: 12, RowFrac: 0.7}
 	long := must(predict.FitNGBoost(x, y, opt))
 	seen := 0
@@ -188,7 +188,7 @@ func TestNGBoostStagedEndsAtEachShorterModel(t *testing.T) {
 // A row of weight w counts as w rows.
 func TestNGBoostWeightsAreCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x, y := noisy(rapid.Uint64().Draw(t, "data"), 60, 3)
+		x, y := sloped(rapid.Uint64().Draw(t, "data"), 60, 3)
 		opt := predict.NGBoostOptions{Stages: 15, Rate: 0.1, Censored: make([]bool, len(y))}
 		many := opt
 		var mx [][]float64
@@ -212,7 +212,7 @@ func TestNGBoostWeightsAreCopies(t *testing.T) {
 // Trees see only the order of the values of a feature.
 func TestNGBoostDoesNotSeeScales(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x, y := noisy(rapid.Uint64().Draw(t, "data"), 80, 3)
+		x, y := sloped(rapid.Uint64().Draw(t, "data"), 80, 3)
 		by := math.Ldexp(1, rapid.IntRange(-30, 30).Draw(t, "scale"))
 		scaled := make([][]float64, len(x))
 		for i, row := range x {
@@ -229,7 +229,7 @@ func TestNGBoostDoesNotSeeScales(t *testing.T) {
 }
 
 func TestNGBoostLearnsFromWhatIsMissing(t *testing.T) {
-	x, y := noisy(3, 600, 2)
+	x, y := sloped(3, 600, 2)
 	for i := range x {
 		if x[i][1] = 1; i%3 == 0 {
 			x[i][1] = math.NaN()
@@ -251,7 +251,7 @@ func TestNGBoostLearnsFromWhatIsMissing(t *testing.T) {
 // for durations.
 func TestNGBoostCensoredRowsAreNotShortBuilds(t *testing.T) {
 	for _, dist := range []predict.Family{predict.LogNormal, predict.Normal} {
-		x, whole := noisy(4, 1500, 2)
+		x, whole := sloped(4, 1500, 2)
 		r := rand.New(rand.NewPCG(1, 1))
 		y, censored := slices.Clone(whole), make([]bool, len(whole))
 		var keptX [][]float64
@@ -284,7 +284,7 @@ func TestNGBoostCensoredRowsAreNotShortBuilds(t *testing.T) {
 }
 
 func TestNGBoostStopsAndRecalibrates(t *testing.T) {
-	x, y := noisy(5, 1200, 6)
+	x, y := sloped(5, 1200, 6)
 	opt := predict.NGBoostOptions{Stages: 500, Rate: 0.1, Validation: 0.25}
 	full := must(predict.FitNGBoost(x, y, opt))
 	best := full.Trace()[full.Stages()-1].Valid
@@ -334,7 +334,7 @@ func TestNGBoostMeanStagesLearnTheMeanAlone(t *testing.T) {
 }
 
 func TestNGBoostOfNothingToLearn(t *testing.T) {
-	x, y := noisy(6, 50, 2)
+	x, y := sloped(6, 50, 2)
 	for i := range y {
 		y[i] = 7
 	}
@@ -357,7 +357,7 @@ func TestNGBoostOfNothingToLearn(t *testing.T) {
 
 // What would leave the range of numbers is not learned.
 func TestNGBoostStaysInRange(t *testing.T) {
-	x, y := noisy(6, 50, 2)
+	x, y := sloped(6, 50, 2)
 	for i := range y {
 		y[i] = -9e99
 	}
@@ -423,7 +423,7 @@ func TestNGBoostSaysWhatIsWrong(t *testing.T) {
 		{"Patience is -1", option(func(o *predict.NGBoostOptions) { o.Patience = -1 })},
 	} {
 		var opt predict.NGBoostOptions
-		x, y := noisy(7, 40, 2)
+		x, y := sloped(7, 40, 2)
 		x, y = c.bad(x, y, &opt)
 		if _, err := predict.FitNGBoost(x, y, opt); err == nil || err.Error() != "predict: "+c.want {
 			t.Errorf("got %v, want %q", err, c.want)
@@ -439,7 +439,7 @@ func option(set func(*predict.NGBoostOptions)) func([][]float64, []float64, *pre
 }
 
 func TestNGBoostPredictDoesNotAllocate(t *testing.T) {
-	x, y := noisy(8, 100, 30)
+	x, y := sloped(8, 100, 30)
 	m := must(predict.FitNGBoost(x, y, predict.NGBoostOptions{Stages: 20}))
 	if n := testing.AllocsPerRun(20, func() { m.Predict(x[0]) }); n > 0 {
 		t.Errorf("%v allocations", n)
@@ -454,7 +454,7 @@ func TestNGBoostPredictDoesNotAllocate(t *testing.T) {
 
 // Whatever the text, it is refused or it predicts numbers.
 func FuzzNGBoostJSON(f *testing.F) {
-	x, y := noisy(9, 60, 2)
+	x, y := sloped(9, 60, 2)
 	f.Add(must(json.Marshal(must(predict.FitNGBoost(x, y, predict.NGBoostOptions{Stages: 2})))))
 	for _, text := range []string{"", "null", "{}", `{"features":1e9}`, `{"features":3,"mu":1e300}`, `{"features":1,"eta":1e9}`,
 		`{"features":1,"stages":[[{"feature":[0,0,0,0,0,0,300]},{}]]}`, `{"features":1,"stages":[[{"feature":[2]},{}]]}`, `{"features":1,"dist":"gamma"}`,

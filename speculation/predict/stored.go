@@ -26,7 +26,7 @@ type storedTree struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (m *NGBoost) MarshalJSON() ([]byte, error) {
+func (m NGBoost) MarshalJSON() ([]byte, error) {
 	s := storedBoost{m.family, m.features, m.start[0], m.start[1], m.floor, make([][2]storedTree, len(m.trees))}
 	for i := range m.trees {
 		for p := range m.trees[i] {
