@@ -165,3 +165,31 @@ func TestPullsAreTheNaturalGradient(t *testing.T) {
 		}
 	})
 }
+
+// No start near the marginal one is likelier.
+func TestMarginalIsTheLikeliest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(12, 40).Draw(t, "n")
+		s := sample{}
+		for range n {
+			s.y = append(s.y, rapid.Float64Range(-5, 5).Draw(t, "y"))
+			s.weight = append(s.weight, rapid.Float64Range(0.5, 3).Draw(t, "w"))
+			s.censored = append(s.censored, rapid.IntRange(0, 3).Draw(t, "censored") == 0)
+			s.total += s.weight[len(s.weight)-1]
+		}
+		if s.enough() != nil {
+			t.Skip("too few rows to learn from")
+		}
+		mu, sigma := s.marginal()
+		if sigma < 1e-3 {
+			t.Skip("the durations are one")
+		}
+		at := func(mu, eta float64) float64 { return newState(s, [2]float64{mu, eta}, math.Log(sigma)-5).score() }
+		best := at(mu, math.Log(sigma))
+		for _, d := range []float64{-0.01, 0.01} {
+			if at(mu+d*sigma, math.Log(sigma)) < best || at(mu, math.Log(sigma)+d) < best {
+				t.Fatalf("(%v, %v) is not the likeliest", mu, sigma)
+			}
+		}
+	})
+}
