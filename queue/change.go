@@ -110,6 +110,7 @@ type Course struct {
 	Alone   bool     `json:"alone,omitempty"`    // it was in a rollup that has been given up, and joins none again
 	Apart   bool     `json:"apart,omitempty"`    // a build of it came to nothing for a reason that may lie in a change with it: it is built when nothing is ahead of it
 	Builds  int      `json:"builds,omitempty"`   // builds started for it
+	Spent   float64  `json:"spent,omitempty"`    // what they come to in builds of all that it affects: a build of a part of that counts as its part
 	Rollup  ChangeID `json:"rollup,omitempty"`   // with those of the same Rollup it is to land in one merge: the change that they have joined
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known

@@ -8,7 +8,7 @@ import (
 
 // What a belief may come to: nothing is certain before it has been built.
 const (
-	leastPair = 0.005 // chances of pairs below this are not remembered beyond the landing of one of them
+	leastPair = 0.002 // chances of pairs below this are not remembered beyond the landing of one of them
 
 	memory = 150 // predictions that the share remembers
 )

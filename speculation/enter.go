@@ -88,7 +88,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 					ch.Parent, ch.Base, ch.Shown = c.parentIn(b), base, false
 				}
 				if ch.Reason.Code == queue.ReasonBuildCap {
-					ch.Builds = 0 // whoever may land may spend as much again
+					ch.Builds, ch.Spent = 0, 0 // whoever may land may spend as much again
 				}
 				c.settling.unparkNow(ch)
 			}
@@ -245,7 +245,7 @@ func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 		c.touchMain()
 	}
 	c.forgetFailures(ch.ID)
-	ch.Builds, ch.Infra, ch.InfraOn = 0, 0, nil
+	ch.Builds, ch.Spent, ch.Infra, ch.InfraOn = 0, 0, 0, nil
 	c.touchChange(ch)
 	if ch.Phase == queue.Parked && c.guarding.admit(ch, b) {
 		c.settling.unparkNow(ch)

@@ -70,9 +70,15 @@ func (c *landing) learn(step, target string, took time.Duration) {
 	if area := predict.Area(target); area != "" {
 		levels = append(levels, derived.AreaID(step, area))
 	}
+	news := false
 	for _, id := range levels {
+		before := predict.LevelOf(c.s.Durations[id])
 		c.s.Durations[id] = predict.ObserveLevel(c.s.Durations[id], id, took)
+		news = news || predict.LevelOf(c.s.Durations[id]) != before
 		c.touch(queue.KindDuration, id)
+	}
+	if news {
+		c.facts.Futures.NewCosts()
 	}
 }
 

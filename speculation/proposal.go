@@ -82,6 +82,7 @@ func (c *Core) startBuild(x *plan.Start) {
 	c.touch(queue.KindBuild, string(b.ID))
 	for _, id := range b.For() {
 		c.s.Changes[id].Builds++
+		c.s.Changes[id].Spent += x.Shares[id]
 		c.touch(queue.KindChange, string(id)) // it stays where it is in the order
 	}
 	c.countBuild(l, x.Keys)

@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -52,7 +53,7 @@ func (c *telling) next(ch *queue.Change) queue.Next {
 	case queue.ReasonWaitsHour:
 		out.Limit, out.Spent = c.facts.Rules().BuildsPerHour, len(c.s.Spent)
 	case queue.ReasonWaitsCap:
-		out.Limit, out.Spent = (c.facts.Rules().BuildsPerChange+1)/2, ch.Builds
+		out.Limit, out.Spent = c.facts.Rules().BuildsPerChange, int(math.Ceil(ch.Spent))
 	}
 	return out
 }

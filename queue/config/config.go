@@ -132,7 +132,7 @@ type Spare string
 
 // The uses of free slots.
 const (
-	SpareAuto   Spare = "auto"   // while nothing is known of changes but an average
+	SpareAuto   Spare = "auto"   // while nothing is known of changes but an average, and three of four slots are free
 	SpareAlways Spare = "always" // latency before cost
 	SpareNever  Spare = "never"  // cost before latency
 )
@@ -157,7 +157,7 @@ type Rules struct {
 	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5,default=1"`
 	// InfraRetries are the infrastructure errors in a row before a change is parked. Default 3.
 	InfraRetries int `json:"infra_retries,omitempty" yaml:"infra_retries,omitempty" jsonschema:"minimum=1,maximum=20,default=3"`
-	// BuildsPerChange caps the builds of one change; speculation stops at half of it. Default 20.
+	// BuildsPerChange caps the builds of one change. A build of a part of what the change affects counts as that part. While most slots are busy, speculation stops at half of the cap. Default 20.
 	BuildsPerChange int `json:"builds_per_change,omitempty" yaml:"builds_per_change,omitempty" jsonschema:"minimum=1,maximum=1000,default=20"`
 	// BuildsPerHour caps the builds of the whole queue; 0 is no cap. Default 0.
 	BuildsPerHour int `json:"builds_per_hour,omitempty" yaml:"builds_per_hour,omitempty" jsonschema:"minimum=0,maximum=1000000,default=0"`
@@ -181,8 +181,8 @@ type Rules struct {
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
 	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.
 	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=early,enum=flips,enum=just-in-time,enum=lanes,enum=margin,enum=preempt,enum=quotas,enum=target-threshold,enum=trials"`
-	// Spare says when free slots build unlikely futures, too: auto (as long as nothing is known of changes but an average), always or never. Default auto.
-	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=auto"`
+	// Spare says when free slots build unlikely futures, too: auto (while nothing is known of changes but an average, and three of four slots are free), always or never. Default never.
+	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=never"`
 	// Batch says when several changes are built or landed together: off, independent (under overload changes without a common target share a build, where each step says which target has failed) or rollup (besides, under heavy overload changes that share most of their work land as one merge). Default off.
 	Batch Batch `json:"batch,omitempty" yaml:"batch,omitempty" jsonschema:"enum=off,enum=independent,enum=rollup,default=off"`
 	// BatchMax is how many changes may be in one batch; refused while batch is off. From 2 to 16; default 4.

@@ -128,7 +128,7 @@ func (fs *Beliefs) Accuracy() float64 {
 	return fs.s.Accuracy
 }
 
-// Rates returns the chances that hold where a model knows no more than an average.
-func (fs *Beliefs) Rates() (good, pair float64) {
-	return predict.GoodRate(fs.s.Learned.Good, 0.5), predict.PairRate(fs.s.Learned.Pair, 0.5)
+// Rates returns the rates that hold where a model knows no more than an average.
+func (fs *Beliefs) Rates() (good, pair queue.Rate) {
+	return predict.Coarse(fs.s.Learned.Good), predict.Coarse(fs.s.Learned.Pair)
 }

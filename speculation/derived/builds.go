@@ -125,23 +125,29 @@ const MaxDepth = 512 // changes ahead beyond which no path is followed
 
 const idleShare = 0.7 // part of the thresholds that idle slots do without, where predictions are bad
 
-const busyAt = 0.8
+// BusyShare is the share of busy slots from which building is taken to be dear: thresholds
+// go back to those of a queue whose predictions come true, and speculation is capped.
+const BusyShare = 0.8
+
+// Busy returns the share of slots that are busy.
+func (fs *Facts) Busy() float64 { return float64(len(fs.s.Builds)) / float64(max(fs.s.Slots, 1)) }
 
 // Earn notes that a live build is worth something to somebody.
 func (b *LiveBuild) Earn(value float64) { b.Credit, b.Wanted = max(b.Credit, value), true }
 
 // Thresholds follow the measured accuracy of predictions: where they are often
-// wrong more futures must be built, and while less than
-// half of the slots are busy many more.
+// wrong more futures must be built, and while less than half of the slots are busy many
+// more; the busier they are from there on, the fewer. (A queue that answers bad
+// predictions by more builds when it has no slots for them gets slower and slower.)
 func (fs *Facts) Thresholds() (worth, single float64) {
 	worse := min(1, max(0, (0.955-fs.Beliefs.Accuracy())/(0.955-0.88)))
 	if fs.Without(config.IngredientAdaptive) {
 		worse = 0
 	}
-	busy := float64(len(fs.s.Builds)) / float64(max(fs.s.Slots, 1))
-	worse *= max(0, min(1, (busyAt-busy)/(busyAt-0.5)))
+	busy := fs.Busy()
+	worse *= max(0, min(1, (BusyShare-busy)/(BusyShare-0.5)))
 	worth, single = fs.Rules().Threshold*(1-worse*2/3), 0.4-worse*0.25
-	if 2*len(fs.s.Builds) < fs.s.Slots {
+	if busy < 0.5 {
 		worth, single = worth*(1-worse*idleShare), single*(1-worse*idleShare)
 	}
 	if fs.Without(config.IngredientTargetThreshold) {

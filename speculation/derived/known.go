@@ -36,6 +36,14 @@ type sighting struct {
 	left   int // targets that have passed on no path
 }
 
+// Doubted reports whether some key behind it has failed, and has to be run again before
+// that decides.
+func (k *Known) Doubted() bool {
+	return slices.ContainsFunc(k.From[0].Facts, func(f *Fact) bool {
+		return f.Entry != nil && f.Entry.Passed == 0 && len(f.Entry.Failures) > 0 && !f.Decisive
+	})
+}
+
 // add takes in a source, in an order that does not depend on when they came. To
 // hear again what is known is no news.
 func (fs *Futures) add(s *Source) {

@@ -162,12 +162,17 @@ func (fs *Futures) Reweigh() {
 	}
 }
 
-// NewRules takes in that the configuration has changed.
-func (fs *Futures) NewRules() {
+// NewCosts takes in that any target may cost another time than before.
+func (fs *Futures) NewCosts() {
 	clear(fs.costs)
 	for _, n := range fs.Nodes {
 		n.weighed = false
 	}
+}
+
+// NewRules takes in that the configuration has changed.
+func (fs *Futures) NewRules() {
+	fs.NewCosts()
 	fs.Assumed.stale = true
 	for _, f := range fs.Ledger.Keys {
 		fs.Ledger.changed(f)

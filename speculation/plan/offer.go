@@ -14,6 +14,7 @@ type Deal struct {
 	first   bool                 // the change has had no build, so all of it is
 	single  float64              // threshold of a target that it was made with
 	unknown derived.Work         // what is not known
+	again   []int                // of open: what has failed and is to be run again before that decides
 	open    []int                // places of the targets to be verified that no build verifies
 	asked   derived.Work         // these
 	Due     []int                // edges to those ahead that affect one of them
@@ -23,7 +24,7 @@ type Deal struct {
 // makeDeal brings a deal up to date with its future.
 func (p *planning) makeDeal(f *Future, edges []derived.Edge, first bool, d *Deal) {
 	n := f.N
-	*d = Deal{first: first, single: p.single, open: d.open[:0], Due: d.Due[:0], Busy: d.Busy[:0]}
+	*d = Deal{first: first, single: p.single, open: d.open[:0], again: d.again[:0], Due: d.Due[:0], Busy: d.Busy[:0]}
 	all := first || f.spare || len(edges) == 0
 	for i, st := range f.By {
 		if st != derived.Unknown {
@@ -43,6 +44,9 @@ func (p *planning) makeDeal(f *Future, edges []derived.Edge, first bool, d *Deal
 		if idle && (all || f.Needed[i] >= p.single) {
 			d.open = append(d.open, i)
 			d.asked.Share += n.Share[i]
+			if k := f.Known[i]; k != nil && k.Doubted() {
+				d.again = append(d.again, i)
+			}
 		}
 	}
 	open := derived.Resize(p.marked, len(n.X.Targets))
@@ -100,7 +104,11 @@ func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *De
 		cand.only = d.open
 	}
 	if !d.first && !f.spare && !cand.always && p.early(n, d.asked, max(p.due(edges, d), verifying), aim) {
-		return derived.Unknown
+		if len(d.again) == 0 {
+			return derived.Unknown
+		}
+		// All that are behind it wait for whether it fails again, and that is little work.
+		cand.only = d.again
 	}
 	p.found = append(p.found, cand)
 	return derived.Unknown
@@ -198,7 +206,7 @@ func (p *planning) findFlips(n *derived.Node, edges []derived.Edge) {
 	MindOf(n).flips = MindOf(n).flips[:found]
 	for i := range MindOf(n).flips {
 		d := &MindOf(n).flips[i].deal // its memory is used again
-		MindOf(n).flips[i] = flip{edge: best[i], ratio: ratios[i], Future: Future{deal: Deal{open: d.open, Due: d.Due, Busy: d.Busy}}}
+		MindOf(n).flips[i] = flip{edge: best[i], ratio: ratios[i], Future: Future{deal: Deal{open: d.open, again: d.again, Due: d.Due, Busy: d.Busy}}}
 	}
 }
 

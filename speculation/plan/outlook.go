@@ -13,6 +13,18 @@ const unmergeable = 0.05 // chance of a change that does not merge on its likeli
 
 const proven = 0.98 // chance of one that has passed on it
 
+const doubtful = 0.1 // chance of one that has failed on it, and will be run again before that decides
+
+// doubted reports whether a target has failed on a future, and is to be run again.
+func (f *Future) doubted() bool {
+	for i, k := range f.Known {
+		if k != nil && f.By[i] == derived.Unknown && k.Doubted() {
+			return true
+		}
+	}
+	return false
+}
+
 // Expect returns the chance that a change lands, but for strong pairs: it is
 // green on its own, and with each of the others that it is only weakly
 // suspected to break with and that no build has cleared.

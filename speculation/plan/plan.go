@@ -394,6 +394,10 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 		MindOf(n).Odds = unmergeable
 	case f.Status == derived.Verified:
 		MindOf(n).Odds = max(MindOf(n).Odds, proven)
+	case f.Status == derived.Failed:
+		MindOf(n).Odds = min(MindOf(n).Odds, 1-proven)
+	case f.doubted():
+		MindOf(n).Odds = min(MindOf(n).Odds, doubtful)
 	}
 	p.flips(n, edges, f, aging)
 	p.spares(n, edges, f, f.mean*aging)

@@ -21,6 +21,7 @@ type Start struct {
 	Value     float64
 	Worth     queue.Worth
 	Predicted time.Duration
+	Shares    map[queue.ChangeID]float64 // of each change that it is for: the part of what that affects which is built
 	Build     *queue.Build // by apply: the one that was started
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -336,8 +337,32 @@ func (p *slots) least(value float64) *queue.Build {
 // slot it takes.
 const preemptGain = 2.0
 
-// affordable keeps the caps: speculation on a change stops at half of its
-// builds, everything at all of them; builds of main are not capped.
+// allowance is how many times over the work of a change may be built: all that its cap
+// allows, and on assumptions half of that where most slots are busy.
+func (p *planning) allowance(always bool) float64 {
+	limit := float64(p.facts.Rules().BuildsPerChange)
+	if !always && p.facts.Busy() >= derived.BusyShare {
+		limit /= 2
+	}
+	return limit
+}
+
+// sharesOf returns which part of each change's work a build of some keys is. Little work
+// costs a slot, too.
+func (p *slots) sharesOf(ids []queue.ChangeID, keys []queue.Key) map[queue.ChangeID]float64 {
+	out := map[queue.ChangeID]float64{}
+	for _, id := range ids {
+		share := 1.0
+		if n := p.facts.Futures.Node(id); n != nil {
+			p.facts.Futures.Weigh(n)
+			share = math.Round(1000*min(1, derived.FixedShare+(1-derived.FixedShare)*p.partOf(n, keys).Share)) / 1000
+		}
+		out[id] = share
+	}
+	return out
+}
+
+// affordable keeps the caps; builds of main are not capped.
 func (p *slots) affordable(cand candidate) bool {
 	r := p.facts.Rules()
 	if perHour := r.BuildsPerHour; perHour > 0 {
@@ -354,11 +379,7 @@ func (p *slots) affordable(cand candidate) bool {
 		return true
 	}
 	ch := p.s.Changes[cand.link.Change]
-	limit := r.BuildsPerChange
-	if !cand.always {
-		limit = (limit + 1) / 2
-	}
-	if ch.Builds < limit {
+	if ch.Spent < p.allowance(cand.always) {
 		return true
 	}
 	p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsCap})
@@ -373,6 +394,7 @@ func (p *slots) start(cand candidate) {
 	x := &Start{Link: cand.link.ID, Also: cand.also, Keys: cand.keys, Value: cand.value, Worth: p.answers.worthOf(&cand)}
 	p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsBuild})
 	x.Predicted = p.spanOf(x.members(cand.link), cand.keys)
+	x.Shares = p.sharesOf(x.members(cand.link), cand.keys)
 	p.propose(x)
 	p.credit(x.Build, cand.value)
 }

@@ -66,18 +66,31 @@ func Fail(d *queue.Duration, failed float64) *queue.Duration {
 func Duration(target, area, step, all *queue.Duration) time.Duration {
 	est := float64(Unseen)
 	for _, level := range [3]*queue.Duration{all, step, area} {
-		est = shrink(level, levelWindow, pullLevel, est)
+		if l := LevelOf(level); l.n > 0 {
+			est = shrink(l.n, l.mean, pullLevel, est)
+		}
 	}
-	return time.Duration(shrink(target, window, pullTarget, est))
+	if target != nil && target.N > 0 {
+		est = shrink(float64(min(target.N, window)), float64(target.Mean), pullTarget, est)
+	}
+	return time.Duration(est)
 }
 
-func shrink(d *queue.Duration, window int, pull, above float64) float64 {
-	if d == nil || d.N < 1 {
-		return above
+// Level is what Duration takes of the history of a level above targets. It is coarse, in
+// steps of a tenth, so that one more observation seldom changes what is predicted of all
+// targets below it.
+type Level struct{ n, mean float64 }
+
+// LevelOf returns that of a history, which may be nil.
+func LevelOf(d *queue.Duration) Level {
+	if d == nil || d.N < 1 || d.Mean <= 0 {
+		return Level{}
 	}
-	n := float64(min(d.N, window))
-	return (n*float64(d.Mean) + pull*above) / (n + pull)
+	n := math.Exp2(math.Floor(math.Log2(float64(min(d.N, levelWindow)))))
+	return Level{n, math.Round(math.Exp(math.Round(math.Log(float64(d.Mean))*10) / 10))}
 }
+
+func shrink(n, mean, pull, above float64) float64 { return (n*mean + pull*above) / (n + pull) }
 
 // Area is the part of the repository that a target is in, as far as its name tells: all
 // before its last slash or colon. "//a/b:c" is in "//a/b", and so is "//a/b/c". A target
@@ -122,7 +135,7 @@ func ObservePace(paces []queue.Pace, work, took time.Duration) []queue.Pace {
 
 // Pace returns how long a build of so much work takes, and the deviation of the
 // logarithm of that: builds of the same size tell most of it, those of half and of twice
-// the size a quarter as much, and so on.
+// the size a twelfth as much, and so on.
 func Pace(paces []queue.Pace, work time.Duration) (took time.Duration, sigma float64) {
 	if work <= 0 {
 		return 0, unknownSigma
@@ -134,7 +147,7 @@ func Pace(paces []queue.Pace, work time.Duration) (took time.Duration, sigma flo
 		if p.N == 0 {
 			continue
 		}
-		w := p.N * math.Exp(-1.4*math.Abs(float64(i)+0.5-at))
+		w := p.N * math.Exp(-2.5*math.Abs(float64(i)+0.5-at))
 		n += w
 		mean += w * p.Mean
 		spread += w * p.Var

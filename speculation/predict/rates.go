@@ -30,17 +30,26 @@ func see(r queue.Rate, held, of, memory float64) queue.Rate {
 
 // GoodRate returns the chance that a change is sound of which no more is known, by what
 // was seen and a prior: the mean of the Beta distribution that these are together.
-func GoodRate(r queue.Rate, prior float64) float64 { return mean(r, prior, goodPull) }
+func GoodRate(r queue.Rate, prior float64) float64 { return posterior(r, prior, goodPull) }
 
 // PairRate is the same for a pair.
-func PairRate(r queue.Rate, prior float64) float64 { return mean(r, prior, pairPull) }
+func PairRate(r queue.Rate, prior float64) float64 { return posterior(r, prior, pairPull) }
 
-// mean is rounded to steps of about 2 %, so that what was worked out with it stands for a while.
-func mean(r queue.Rate, prior, pull float64) float64 {
-	p := (r.Held + pull*prior) / (r.Of + pull)
-	odds := math.Log(p / (1 - p))
-	p = 1 / (1 + math.Exp(-math.Round(odds*steps)/steps))
-	return math.Round(p*1e9) / 1e9
+func posterior(r queue.Rate, prior, pull float64) float64 {
+	r = Coarse(r)
+	return (r.Held + pull*prior) / (r.Of + pull)
 }
 
-const steps = 25
+// Coarse returns a rate as predictions take it: in steps of some percent, so that what was
+// worked out with it stands for a while.
+func Coarse(r queue.Rate) queue.Rate {
+	if r.Of < 1 {
+		return queue.Rate{}
+	}
+	of := math.Round(math.Pow(1.3, math.Floor(math.Log(r.Of)/math.Log(1.3))))
+	p := min(1-1e-6, max(1e-6, r.Held/r.Of))
+	odds := math.Round(math.Log(p/(1-p))*steps) / steps
+	return queue.Rate{Held: of / (1 + math.Exp(-odds)), Of: of}
+}
+
+const steps = 12 // of the odds: 8 %
