@@ -104,6 +104,8 @@ type Duration struct {
 	N    int           `json:"n"`
 
 	Failed float64 `json:"failed,omitempty"` // share of the latest results that were failures; one of several targets that failed together counts as its part
+	Flaked float64 `json:"flaked,omitempty"` // share of the latest results that were passes of what had failed: of the same key, or within the run
+	Red    bool    `json:"red,omitempty"`    // the latest result was a failure, of the target by name or of the step without names
 }
 
 // Page is a page for people at whoever ran something.
