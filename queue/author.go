@@ -1,12 +1,5 @@
 package queue
 
-// Rate is how often something has gone well, with exponential forgetting: the newest
-// observation weighs 1, each older one less (predict.Rate has the rules).
-type Rate struct {
-	Passed float64 `json:"passed,omitempty"` // weight of what went well
-	Seen   float64 `json:"seen,omitempty"`   // weight of all
-}
-
 // Author is what is remembered of somebody whose changes have had verdicts here. It is
 // for models, and is forgotten after a while without any.
 type Author struct {
@@ -25,11 +18,4 @@ type Area struct {
 	At     Instant            `json:"at"`             // of the latest landing
 	Weight float64            `json:"weight"`         // of the changes that have landed there, at At
 	With   map[string]float64 `json:"with,omitempty"` // by directory: of these, those that changed that one, too
-}
-
-// Outcomes are how things went lately, whoever's they were. They are for models.
-type Outcomes struct {
-	Changes Rate `json:"changes"`           // of all authors, as in Author.Success
-	Failing int  `json:"failing,omitempty"` // changes turned down for a failure since one has landed
-	Main    Rate `json:"main"`              // of steps that were run on main itself
 }

@@ -24,7 +24,7 @@ type State struct {
 	Beliefs    map[ChangeID]*Belief
 	Authors    map[string]*Author // by name
 	Areas      map[string]*Area   // by directory
-	Outcomes   Outcomes
+	Learned    Learned
 	Accuracy   float64 // running share of predictions on arrival that came true; 0: none yet
 	Actions    map[string]*Action
 	Hunts      map[string]*Hunt // for what turned main red
@@ -157,7 +157,7 @@ const (
 	MetaTrain    = "train"
 	MetaSpent    = "spent"
 	MetaAccuracy = "accuracy"
-	MetaOutcomes = "outcomes"
+	MetaLearned  = "learned"
 )
 
 // Encode returns the record of that name as the state holds it now, and false
@@ -192,8 +192,8 @@ func (s *State) lookup(r Ref) (any, bool) {
 			return s.Spent, len(s.Spent) > 0
 		case MetaAccuracy:
 			return s.Accuracy, s.Accuracy != 0
-		case MetaOutcomes:
-			return s.Outcomes, s.Outcomes != Outcomes{}
+		case MetaLearned:
+			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0
 		}
 		return nil, false
 	case KindChange:
@@ -262,8 +262,8 @@ func (s *State) Load(r Record) error {
 			err = json.Unmarshal(r.Data, &s.Spent)
 		case MetaAccuracy:
 			err = json.Unmarshal(r.Data, &s.Accuracy)
-		case MetaOutcomes:
-			err = json.Unmarshal(r.Data, &s.Outcomes)
+		case MetaLearned:
+			err = json.Unmarshal(r.Data, &s.Learned)
 		default:
 			err = fmt.Errorf("not known to this version")
 		}

@@ -392,6 +392,9 @@ func (c *judging) buildDone(r queue.BuildDone) {
 		outcome = queue.JobStopped // nobody waits for it
 	}
 	c.noteEnd(b, outcome, r.Detail)
+	if outcome == queue.JobPassed || outcome == queue.JobFailed {
+		c.landing.paced(b)
+	}
 	if outcome != queue.JobInfra {
 		return
 	}

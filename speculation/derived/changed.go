@@ -11,10 +11,6 @@ func (fs *Facts) Changed(r queue.Ref) {
 	switch r.Kind {
 	case queue.KindRequest, queue.KindPull, queue.KindAction, queue.KindAuthor, queue.KindArea:
 		return
-	case queue.KindMeta:
-		if r.ID == queue.MetaOutcomes {
-			return
-		}
 	case queue.KindChange:
 		if !fs.Order.changed(queue.ChangeID(r.ID)) {
 			return // nobody plans for it yet

@@ -37,8 +37,8 @@ type Case struct {
 	BuildsPassed, BuildsFailed, Height float64 // the speculation
 
 	// History.
-	TargetsFailed, TargetsRed, TargetsFlaked     float64
-	MainPassed, QueueSuccess, QueueFailing       float64
+	TargetsFailed, TargetsRed, TargetsFlaked float64
+	MainPassed, QueueSuccess, QueueFailing   float64
 }
 
 // column is a feature, and where a case has its value.
