@@ -72,7 +72,8 @@ type Extent struct {
 	Binaries int  `json:"binaries,omitempty"` // files that are no text
 	Builds   int  `json:"builds,omitempty"`   // files that say how things are built
 	Tests    int  `json:"tests,omitempty"`    // files that are of tests, by their names
-	Placed   bool `json:"placed,omitempty"`   // Behind is known
+	Placed   bool `json:"placed,omitempty"`   // Commits and Behind are known
+	Commits  int  `json:"commits,omitempty"`  // that its head has and the target branch does not
 	Behind   int  `json:"behind,omitempty"`   // commits of the target branch's line that its head does not have
 }
 
