@@ -33,12 +33,31 @@ func (p *ground) footprint(ctx context.Context, t queue.Analyze, m merging) (que
 	}
 	f := conflict.FootprintOf(main.snapshot, with.snapshot, t.Main)
 	f.Again = main.snapshot.Provisional || with.snapshot.Provisional
-	files, gone, err := p.Mirror.Objects.Touched(ctx, main.snapshot.Tree, with.snapshot.Tree)
+	deltas, err := p.Mirror.Objects.Diff(ctx, main.snapshot.Tree, with.snapshot.Tree)
+	if err != nil {
+		return queue.Footprint{}, err
+	}
+	files, gone, err := p.Mirror.Objects.TouchedBy(ctx, deltas, with.snapshot.Tree)
 	if err != nil {
 		return queue.Footprint{}, err
 	}
 	f.Paths, f.Files, f.Dirs = conflict.TouchedPaths(files, gone), len(files), directoriesOf(files)
-	return f, nil
+	f.Extent, err = p.extent(ctx, t, deltas)
+	f.Extent.Builds, f.Extent.Tests = conflict.Purposes(files)
+	return f, err
+}
+
+// extent is how much the change does as text, and how its head stands to main.
+func (p *ground) extent(ctx context.Context, t queue.Analyze, deltas []mirror.Delta) (e queue.Extent, err error) {
+	size, counted, err := p.Mirror.Objects.Size(ctx, deltas)
+	if err != nil {
+		return e, err
+	}
+	if e.Counted = counted; counted {
+		e.Lines, e.Dropped, e.Hunks, e.Binaries = size.Added, size.Removed, size.Hunks, size.Binaries
+	}
+	e.Commits, e.Behind, e.Placed, err = p.Mirror.History.Standing(ctx, t.Main, t.Pick.Head)
+	return e, err
 }
 
 func directoriesOf(files []string) int {

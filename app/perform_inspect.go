@@ -124,6 +124,14 @@ func (p *inspection) tellPull() {
 	out.Head, out.HeadRef, out.Branch, out.Base, out.Fork = pr.Head, pr.HeadRef, texts.ClipLine(pr.Source, 200), pr.Base, pr.Fork
 	out.Title, out.Author, out.URL = texts.ClipLine(pr.Title, 200), pr.Author, pr.URL
 	out.Open, out.Draft, out.Merged, out.Permission = pr.Open, pr.Draft, pr.Merged, p.level.String()
+	facets, others := pr.Facets, 0
+	for _, user := range pr.ApprovedBy {
+		if user != pr.Author {
+			others++
+		}
+	}
+	facets.Approvals = &others
+	out.Facets = &facets
 }
 
 // landing says what matters of a pull request that may land: how it would, what it

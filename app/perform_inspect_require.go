@@ -21,8 +21,8 @@ const boardingRequest = recheckRequest + "boarding/"
 
 // lacks is what was read of a pull request's requirements together with it.
 type lacks struct {
-	read  bool
-	unmet []queue.Requirement
+	read bool
+	forge.Standing
 }
 
 // standing reads the pull request, right before its landing with all that it does
@@ -34,7 +34,7 @@ func (p *inspection) standing(ctx context.Context) (err error) {
 		return err
 	}
 	p.lacks.read = true
-	p.pr, p.lacks.unmet, err = f.Stands(ctx, p.requirements(forge.PullRequest{Number: p.Number}))
+	p.pr, p.lacks.Standing, err = f.Stands(ctx, p.requirements(forge.PullRequest{Number: p.Number}))
 	return err
 }
 
@@ -54,10 +54,10 @@ func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 		return *out, nil
 	}
 	rules := &now.config.Queue
-	unmet := p.lacks.unmet
+	standing := p.lacks.Standing
 	if !p.lacks.read {
 		var err error
-		unmet, err = f.Unmet(ctx, p.requirements(p.pr))
+		standing, err = f.Unmet(ctx, p.requirements(p.pr))
 		if errors.Is(err, forge.ErrNotFound) {
 			return p.missing(), nil
 		}
@@ -65,7 +65,7 @@ func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 			return nil, err
 		}
 	}
-	out.Requires, out.Unmet = true, unmet
+	out.Requires, out.Unmet, out.Facets.Checks = true, standing.Unmet, standing.Checks
 	for i, q := range out.Unmet {
 		for j, name := range q.Names {
 			out.Unmet[i].Names[j] = texts.ClipLine(name, 200)

@@ -34,6 +34,7 @@ func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footpr
 	if f.All {
 		return f
 	}
+	f.Added, f.Gone = d.appeared(), len(d.gone())
 	n := d.main.names
 	f.Write = n.texts(d.write)
 	f.Edges = d.edges()
@@ -99,6 +100,17 @@ func (d *difference) altered() []uint32 {
 		}
 	}
 	return ids
+}
+
+// appeared returns how many targets the change has that main does not have.
+func (d *difference) appeared() int {
+	n := 0
+	for _, id := range d.write {
+		if d.change.verifiable(id) && !d.main.verifiable(id) {
+			n++
+		}
+	}
+	return n
 }
 
 // gone returns the targets that the change does not have.

@@ -157,7 +157,7 @@ func TestFootprintOfAPlainChange(t *testing.T) {
 		t.Errorf("a change of nothing: %+v", f)
 	}
 	f := conflict.FootprintOf(main, mustAnalyze(t, folders{}, s, base.With("x/new", "").Without("y")), "m")
-	want := queue.Footprint{Main: "m", Analyzer: "folders/1", Affected: []string{"x"},
+	want := queue.Footprint{Main: "m", Analyzer: "folders/1", Affected: []string{"x"}, Gone: 1,
 		Write: []string{"list:.", "list:./x", "list:./y", "x", "y"}}
 	if d := cmp.Diff(want, f); d != "" {
 		t.Error(d)
@@ -170,6 +170,9 @@ func TestFootprintOfAPlainChange(t *testing.T) {
 	f = conflict.FootprintOf(main, mustAnalyze(t, folders{}, s, base.With("z/target", "")), "m")
 	if d := cmp.Diff([]string{"list:./z"}, f.Read); d != "" {
 		t.Errorf("a new target reads its listing: %s", d)
+	}
+	if f.Added != 1 || f.Gone != 0 {
+		t.Errorf("%d targets are new and %d are gone, want one new one", f.Added, f.Gone)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // TouchesOf sums a footprint up. How often its targets fail is for whoever
 // knows that to add.
 func TouchesOf(f *queue.Footprint) queue.Touches {
-	return queue.Touches{Targets: len(f.Affected), Files: f.Files, Dirs: f.Dirs, All: f.All, Unknown: f.Unknown, Again: f.Again,
+	return queue.Touches{Targets: len(f.Affected), Added: f.Added, Gone: f.Gone, Files: f.Files, Dirs: f.Dirs, Extent: f.Extent, All: f.All, Unknown: f.Unknown, Again: f.Again,
 		// Of All, Write names files that are in every hash, not what shapes the graph.
 		Graph: !f.All && (len(f.Edges) > 0 || slices.ContainsFunc(f.Write, func(n string) bool { return strings.HasPrefix(n, DefinitionPrefix) })),
 	}

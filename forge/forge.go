@@ -135,6 +135,8 @@ type PullRequest struct {
 	Labels     []string
 	ApprovedBy []string // users whose approving review is of exactly this head
 	URL        string   // page for people; empty where there is none
+
+	Facets queue.Facets // what else the forge knows for nothing; the queue's own counts are left out
 }
 
 // Permission is what a user may do with a repository, from least to most.

@@ -13,7 +13,7 @@ type Requirer interface {
 	// it is to land on asks for; all that could be told, in a fixed order. A draft,
 	// labels and merge conflicts are not its business. *Transient besides, where the
 	// pull request is at another head by now. Errors as in Forge.
-	Unmet(ctx context.Context, r Requirements) ([]queue.Requirement, error)
+	Unmet(ctx context.Context, r Requirements) (Standing, error)
 }
 
 // Stander is a Requirer that can read a pull request and what it does not meet at once,
@@ -21,7 +21,13 @@ type Requirer interface {
 type Stander interface {
 	// Stands is PullRequest, and Unmet of what that returns: of the requirements,
 	// author, head and base are not read. ErrNotFound as in Forge.
-	Stands(ctx context.Context, r Requirements) (PullRequest, []queue.Requirement, error)
+	Stands(ctx context.Context, r Requirements) (PullRequest, Standing, error)
+}
+
+// Standing is how a pull request stands to what is asked of it.
+type Standing struct {
+	Unmet  []queue.Requirement
+	Checks *queue.Checks // on its head, but for those of Requirements.Except; nil: they were not read
 }
 
 // Requirements say of which pull request what is to be met.

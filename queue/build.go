@@ -104,6 +104,8 @@ type Duration struct {
 	N    int           `json:"n"`
 
 	Failed float64 `json:"failed,omitempty"` // share of the latest results that were failures; one of several targets that failed together counts as its part
+	Flaked float64 `json:"flaked,omitempty"` // share of the latest results that were passes of what had failed: of the same key, or within the run
+	Red    bool    `json:"red,omitempty"`    // the latest result was a failure, of the target by name or of the step without names
 }
 
 // Learned is what a queue has learned from its own results, besides the durations.
@@ -111,6 +113,9 @@ type Learned struct {
 	Pace []Pace `json:"pace,omitempty"` // by the power of two of a build's work in seconds
 	Good Rate   `json:"good,omitzero"`  // changes that were sound, of those decided
 	Pair Rate   `json:"pair,omitzero"`  // pairs that broke each other, of those that met
+
+	Main    Rate `json:"main,omitzero"`     // steps run on main itself that have passed, of those with a result
+	Failing int  `json:"failing,omitempty"` // changes turned down for a failure since one has landed
 }
 
 // Pace is how long builds of about one size took, against their targets added up.

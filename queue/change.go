@@ -72,6 +72,7 @@ type Change struct {
 	Own     bool     `json:"own,omitempty"`    // main's configuration asked for it, and no person did
 	Revert  CommitID `json:"revert,omitempty"` // of a try that no pull request has: the commit of main that it takes back
 	Touches Touches  `json:"touches,omitzero"` // its footprint in short, for models and people
+	Facets  *Facets  `json:"facets,omitempty"` // of its pull request when it came, for models; nil: nobody has said
 	Course
 	Ending
 	Consent
@@ -111,6 +112,8 @@ type Course struct {
 	Apart   bool     `json:"apart,omitempty"`    // a build of it came to nothing for a reason that may lie in a change with it: it is built when nothing is ahead of it
 	Builds  int      `json:"builds,omitempty"`   // builds started for it
 	Spent   float64  `json:"spent,omitempty"`    // what they come to in builds of all that it affects: a build of a part of that counts as its part
+	Green   int      `json:"green,omitempty"`    // of those for it, builds that have passed
+	Red     int      `json:"red,omitempty"`      // and that have failed
 	Rollup  ChangeID `json:"rollup,omitempty"`   // with those of the same Rollup it is to land in one merge: the change that they have joined
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known

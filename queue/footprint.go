@@ -31,6 +31,8 @@ type Footprint struct {
 	Read     []string    `json:"read,omitempty"`     // D: heads of added edges, newly read definition inputs; sorted
 	Edges    []AddedEdge `json:"edges,omitempty"`    // the added edges behind Read
 	Affected []string    `json:"affected,omitempty"` // targets of Write that exist in the change's tree, sorted: what builds must verify
+	Added    int         `json:"added,omitempty"`    // of Affected, targets that main does not have
+	Gone     int         `json:"gone,omitempty"`     // targets of main that the change does not have
 	All      bool        `json:"all,omitempty"`      // touches everything: a barrier file, or unknown
 	Unknown  string      `json:"unknown,omitempty"`  // why the analysis failed; then All is set
 	Again    bool        `json:"again,omitempty"`    // what Unknown says may pass: it is analyzed again, after a while
@@ -38,23 +40,41 @@ type Footprint struct {
 
 	// What the change touches as plain text. Two changes with a path in common
 	// may fail to merge, whatever they mean to builds.
-	Paths   []string   `json:"paths,omitempty"`   // touched files and directories that are gone, sorted; folders stand for all below them (conflict.TouchedPaths)
-	Files   int        `json:"files,omitempty"`   // touched files
-	Dirs    int        `json:"dirs,omitempty"`    // directories that these are in
+	Paths   []string   `json:"paths,omitempty"` // touched files and directories that are gone, sorted; folders stand for all below them (conflict.TouchedPaths)
+	Files   int        `json:"files,omitempty"` // touched files
+	Dirs    int        `json:"dirs,omitempty"`  // directories that these are in
+	Extent  Extent     `json:"extent,omitzero"`
 	Merges  []ChangeID `json:"merges,omitempty"`  // changes with common paths that it was seen to merge with
 	Clashes []ChangeID `json:"clashes,omitempty"` // those that it does not merge with, or of which nobody could tell
 }
 
 // Touches sums a footprint up, for models and for people (conflict.TouchesOf).
 type Touches struct {
-	Targets  int     `json:"targets,omitempty"`   // that it affects
-	Graph    bool    `json:"graph,omitempty"`     // it adds edges to the graph, or changes what shapes it
-	Files    int     `json:"files,omitempty"`     // that it touches
-	Dirs     int     `json:"dirs,omitempty"`      // that these are in
-	All      bool    `json:"all,omitempty"`       // it touches what everything depends on, or is unknown
-	Unknown  string  `json:"unknown,omitempty"`   // why it could not be analyzed; hostile text
-	Again    bool    `json:"again,omitempty"`     // it is analyzed again, after a while
+	Targets  int     `json:"targets,omitempty"` // that it affects
+	Graph    bool    `json:"graph,omitempty"`   // it adds edges to the graph, or changes what shapes it
+	Added    int     `json:"added,omitempty"`   // of these, new ones
+	Gone     int     `json:"gone,omitempty"`    // that it takes away
+	Files    int     `json:"files,omitempty"`   // that it touches
+	Dirs     int     `json:"dirs,omitempty"`    // that these are in
+	All      bool    `json:"all,omitempty"`     // it touches what everything depends on, or is unknown
+	Unknown  string  `json:"unknown,omitempty"` // why it could not be analyzed; hostile text
+	Again    bool    `json:"again,omitempty"`   // it is analyzed again, after a while
+	Extent   Extent  `json:"extent,omitzero"`
 	FailRate float64 `json:"fail_rate,omitempty"` // the highest share of failures that its targets have shown lately; 0: none, or nothing is known
+}
+
+// Extent is how much a change does, as text. It is for models.
+type Extent struct {
+	Counted  bool `json:"counted,omitempty"`  // Lines, Dropped, Hunks and Binaries are known: they are not of what is very large
+	Lines    int  `json:"lines,omitempty"`    // added
+	Dropped  int  `json:"dropped,omitempty"`  // lines removed
+	Hunks    int  `json:"hunks,omitempty"`    // places at which lines differ
+	Binaries int  `json:"binaries,omitempty"` // files that are no text
+	Builds   int  `json:"builds,omitempty"`   // files that say how things are built
+	Tests    int  `json:"tests,omitempty"`    // files that are of tests, by their names
+	Placed   bool `json:"placed,omitempty"`   // Commits and Behind are known
+	Commits  int  `json:"commits,omitempty"`  // that its head has and the target branch does not
+	Behind   int  `json:"behind,omitempty"`   // commits of the target branch's line that its head does not have
 }
 
 // ConflictKind says why two changes may influence each other.

@@ -69,6 +69,7 @@ type Inspected struct {
 	Title      string   `json:"title"`
 	Author     string   `json:"author"`
 	URL        string   `json:"url,omitempty"`
+	Facets     *Facets  `json:"facets,omitempty"` // what else the forge knows of it
 	Open       bool     `json:"open"`
 	Draft      bool     `json:"draft,omitempty"`
 	Permission string   `json:"permission"`          // of the requester: none, read, triage, write, maintain, admin

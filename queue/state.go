@@ -22,6 +22,8 @@ type State struct {
 	Controls   map[string]*Control // by Aim.ID
 	Durations  map[string]*Duration
 	Beliefs    map[ChangeID]*Belief
+	Authors    map[string]*Author // by name
+	Areas      map[string]*Area   // by directory
 	Learned    Learned
 	Accuracy   float64 // running share of predictions on arrival that came true; 0: none yet
 	Actions    map[string]*Action
@@ -47,6 +49,8 @@ func NewState(branch string) *State {
 		Controls:   map[string]*Control{},
 		Durations:  map[string]*Duration{},
 		Beliefs:    map[ChangeID]*Belief{},
+		Authors:    map[string]*Author{},
+		Areas:      map[string]*Area{},
 		Actions:    map[string]*Action{},
 		Hunts:      map[string]*Hunt{},
 		Hosts:      map[string]*Host{},
@@ -87,6 +91,8 @@ type Pull struct {
 	Gone     bool      `json:"gone,omitempty"`      // the forge says that it was merged
 	Branch   string    `json:"branch,omitempty"`    // its head's, of this repository; empty: a fork's, or not known. Hostile text
 	Landed   bool      `json:"landed,omitempty"`    // what it asked for is on the queue's branch
+	Ended    int       `json:"ended,omitempty"`     // its changes that have had a verdict
+	Pushes   int       `json:"pushes,omitempty"`    // how often its head was heard to be another one
 	Answered Instant   `json:"answered,omitempty"`  // when a command on it last had its answer, whatever that was
 	At       Instant   `json:"at"`
 }
@@ -120,12 +126,14 @@ const (
 	KindAction    Kind = "action"
 	KindHunt      Kind = "hunt"
 	KindHost      Kind = "host"
+	KindAuthor    Kind = "author"
+	KindArea      Kind = "area"
 )
 
 // Kinds returns all kinds of records.
 func Kinds() []Kind {
 	return []Kind{KindMeta, KindChange, KindRequest, KindPull, KindFootprint, KindLink, KindSteps,
-		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl, KindHost}
+		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl, KindHost, KindAuthor, KindArea}
 }
 
 // Ref names a record.
@@ -185,7 +193,7 @@ func (s *State) lookup(r Ref) (any, bool) {
 		case MetaAccuracy:
 			return s.Accuracy, s.Accuracy != 0
 		case MetaLearned:
-			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{}
+			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0
 		}
 		return nil, false
 	case KindChange:
@@ -220,6 +228,10 @@ func (s *State) lookup(r Ref) (any, bool) {
 		return find(s.Hunts, r.ID)
 	case KindHost:
 		return find(s.Hosts, r.ID)
+	case KindAuthor:
+		return find(s.Authors, r.ID)
+	case KindArea:
+		return find(s.Areas, r.ID)
 	}
 	return nil, false
 }
@@ -283,6 +295,10 @@ func (s *State) Load(r Record) error {
 		err = load(s.Hunts, r, func(v *Hunt) string { return v.ID })
 	case KindHost:
 		err = load(s.Hosts, r, func(v *Host) string { return v.Name })
+	case KindAuthor:
+		err = load(s.Authors, r, func(v *Author) string { return v.Name })
+	case KindArea:
+		err = load(s.Areas, r, func(v *Area) string { return v.Dir })
 	default:
 		err = fmt.Errorf("not known to this version")
 	}

@@ -25,6 +25,8 @@ func drawState(r *rapid.T) *queue.State {
 	s.Train = []queue.ChangeID{"a", "b"}
 	s.Spent = []queue.Instant{1, 2}
 	s.Accuracy = 0.9
+	s.Learned = filled(r, queue.Learned{})
+	s.Learned.Failing = 1 // a queue that has learned nothing has no record
 	for _, id := range rapid.SliceOfNDistinct(rapid.StringN(0, 6, -1), 1, 3, rapid.ID).Draw(r, "ids") {
 		change, request, link := filled(r, queue.Change{}), filled(r, queue.Request{}), filled(r, queue.Link{})
 		steps, build, entry := filled(r, queue.StepSet{}), filled(r, queue.Build{}), filled(r, queue.Entry{})
@@ -40,6 +42,9 @@ func drawState(r *rapid.T) *queue.State {
 		belief := filled(r, queue.Belief{})
 		belief.Change = change.ID
 		s.Beliefs[change.ID] = &belief
+		author, area := filled(r, queue.Author{}), filled(r, queue.Area{})
+		author.Name, area.Dir = id, id
+		s.Authors[id], s.Areas[id] = &author, &area
 	}
 	for _, n := range rapid.SliceOfNDistinct(rapid.Int(), 1, 3, rapid.ID).Draw(r, "numbers") {
 		pull := filled(r, queue.Pull{})
@@ -52,13 +57,14 @@ func drawState(r *rapid.T) *queue.State {
 // refsOf names all records of a state.
 func refsOf(s *queue.State) []queue.Ref {
 	var refs []queue.Ref
-	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy} {
+	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy, queue.MetaLearned} {
 		refs = append(refs, queue.Ref{Kind: queue.KindMeta, ID: meta})
 	}
 	for kind, m := range map[queue.Kind]any{
 		queue.KindChange: s.Changes, queue.KindRequest: s.Requests, queue.KindPull: s.Pulls, queue.KindFootprint: s.Footprints,
 		queue.KindLink: s.Links, queue.KindSteps: s.Steps, queue.KindBuild: s.Builds, queue.KindEntry: s.Ledger, queue.KindControl: s.Controls, queue.KindHost: s.Hosts,
 		queue.KindDuration: s.Durations, queue.KindBelief: s.Beliefs, queue.KindAction: s.Actions,
+		queue.KindAuthor: s.Authors, queue.KindArea: s.Areas,
 	} {
 		for _, key := range reflect.ValueOf(m).MapKeys() {
 			id := ""
@@ -136,7 +142,7 @@ func TestStateLoadErrors(t *testing.T) {
 func TestKinds(t *testing.T) {
 	kinds := queue.Kinds()
 	slices.Sort(kinds)
-	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 15 {
+	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 17 {
 		t.Errorf("%d kinds: %v", n, queue.Kinds())
 	}
 }

@@ -76,7 +76,7 @@ func (c *settling) overslept(a *queue.Action) bool {
 func (c *settling) unknown(t queue.Analyze, cause string) queue.Analyzed {
 	f := queue.Footprint{Main: t.Main, All: true, Unknown: cause, Again: true}
 	if old := c.s.Footprints[t.Change]; old != nil {
-		f.Paths, f.Files, f.Dirs = old.Paths, old.Files, old.Dirs
+		f.Paths, f.Files, f.Dirs, f.Extent = old.Paths, old.Files, old.Dirs, old.Extent
 	}
 	return queue.Analyzed{Change: t.Change, Footprint: f}
 }

@@ -114,7 +114,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b)}, Arrival: arrival,
 		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Consent: queue.Consent{Vouched: former.Vouched},
-		Manner: queue.Manner{Wording: b.Wording, Below: b.Below}, Own: r.Own,
+		Manner: queue.Manner{Wording: b.Wording, Below: b.Below}, Own: r.Own, Facets: c.facetsOf(r.Number, b),
 	}
 	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 	ch.Method, _ = c.MethodOf(r)
@@ -213,6 +213,12 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 	case !c.rebase(ch, b):
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
 	default:
+		if ch.Phase == queue.Parked && b.Facets != nil && ch.Facets != nil { // it has not come in yet, or comes in anew
+			fresh := *b.Facets
+			fresh.Attempts, fresh.Pushes = ch.Facets.Attempts, ch.Facets.Pushes
+			ch.Facets = &fresh
+			c.touchChange(ch)
+		}
 		c.guarding.stay(ch, b)
 	}
 }

@@ -205,7 +205,11 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		}
 	}
 	if known != nil && known.Head != b.Head {
-		c.pull(b.Number).Head = b.Head
+		p := c.pull(b.Number)
+		if p.Head != "" {
+			p.Pushes++
+		}
+		p.Head = b.Head
 	}
 	c.inspectAgain(b.Number)
 	if try := c.settling.tryOf(b.Number); try != nil && try.Head != b.Head {

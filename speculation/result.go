@@ -214,7 +214,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 		c.noteFailing(b, j, r)
 	}
 	byName := len(r.Passed)+len(r.Failed) > 0
-	suspended := c.failedOnMain(j.Keys)
+	suspended, shaky := c.failedOnMain(j.Keys), c.shaky(j.Keys)
 	var passed, failed []string
 	for _, f := range r.Failed {
 		if k, ok := named[f.Target]; ok {
@@ -266,6 +266,8 @@ func (c *judging) jobDone(r queue.JobDone) {
 	}
 	c.observeDurations(j, r)
 	c.observeFailures(j, r)
+	c.observeFlakes(j, r, shaky, passed)
+	c.observeMain(b, r)
 	for _, id := range b.For() {
 		if ch := c.s.Changes[id]; ch != nil && (ch.Infra != 0 || ch.Apart) && c.heard(j, b) {
 			ch.Infra, ch.InfraOn, ch.Apart = 0, nil, false
@@ -361,7 +363,9 @@ func (c *judging) observeFailures(j *queue.Job, r queue.JobDone) {
 			failed = 1
 		}
 		if d := c.s.Durations[id]; d != nil && (failed != 0 || d.Failed != 0) {
-			c.s.Durations[id] = predict.Fail(d, failed)
+			d = predict.Fail(d, failed)
+			d.Red = failed != 0
+			c.s.Durations[id] = d
 			c.touch(queue.KindDuration, id)
 		}
 	}
@@ -392,6 +396,7 @@ func (c *judging) buildDone(r queue.BuildDone) {
 		outcome = queue.JobStopped // nobody waits for it
 	}
 	c.noteEnd(b, outcome, r.Detail)
+	c.countBuild(b, outcome)
 	if outcome == queue.JobPassed || outcome == queue.JobFailed {
 		c.landing.paced(b)
 	}

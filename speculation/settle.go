@@ -310,6 +310,8 @@ func (c *settling) decide(ch *queue.Change, phase queue.Phase, why queue.Reason,
 	if p.Last = ch.ID; p.Active == ch.ID {
 		p.Active = ""
 	}
+	p.Ended++
+	c.judging.remembered(ch)
 	p.Landed = p.Landed || phase == queue.Landed || phase == queue.NothingToLand
 	commit := queue.CommitID("")
 	if v != nil {

@@ -15,9 +15,10 @@ const (
 	keepVerdict   = 24 * time.Hour
 	keepFootprint = 2 * time.Hour // of what has landed: what arrives later may break with it
 	keepPull      = 7 * 24 * time.Hour
-	keepTrust     = 90 * 24 * time.Hour // of pull requests that are delegated to somebody
-	keepPass      = 10 * time.Minute    // then the archive has it
-	keepBench     = 7 * 24 * time.Hour  // of benched hosts that are away
+	keepTrust     = 90 * 24 * time.Hour  // of pull requests that are delegated to somebody
+	keepPass      = 10 * time.Minute     // then the archive has it
+	keepBench     = 7 * 24 * time.Hour   // of benched hosts that are away
+	keepHistory   = 180 * 24 * time.Hour // of authors and directories that nothing is heard of
 )
 
 // tidy removes what no future can need: links of changes that have a verdict or
@@ -97,6 +98,7 @@ func (c *upkeep) tidyChanges() {
 		c.facts.Links.Untidied(id)
 		c.facts.Beliefs.RethinkAll()
 	}
+	c.tidyHistory()
 	for n, p := range c.s.Pulls {
 		if p.Active == "" && p.Try == "" && c.facts.Now.Sub(p.At) > keepPull && (len(p.Trusted) == 0 || c.facts.Now.Sub(p.At) > keepTrust) {
 			delete(c.s.Pulls, n)

@@ -24,6 +24,7 @@ type tb interface {
 
 // pull is a pull request of the world's forge.
 type pull struct {
+	facets   *queue.Facets // what the forge knows of it
 	number   int
 	author   string // "": dev
 	head     queue.CommitID
@@ -292,7 +293,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	}
 	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
 		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(p.head),
-		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Open: p.open, Draft: p.draft, Permission: level}
+		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Open: p.open, Draft: p.draft, Permission: level}
 	w.protects(p, t, level, &out)
 	return out
 }

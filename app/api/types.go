@@ -309,9 +309,8 @@ func (s *Handlers) changeOf(v queue.View) Change {
 		Verdict: s.verdictOf(c), Answered: moment(v.Answered),
 		Next: s.nextOf(c, v.Outlook.Next), Outlook: outlookOf(v.Outlook),
 	}
-	if c.Touches != (queue.Touches{}) {
-		t := Touches(c.Touches)
-		out.Touches = &t
+	if t := c.Touches; t != (queue.Touches{}) {
+		out.Touches = &Touches{Targets: t.Targets, Graph: t.Graph, Files: t.Files, Dirs: t.Dirs, All: t.All, Unknown: t.Unknown, Again: t.Again, FailRate: t.FailRate}
 	}
 	for _, r := range v.Waits {
 		out.Waits = append(out.Waits, *s.reasonOf(c, r))

@@ -136,10 +136,9 @@ var onlyAlone = []string{
 }
 
 // pullCounts are the counts that a pull request has when it is asked for alone.
-// Nobody here uses them.
 func (r *shapes) pullCounts(p *pull) obj {
 	return obj{
-		"comments": 0, "review_comments": 0, "commits": 1, "additions": 0, "deletions": 0, "changed_files": 1,
+		"comments": 0, "review_comments": 0, "commits": p.size.Commits, "additions": p.size.Added, "deletions": p.size.Removed, "changed_files": p.size.Files,
 		"maintainer_can_modify": false,
 	}
 }

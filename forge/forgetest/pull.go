@@ -42,6 +42,18 @@ type pull struct {
 	mergeCommit string
 	mergedBy    *user
 	auto        *user // who has switched auto-merge on
+	size        Size
+}
+
+// Size is what GitHub shows of how big a pull request is. Here it is what it was said to
+// be (Resize), whatever its commits hold.
+type Size struct{ Commits, Files, Added, Removed int }
+
+// Resize has a pull request show another size. At first, it shows one commit and one file.
+func (r *Repository) Resize(number int, size Size) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.issues.mustPull(number).size = size
 }
 
 func (p *pull) open() bool      { return p.State == "open" && !p.issue }
@@ -130,7 +142,7 @@ func (r *Repository) Open(p Pull) (int, error) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	now := r.s.now()
-	np := &pull{Pull: p, pusher: p.Author, author: r.s.mustUser(p.Author), created: now, updated: now}
+	np := &pull{Pull: p, pusher: p.Author, author: r.s.mustUser(p.Author), created: now, updated: now, size: Size{Commits: 1, Files: 1}}
 	r.pulls[p.Number] = np
 	r.shapes.emitPull(np.author, np, "opened", nil)
 	r.s.touch()

@@ -185,6 +185,9 @@ func TestPullRequest(t *testing.T) {
 		p.Base != "main" || !p.Open || p.Merged || p.Fork || p.Draft || p.URL == "" || p.Title != "Change topic" {
 		t.Errorf("%+v", p)
 	}
+	if f := p.Facets; f.Opened == 0 || *f.Commits != 1 || *f.Files != 1 || *f.Added != 0 || *f.Removed != 0 || *f.Revert || *f.Plan || f.Checks != nil {
+		t.Errorf("facets: %+v", f)
+	}
 	if fmt.Sprint(p.Labels, p.ApprovedBy) != "[ready] [cem dan]" {
 		t.Errorf("labels %v, approved by %v", p.Labels, p.ApprovedBy)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/google/go-github/v60/github"
 
@@ -42,6 +43,9 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 		Open:   p.GetState() == "open",
 		Merged: p.GetMerged(),
 		URL:    p.GetHTMLURL(),
+		Facets: facets(p.GetTitle(), p.GetBody(), queue.Facets{
+			Opened: opened(p.GetCreatedAt().Time), Commits: p.Commits, Files: p.ChangedFiles, Added: p.Additions, Removed: p.Deletions,
+		}),
 	}
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.GetName())
@@ -58,6 +62,20 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 		forget(f, f.inspects, number)
 	}
 	return out, nil
+}
+
+// facets completes them by what the words of a pull request say.
+func facets(title, body string, f queue.Facets) queue.Facets {
+	revert, plan := queue.IsRevert(title, body), queue.HasPlan(body)
+	f.Revert, f.Plan = &revert, &plan
+	return f
+}
+
+func opened(at time.Time) queue.Instant {
+	if at.IsZero() {
+		return 0
+	}
+	return queue.At(at)
 }
 
 // approvals lists the users whose last verdict is an approval of this head.

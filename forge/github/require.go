@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,8 @@ const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, 
         title body url state merged isDraft isCrossRepository baseRefName headRefName
         author { __typename login }
         labels(first: 100) { nodes { name } }
+        createdAt additions deletions changedFiles
+        own: commits { totalCount }
       }
       reviewDecision
       latestOpinionatedReviews(first: 100, writersOnly: true) { nodes { state author { login } commit { oid } } }
@@ -127,6 +130,13 @@ type wholePull struct {
 			Name string `json:"name"`
 		} `json:"nodes"`
 	} `json:"labels"`
+	Created time.Time `json:"createdAt"`
+	Added   *int      `json:"additions"`
+	Removed *int      `json:"deletions"`
+	Files   *int      `json:"changedFiles"`
+	Own     struct {
+		Commits *int `json:"totalCount"`
+	} `json:"own"`
 }
 
 // author is the author's login as REST writes it.
@@ -160,22 +170,23 @@ const maxPages = 20
 // it is, later and without paths, where ours is onto what lands before; and
 // "blocked" is also said while nothing is missing but our own check, or the leave
 // to push that people do not have and the App does.
-func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) ([]queue.Requirement, error) {
-	_, unmet, err := f.stands(ctx, r, false)
-	return unmet, err
+func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) (forge.Standing, error) {
+	_, standing, err := f.stands(ctx, r, false)
+	return standing, err
 }
 
 // Stands reads in one request what PullRequest and Unmet do in three.
-func (f *Forge) Stands(ctx context.Context, r forge.Requirements) (forge.PullRequest, []queue.Requirement, error) {
-	reply, unmet, err := f.stands(ctx, r, true)
+func (f *Forge) Stands(ctx context.Context, r forge.Requirements) (forge.PullRequest, forge.Standing, error) {
+	reply, standing, err := f.stands(ctx, r, true)
 	if err != nil {
-		return forge.PullRequest{}, nil, err
+		return forge.PullRequest{}, forge.Standing{}, err
 	}
 	p := reply.Repository.Pull
 	out := forge.PullRequest{
 		Number: r.Number, Title: p.Title, Body: p.Body, Author: p.author(), URL: p.URL,
 		Source: p.Source, Head: queue.CommitID(p.Head), HeadRef: fmt.Sprintf("refs/pull/%d/head", r.Number),
 		Base: p.Base, Fork: p.Fork, Draft: p.Draft, Open: p.State == "OPEN", Merged: p.Merged,
+		Facets: facets(p.Title, p.Body, queue.Facets{Opened: opened(p.Created), Commits: p.Own.Commits, Files: p.Files, Added: p.Added, Removed: p.Removed}),
 	}
 	for _, l := range p.Labels.Nodes {
 		out.Labels = append(out.Labels, l.Name)
@@ -191,17 +202,16 @@ func (f *Forge) Stands(ctx context.Context, r forge.Requirements) (forge.PullReq
 	} else {
 		forget(f, f.inspects, r.Number)
 	}
-	return out, unmet, nil
+	return out, standing, nil
 }
 
-func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (*unmetAnswer, []queue.Requirement, error) {
+func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (reply *unmetAnswer, s forge.Standing, err error) {
 	doing := fmt.Sprintf("read what pull request %d lacks", r.Number)
 	rules, err := f.demands(ctx, r.Branch)
 	if err != nil {
-		return nil, nil, failure(ctx, doing, err)
+		return nil, s, failure(ctx, doing, err)
 	}
 	var (
-		reply   unmetAnswer
 		contain []ranOnHead
 		threads []string
 	)
@@ -209,18 +219,18 @@ func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (*
 	ask := map[string]any{"owner": owner, "name": name, "number": r.Number, "branch": "refs/heads/" + r.Branch,
 		"checks": r.Checks, "threads": r.Resolved || rules.resolved || rules.unknown, "whole": whole}
 	for page := 0; ; page++ {
-		reply = unmetAnswer{}
-		if err := f.graphQL(ctx, unmetQuery, ask, &reply); err != nil {
-			return nil, nil, failure(ctx, doing, err)
+		reply = &unmetAnswer{}
+		if err := f.graphQL(ctx, unmetQuery, ask, reply); err != nil {
+			return nil, s, failure(ctx, doing, err)
 		}
 		p := reply.Repository.Pull
 		switch {
 		case p == nil:
-			return nil, nil, failure(ctx, doing, forge.ErrNotFound)
+			return nil, s, failure(ctx, doing, forge.ErrNotFound)
 		case whole && page == 0:
 			r.Head, r.Base, r.Author = queue.CommitID(p.Head), p.Base, p.author()
 		case p.Head != string(r.Head):
-			return nil, nil, &forge.Transient{Err: fmt.Errorf("github: %s: its head moved meanwhile", doing)}
+			return nil, s, &forge.Transient{Err: fmt.Errorf("github: %s: its head moved meanwhile", doing)}
 		}
 		more := false
 		for _, t := range p.Threads.Nodes {
@@ -247,19 +257,60 @@ func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (*
 			break
 		}
 	}
-	rules = rules.with(&reply)
+	rules = rules.with(reply)
 	f.noteDemands(r.Branch, rules)
-	var out []queue.Requirement
-	out = append(out, unmetReviews(r, rules, &reply)...)
+	out := unmetReviews(r, rules, reply)
 	if r.Checks {
 		out = append(out, unmetChecks(r, rules, contain)...)
+		s.Checks = counted(r, contain)
 	}
 	if n := len(threads); n > 0 && (rules.resolved || r.Resolved) {
 		slices.Sort(threads)
 		threads = slices.Compact(threads)
 		out = append(out, queue.Requirement{Kind: queue.RequireResolved, Names: append([]string{strconv.Itoa(n)}, threads[:min(len(threads), 5)]...)})
 	}
-	return &reply, out, nil
+	s.Unmet = out
+	return reply, s, nil
+}
+
+// counted says how what has run on the head stands.
+func counted(r forge.Requirements, ran []ranOnHead) *queue.Checks {
+	out := &queue.Checks{}
+	for _, x := range ran {
+		if slices.ContainsFunc(r.Except, func(n string) bool { return strings.EqualFold(n, cmp.Or(x.Name, x.Context)) }) {
+			continue
+		}
+		switch x.standing() {
+		case stillRuns:
+			out.Pending++
+		case hasPassed:
+			out.Passed++
+		default:
+			out.Failed++
+		}
+	}
+	return out
+}
+
+// How what has run on a head stands.
+const (
+	stillRuns = iota
+	hasPassed
+	hasFailed
+)
+
+func (x *ranOnHead) standing() int {
+	done, good := x.State != "PENDING" && x.State != "EXPECTED", x.State == "SUCCESS"
+	if x.Kind == "CheckRun" {
+		done, good = x.Status == "COMPLETED", slices.Contains([]string{"SUCCESS", "NEUTRAL", "SKIPPED"}, x.Conclusion)
+	}
+	switch {
+	case !done:
+		return stillRuns
+	case good:
+		return hasPassed
+	}
+	return hasFailed
 }
 
 // unmetReviews follows GitHub's decision. It is made for the branch that the pull

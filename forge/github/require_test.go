@@ -126,7 +126,7 @@ func (w *world) unmet(n int, r forge.Requirements) string {
 		w.Errorf("read at once, it is another: %s", diff)
 	}
 	var out []string
-	for _, q := range list {
+	for _, q := range list.Unmet {
 		out = append(out, strings.TrimSpace(string(q.Kind)+" "+strings.Join(q.Names, " ")))
 	}
 	return strings.Join(out, "; ")
@@ -157,6 +157,42 @@ func TestUnmetOfStack(t *testing.T) {
 	w.repo.Review("ada", n, "CHANGES_REQUESTED", "", "no")
 	if got := w.unmet(n, ask); got != "changes-requested ada; reviews 0 1" {
 		t.Errorf("turned down: %q", got)
+	}
+}
+
+// What the pull request says of itself comes with what is read anyway.
+func TestFacets(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	w.commit("topic", "")
+	n, err := w.repo.Open(forgetest.Pull{Author: "ann", Branch: "topic", Base: "main", Title: "Revert \"Faster start\"", Body: "It was slower.\n\n## Test plan\nran the benchmark"})
+	w.must(err)
+	w.repo.Resize(n, forgetest.Size{Commits: 3, Files: 4, Added: 50, Removed: 6})
+	check("ci", "success")(w, n)
+	check("lint", "skipped")(w, n)
+	check("docs", "failure")(w, n)
+	check("slow", "")(w, n)
+	check("submitqueue", "failure")(w, n) // our own
+	w.repo.CI.PostStatus(w.repo.Pull(n).Head, "old-ci", "error")
+	p, err := w.forge.PullRequest(w.ctx, n)
+	w.must(err)
+	f := p.Facets
+	if f.Opened == 0 || *f.Commits != 3 || *f.Files != 4 || *f.Added != 50 || *f.Removed != 6 || !*f.Revert || !*f.Plan {
+		t.Errorf("%d commits, %d files, +%d -%d, revert %v, plan %v, opened %d", *f.Commits, *f.Files, *f.Added, *f.Removed, *f.Revert, *f.Plan, f.Opened)
+	}
+	ask := forge.Requirements{Number: n, Head: p.Head, Base: "main", Branch: "main", Checks: true, Except: []string{"submitqueue"}}
+	standing, err := w.forge.Unmet(w.ctx, ask)
+	w.must(err)
+	if want := (&queue.Checks{Passed: 2, Failed: 2, Pending: 1}); !cmp.Equal(standing.Checks, want) {
+		t.Errorf("checks %+v, want %+v", standing.Checks, want)
+	}
+	whole, both, err := w.forge.Stands(w.ctx, ask)
+	w.must(err)
+	if d := cmp.Diff(p.Facets, whole.Facets) + cmp.Diff(standing, both, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("read at once, it is another: %s", d)
+	}
+	ask.Checks = false
+	if standing, err = w.forge.Unmet(w.ctx, ask); err != nil || standing.Checks != nil {
+		t.Errorf("checks that nobody asked for: %+v, %v", standing.Checks, err)
 	}
 }
 

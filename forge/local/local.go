@@ -156,6 +156,8 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 	if !r.Proposed {
 		pr.Asked = r.Head
 	}
+	revert := queue.IsRevert(pr.Title, "")
+	pr.Facets.Revert = &revert
 	if pr.Head == r.Head && !r.Proposed {
 		pr.ApprovedBy = []string{r.Author} // whoever reaches the repository administers it, and asked for this head
 	}

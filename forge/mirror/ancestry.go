@@ -43,17 +43,50 @@ type ancestries struct {
 func (a *ancestries) base(ctx context.Context, m *History, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	s, err := a.from(ctx, m, ours)
+	if s == nil {
+		return "", false, err
+	}
+	return s.base(ctx, theirs)
+}
+
+// from returns a search through what ours does not have; nil: ours does not stand on a
+// branch that is known, or far above it.
+func (a *ancestries) from(ctx context.Context, m *History, ours queue.CommitID) (*search, error) {
 	line, under, chain, err := a.below(ctx, m, ours)
 	if err != nil || line == nil {
-		return "", false, err
+		return nil, err
 	}
 	s := newSearch(m, line, line.since[under])
 	for _, id := range slices.Backward(chain) {
 		if !s.add(ctx, id) {
-			return "", false, s.err
+			return nil, s.err
 		}
 	}
-	return s.base(ctx, theirs)
+	return s, nil
+}
+
+// Standing returns how many commits of its own a head has beside a commit that stands on a
+// branch, and how many of that one's line it lacks. ok is false where that could be told by
+// a long search only. It asks what is remembered of branches, as merging does.
+func (m *History) Standing(ctx context.Context, ours, head queue.CommitID) (own, behind int, ok bool, err error) {
+	a := &m.ancestries
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s, err := a.from(ctx, m, ours)
+	if s == nil {
+		return 0, 0, false, err
+	}
+	above, met, ok := s.own(ctx, head)
+	if !ok || len(met) == 0 {
+		return 0, 0, false, s.err
+	}
+	latest := 0
+	for _, id := range met {
+		place, _ := s.place(id)
+		latest = max(latest, place)
+	}
+	return len(above), s.under + len(s.chain) - latest, true, nil
 }
 
 // below follows first parents down to a line, and returns the commit of the line that it

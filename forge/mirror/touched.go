@@ -15,6 +15,11 @@ func (m *Objects) Touched(ctx context.Context, from, to queue.TreeID) (paths, go
 	if err != nil {
 		return nil, nil, err
 	}
+	return m.TouchedBy(ctx, deltas, to)
+}
+
+// TouchedBy is Touched where it is known what differs from the second tree (Diff).
+func (m *Objects) TouchedBy(ctx context.Context, deltas []Delta, to queue.TreeID) (paths, gone []string, err error) {
 	there := map[string]string{"": string(to)} // directory → its tree; "" where it is not one
 	for _, d := range deltas {
 		paths = append(paths, d.Path)

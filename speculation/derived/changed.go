@@ -5,10 +5,11 @@ import (
 )
 
 // Changed takes in that a record of the state is another than before, is new, or is gone.
-// Requests, pull requests and actions are nothing to facts.
+// Requests, pull requests, actions and what is remembered for models alone are nothing to
+// facts.
 func (fs *Facts) Changed(r queue.Ref) {
 	switch r.Kind {
-	case queue.KindRequest, queue.KindPull, queue.KindAction:
+	case queue.KindRequest, queue.KindPull, queue.KindAction, queue.KindAuthor, queue.KindArea:
 		return
 	case queue.KindChange:
 		if !fs.Order.changed(queue.ChangeID(r.ID)) {

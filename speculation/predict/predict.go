@@ -18,6 +18,61 @@
 //
 // What it says is bounded by whoever asks, and moves builds only: that main stays green
 // under any model is a property test of package speculation.
+//
+// # What do models see of a change?
+//
+// A Case, with a row of these columns (Features). A name is stable and means the same for
+// ever; columns are appended only. What nobody knows is NaN. Counts, hours and days are
+// log1p in rows. The analysis goes before the forge where both know. Static columns stay as
+// they are from a change's analysis on, unless it is analyzed again.
+//
+//	affected        analysis static  targets that it affects
+//	new_targets     analysis static  of these, new ones
+//	gone_targets    analysis static  targets that it takes away
+//	everything      analysis static  1: it touches what everything depends on, or is unknown
+//	graph           analysis static  1: it adds edges to the graph, or changes what shapes it
+//	commits         forge    static  commits of its own
+//	files           analysis static  files that it touches
+//	dirs            analysis static  directories that these are in
+//	lines_added     analysis static  lines added
+//	lines_removed   analysis static  lines removed
+//	hunks           analysis static  places at which lines differ
+//	binaries        analysis static  files that are no text
+//	build_files     analysis static  files that say how things are built
+//	test_files      analysis static  files that are of tests, by their names
+//	behind          git      static  commits of main that its head lacks
+//	checks_passed   forge    static  checks of others on its head that have passed
+//	checks_failed   forge    static  the same, failed
+//	checks_pending  forge    static  the same, not over
+//	attempts        queue    static  earlier changes of its pull request
+//	pushes          queue    static  other heads of its pull request before this one
+//	approvals       forge    static  people who approve exactly its head
+//	revert          forge    static  1: it says that it takes something back
+//	test_plan       forge    static  1: it says how it was tested
+//	open_hours      forge    static  hours from the opening of its pull request to its arrival
+//	author_success  queue    dynamic share of its author's changes that land, smoothed towards everybody's
+//	author_changes  queue    dynamic its author's changes that have ended here
+//	author_days     queue    dynamic days since its author's first change here
+//	author_paths    queue    dynamic its author's landed changes in each of its directories, decayed, on average
+//	builds_passed   queue    dynamic builds for it that have passed so far
+//	builds_failed   queue    dynamic builds for it that have failed so far
+//	height          queue    dynamic undecided conflicting changes ahead, which its builds assume to land
+//	targets_failed  queue    dynamic highest share of failures that its targets have shown lately
+//	targets_red     queue    dynamic share of its targets whose latest result was a failure
+//	targets_flaked  queue    dynamic highest share of results of its targets that were flakes
+//	main_passed     queue    dynamic share of the latest steps on main itself that have passed, smoothed
+//	queue_success   queue    dynamic share of the latest changes of everybody that have landed, smoothed
+//	queue_failing   queue    dynamic changes turned down for a failure since one has landed
+//
+// Of two changes, they see a PairCase (PairFeatures):
+//
+//	shared_targets  analysis static  targets that both affect
+//	shared_share    analysis static  these, as a share of what the smaller affects
+//	shared_dirs     analysis static  directories in which both touch files
+//	same_author     forge    static  1: both are of one author
+//	overlap_hours   queue    dynamic hours that both have been in the queue at once
+//	gap_hours       queue    static  hours from the arrival of one to that of the other
+//	co_change       queue    dynamic highest share of the changes in a directory of one that touched one of the other, too
 package predict
 
 import (

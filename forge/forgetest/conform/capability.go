@@ -154,7 +154,7 @@ func requirer(t *testing.T, h Host) {
 	n, head := h.opened("topic")
 	ask := forge.Requirements{Number: n, Author: h.Author, Head: head, Base: h.Base, Branch: h.Base, Checks: true, Except: []string{"conform"}}
 	unmet, err := can.Requirer.Unmet(t.Context(), ask)
-	if err != nil || len(unmet) != 0 {
+	if err != nil || len(unmet.Unmet) != 0 {
 		t.Errorf("nothing is asked for; not met: %+v, %v", unmet, err)
 	}
 	moved := ask
@@ -170,7 +170,7 @@ func requirer(t *testing.T, h Host) {
 		return
 	}
 	pr, both, err := can.Stander.Stands(t.Context(), ask)
-	if want := h.pull(t, n); err != nil || len(both) != 0 || pr.Number != want.Number || pr.Head != want.Head || pr.Base != want.Base || pr.Open != want.Open || pr.Title != want.Title || !reflect.DeepEqual(pr.Labels, want.Labels) {
+	if want := h.pull(t, n); err != nil || len(both.Unmet) != 0 || pr.Number != want.Number || pr.Head != want.Head || pr.Base != want.Base || pr.Open != want.Open || pr.Title != want.Title || !reflect.DeepEqual(pr.Labels, want.Labels) {
 		t.Errorf("read at once: %+v, %+v, %v; alone: %+v", pr, both, err, want)
 	}
 	_, _, err = can.Stander.Stands(t.Context(), none)

@@ -1,0 +1,188 @@
+package predict
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// How much of what has been is remembered.
+const (
+	authorMemory = 100 // verdicts of an author
+	authorPull   = 5   // verdicts that everybody's rate counts as in an author's
+	mainMemory   = 50  // steps on main
+	mainPull     = 5
+	mainPrior    = 0.98 // share of steps on main that pass, before any was run
+	halfLife     = 90 * 24 * time.Hour
+	mostDirs     = 64 // directories that an author or an area remembers
+)
+
+// WideChange is how many directories a change touches at most from which anything is
+// learned of directories: what sweeps through all of them says nothing of any.
+const WideChange = 16
+
+// Ended says how a change ended, for SeeAuthor.
+type Ended struct {
+	At     queue.Instant
+	Came   queue.Instant // arrival
+	Judged bool          // it was built to a verdict
+	Landed bool
+	Dirs   []string // that it touches, each once
+}
+
+// SeeAuthor returns what is remembered of an author with one more change that has ended;
+// a is nil for the first.
+func SeeAuthor(a *queue.Author, name string, e Ended) *queue.Author {
+	next := queue.Author{Name: name, Since: e.Came, At: e.At}
+	if a != nil {
+		next = *a
+		next.Since = queue.Earliest(a.Since, e.Came)
+		next.At = max(a.At, e.At)
+		next.Dirs = faded(a.Dirs, a.At, next.At)
+	}
+	next.Changes++
+	if e.Judged {
+		r := rateOf(next.Success).Observe(e.Landed, authorMemory)
+		next.Success = queue.Rate{Held: r.Passed, Of: r.Seen}
+	}
+	if e.Landed && len(e.Dirs) <= WideChange {
+		next.Dirs = added(next.Dirs, e.Dirs)
+	}
+	return &next
+}
+
+// AuthorSuccess returns the share of an author's changes that land, smoothed towards
+// everybody's; a may be nil.
+func AuthorSuccess(a *queue.Author, everybody float64) float64 {
+	if a == nil {
+		return everybody
+	}
+	return rateOf(a.Success).Mean(everybody, authorPull)
+}
+
+// AuthorPaths returns how many changes of an author have landed in each of some
+// directories, decayed by half in 90 days, on average over the directories. NaN: there are
+// none.
+func AuthorPaths(a *queue.Author, dirs []string, now queue.Instant) float64 {
+	if len(dirs) == 0 {
+		return math.NaN()
+	}
+	if a == nil {
+		return 0
+	}
+	sum := 0.0
+	for _, d := range dirs {
+		sum += a.Dirs[d]
+	}
+	return sum * decay(a.At, now) / float64(len(dirs))
+}
+
+// SeeArea returns what is remembered of a directory with one more change that has landed
+// there and in the others of dirs; a is nil for the first.
+func SeeArea(a *queue.Area, dir string, dirs []string, at queue.Instant) *queue.Area {
+	next := queue.Area{Dir: dir, At: at}
+	if a != nil {
+		next = *a
+		next.At = max(a.At, at)
+		next.Weight *= decay(a.At, next.At)
+		next.With = faded(a.With, a.At, next.At)
+	}
+	next.Weight++
+	next.With = added(next.With, slices.DeleteFunc(slices.Clone(dirs), func(d string) bool { return d == dir }))
+	return &next
+}
+
+// coPull is how many changes that touched no other directory are taken to have come
+// before the first in each: a directory that changed once does not follow another for sure.
+const coPull = 2
+
+// CoChange returns the highest share of the changes in a directory of one change that
+// touched one of the other's, too. area returns what is remembered of a directory, or nil.
+// A directory that both touch counts as any other. NaN: nothing is remembered of any of
+// them.
+func CoChange(a, b []string, area func(dir string) *queue.Area) float64 {
+	most, known := 0.0, false
+	for _, side := range [2][2][]string{{a, b}, {b, a}} {
+		for _, d := range side[0] {
+			x := area(d)
+			if x == nil {
+				continue
+			}
+			known = true
+			for _, other := range side[1] {
+				share := x.With[other]
+				if other == d {
+					share = x.Weight
+				}
+				most = max(most, share/(x.Weight+coPull))
+			}
+		}
+	}
+	if !known {
+		return math.NaN()
+	}
+	return most
+}
+
+// SeeMain returns what is known of steps on main with one more result.
+func SeeMain(r queue.Rate, passed bool) queue.Rate {
+	next := rateOf(r).Observe(passed, mainMemory)
+	return queue.Rate{Held: next.Passed, Of: next.Seen}
+}
+
+// MainRate returns the share of steps on main that pass, smoothed.
+func MainRate(r queue.Rate) float64 { return rateOf(r).Mean(mainPrior, mainPull) }
+
+// Flake returns the history with what its latest observation says of flakes: 1 where it
+// passed what had failed, 0 where it did not, a part where others may have. Call it after
+// Observe, once for each observation.
+func Flake(d *queue.Duration, flaked float64) *queue.Duration {
+	if d == nil || d.N < 1 {
+		return d
+	}
+	next := *d
+	next.Flaked += (flaked - d.Flaked) / float64(min(d.N, memory))
+	return &next
+}
+
+func rateOf(r queue.Rate) Rate { return Rate{Passed: r.Held, Seen: r.Of} }
+
+func decay(from, to queue.Instant) float64 {
+	return math.Exp2(-float64(max(to.Sub(from), 0)) / float64(halfLife))
+}
+
+// faded returns weights as of a later moment, without what has become next to nothing.
+func faded(w map[string]float64, from, to queue.Instant) map[string]float64 {
+	by, out := decay(from, to), make(map[string]float64, len(w)+1)
+	for d, v := range w {
+		if v *= by; v >= 0.01 {
+			out[d] = v
+		}
+	}
+	return out
+}
+
+// added returns weights with one more for each of some directories: of too many, the
+// heaviest.
+func added(w map[string]float64, dirs []string) map[string]float64 {
+	if w == nil {
+		w = map[string]float64{}
+	}
+	for _, d := range dirs {
+		w[d]++
+	}
+	if over := len(w) - mostDirs; over > 0 {
+		names := slices.SortedFunc(maps.Keys(w), func(a, b string) int { return cmp.Or(cmp.Compare(w[a], w[b]), cmp.Compare(a, b)) })
+		for _, d := range names[:over] {
+			delete(w, d)
+		}
+	}
+	if len(w) == 0 {
+		return nil
+	}
+	return w
+}
