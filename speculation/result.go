@@ -191,6 +191,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 		return
 	}
 	j := &b.Jobs[i]
+	c.rowResult(j, r)
 	named := map[string]queue.Key{}
 	for _, k := range j.Keys {
 		named[k.Target] = k
@@ -392,6 +393,7 @@ func (c *judging) buildDone(r queue.BuildDone) {
 		outcome = queue.JobStopped // nobody waits for it
 	}
 	c.noteEnd(b, outcome, r.Detail)
+	c.rowBuild(b, outcome)
 	if outcome != queue.JobInfra {
 		return
 	}
