@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -164,6 +165,33 @@ func (r Row) ID() string {
 		return k + "/" + string(r.Main.Commit)
 	}
 	return ""
+}
+
+// Check returns what is wrong with the row. One of a kind that is not known is right.
+func (r Row) Check() error {
+	kinds := 0
+	for _, is := range []bool{r.Arrival != nil, r.Verdict != nil, r.Build != nil, r.Result != nil, r.Main != nil} {
+		if is {
+			kinds++
+		}
+	}
+	switch {
+	case kinds > 1:
+		return errors.New("a row is of one kind, and this one is of several")
+	case r.At <= 0:
+		return errors.New("a row has its moment: at, in milliseconds since 1970")
+	case r.Arrival != nil && (r.Arrival.Change == "" || r.Arrival.Arrival <= 0):
+		return errors.New("an arrival has change and arrival")
+	case r.Verdict != nil && (r.Verdict.Change == "" || !r.Verdict.Outcome.Final() || r.Verdict.Outcome == Tried):
+		return errors.New("a verdict has change and outcome: landed, rejected, cancelled or nothing-to-land")
+	case r.Build != nil && (r.Build.Build == "" || r.Build.Outcome == ""):
+		return errors.New("a build has build and outcome")
+	case r.Result != nil && (r.Result.Build == "" || r.Result.Step == "" || r.Result.Outcome == "" || r.Result.Took < 0):
+		return errors.New("a result has build, step, outcome, and took_ms from 0 up")
+	case r.Main != nil && r.Main.Commit == "":
+		return errors.New("a commit of main has commit")
+	}
+	return nil
 }
 
 // NewArrivalRow returns the row of a change with its first footprint.

@@ -103,7 +103,7 @@ func (r *Reader) Next() (queue.Row, error) {
 		case l.History != 0:
 			return queue.Row{}, fmt.Errorf("line %d: format %d of histories; only %d can be read here", r.line, l.History, Version)
 		}
-		if err := Check(l.Row); err != nil {
+		if err := l.Row.Check(); err != nil {
 			return queue.Row{}, fmt.Errorf("line %d: %w", r.line, err)
 		}
 		if l.Row.Kind() == "" {
@@ -144,31 +144,4 @@ func (r *Reader) next() (text []byte, whole bool, err error) {
 			return nil, false, io.EOF
 		}
 	}
-}
-
-// Check returns what is wrong with a row. One of a kind that is not known is right.
-func Check(r queue.Row) error {
-	kinds := 0
-	for _, is := range []bool{r.Arrival != nil, r.Verdict != nil, r.Build != nil, r.Result != nil, r.Main != nil} {
-		if is {
-			kinds++
-		}
-	}
-	switch {
-	case kinds > 1:
-		return errors.New("a row is of one kind, and this one is of several")
-	case r.At <= 0:
-		return errors.New("a row has its moment: at, in milliseconds since 1970")
-	case r.Arrival != nil && (r.Arrival.Change == "" || r.Arrival.Arrival <= 0):
-		return errors.New("an arrival has change and arrival")
-	case r.Verdict != nil && (r.Verdict.Change == "" || !r.Verdict.Outcome.Final() || r.Verdict.Outcome == queue.Tried):
-		return errors.New("a verdict has change and outcome: landed, rejected, cancelled or nothing-to-land")
-	case r.Build != nil && (r.Build.Build == "" || r.Build.Outcome == ""):
-		return errors.New("a build has build and outcome")
-	case r.Result != nil && (r.Result.Build == "" || r.Result.Step == "" || r.Result.Outcome == "" || r.Result.Took < 0):
-		return errors.New("a result has build, step, outcome, and took_ms from 0 up")
-	case r.Main != nil && r.Main.Commit == "":
-		return errors.New("a commit of main has commit")
-	}
-	return nil
 }
