@@ -114,7 +114,7 @@ func (g *FromGit) Run(ctx context.Context) error {
 	return nil
 }
 
-// rows returns the rows of a commit, in the order of time.
+// rows returns the rows of a commit, in the order of its own time.
 func (c *commit) rows(s said, broken bool) []queue.Row {
 	id := c.change
 	var targets []string
@@ -126,8 +126,7 @@ func (c *commit) rows(s said, broken bool) []queue.Row {
 	}
 	slices.Sort(targets)
 	targets = slices.Compact(targets)
-	ch := &queue.Change{ID: id, Title: c.title, Author: c.author, Head: c.id, Arrival: c.at, Phase: queue.Landed,
-		Reason: queue.Reason{Code: queue.ReasonLanded}}
+	ch := &queue.Change{ID: id, Title: c.title, Author: c.author, Head: c.id, Arrival: c.at}
 	a := queue.NewArrivalRow(ch, &queue.Footprint{Paths: c.paths, Affected: targets})
 	a.Features = c.features(len(targets))
 	rows := []queue.Row{{At: c.at, Arrival: a}}
@@ -147,7 +146,7 @@ func (c *commit) rows(s said, broken bool) []queue.Row {
 			Attempt: 1, Steps: []queue.StepRow{{Step: "ci", Targets: len(targets)}}, Asked: c.at, Started: c.at, Outcome: outcome}})
 	}
 	v := queue.NewVerdictRow(ch)
-	v.Commit, v.Features = c.id, a.Features
+	v.Outcome, v.Reason, v.Commit, v.Features = queue.Landed, queue.ReasonLanded, c.id, a.Features
 	if broken {
 		v.Outcome, v.Reason = queue.Rejected, queue.ReasonFailed
 		v.Failures = []queue.FailureRow{{Step: "ci", Build: queue.BuildID(id), Change: id}}

@@ -13,7 +13,7 @@ import (
 // that say the same thing the later one counts.
 type Import struct {
 	client.Flags
-	File string `arg:"" help:"A history, gzip or not, or the folder of a queue's." type:"existingpath"`
+	File string `arg:"" help:"A history, gzip or not, or the folder of a queue's." type:"path"`
 }
 
 // importedAtOnce is how many rows one command has.
