@@ -77,15 +77,19 @@ local function keep(stream, bytes, at, count, bounds)
   local clock = redis.call('TIME')
   local oldest = clock[1] * 1000 + math.floor(clock[2] / 1000) - tonumber(ARGV[bounds])
   local rows, most, mostBytes = redis.call('XLEN', stream), tonumber(ARGV[bounds + 1]), tonumber(ARGV[bounds + 2])
-  local first, freed, gone = redis.call('XRANGE', stream, '-', '+', 'COUNT', count + 100), 0, 0
-  for _, entry in ipairs(first) do
-    local row, moment = entry[2][2], tonumber(entry[2][4])
-    if moment >= oldest and rows - gone <= most and size - freed <= mostBytes then
-      break
+  local left, batch, freed, gone = count + 100, 1, 0, 0
+  while left > 0 do
+    local first = redis.call('XRANGE', stream, '-', '+', 'COUNT', batch)
+    left, batch = #first > 0 and left - #first or 0, 20
+    for _, entry in ipairs(first) do
+      if tonumber(entry[2][4]) >= oldest and rows - gone <= most and size - freed <= mostBytes then
+        left = 0
+        break
+      end
+      redis.call('XDEL', stream, entry[1])
+      freed = freed + #entry[2][2]
+      gone = gone + 1
     end
-    redis.call('XDEL', stream, entry[1])
-    freed = freed + #row
-    gone = gone + 1
   end
   if gone > 0 then
     redis.call('DECRBY', bytes, freed)
