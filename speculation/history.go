@@ -52,17 +52,15 @@ func (c *Core) landedAs(commit queue.CommitID) (ids []queue.ChangeID) {
 	return ids
 }
 
-// featuresOf is what the state knows of a change, as numbers.
+// featuresOf is what the state knows of a change, as numbers; nothing, where it has not
+// been analyzed.
 func featuresOf(ch *queue.Change) queue.Features {
-	t := ch.Touches
-	f := queue.Features{"targets": float64(t.Targets), "files": float64(t.Files), "dirs": float64(t.Dirs),
-		"graph": boolean(t.Graph), "all": boolean(t.All), "fail_rate": t.FailRate, "builds": float64(ch.Course.Builds), "infra": float64(ch.Infra)}
-	for name, v := range f {
-		if v == 0 {
-			delete(f, name) // absent is 0 here
-		}
+	if ch.Virtual == 0 {
+		return nil
 	}
-	return f
+	t := ch.Touches
+	return queue.Features{"targets": float64(t.Targets), "files": float64(t.Files), "dirs": float64(t.Dirs),
+		"graph": boolean(t.Graph), "all": boolean(t.All), "fail_rate": t.FailRate, "builds": float64(ch.Course.Builds), "infra": float64(ch.Infra)}
 }
 
 func boolean(b bool) float64 {

@@ -299,7 +299,7 @@ func (h *pastWorld) truth() {
 			h.blame(i, v, passes)
 		case queue.ReasonMergeConflict:
 			for _, id := range v.Against {
-				if j, ok := h.ids[id]; ok {
+				if j, ok := h.ids[id]; ok && j != i {
 					if meet := common(h.w.Changes[i].Targets, h.w.Changes[j].Targets); len(meet) > 0 {
 						h.pair(i, j, meet[0])
 					}

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/history"
 )
 
 // mustRecord runs ours and returns the rows of its archive, and what it landed.
@@ -175,4 +177,56 @@ func TestHistoryTells(t *testing.T) {
 	if _, err := FromHistory(rows[3:4], p); err == nil || !strings.Contains(err.Error(), "no arrival") {
 		t.Errorf("without arrivals: %v", err)
 	}
+}
+
+// Whatever rows say, they make a world in which every rule holds, or an error.
+func TestHistoryOfAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		change := rapid.SampledFrom([]queue.ChangeID{"1", "2", "3", "4", "5", ""})
+		changes := rapid.SliceOfN(change, 0, 4)
+		targets := rapid.SliceOfN(rapid.SampledFrom([]string{"a/x", "a/y", "//b:z", "tree", ""}), 0, 4)
+		commit := rapid.SampledFrom([]queue.CommitID{"m0", "m1", "m2", "m3"})
+		build := rapid.SampledFrom([]queue.BuildID{"b1", "b2", "b3"})
+		moment := rapid.Custom(func(t *rapid.T) queue.Instant { return queue.Instant(rapid.Int64Range(1, 1e8).Draw(t, "at")) })
+		outcome := rapid.SampledFrom([]queue.JobOutcome{queue.JobPassed, queue.JobFailed, queue.JobStopped, queue.JobInfra})
+		row := rapid.Custom(func(t *rapid.T) queue.Row {
+			r := queue.Row{At: moment.Draw(t, "at")}
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
+			case 0:
+				r.Arrival = &queue.ArrivalRow{Change: change.Draw(t, "change"), Arrival: moment.Draw(t, "arrival"), Targets: targets.Draw(t, "targets"),
+					All: rapid.IntRange(0, 3).Draw(t, "all") == 0, Chance: rapid.Float64Range(-1, 2).Draw(t, "chance"), Predicted: rapid.Int64().Draw(t, "predicted"),
+					Features: queue.Features{"files": rapid.Float64().Draw(t, "files")}}
+			case 1:
+				r.Verdict = &queue.VerdictRow{Change: change.Draw(t, "change"), Outcome: rapid.SampledFrom([]queue.Phase{queue.Landed, queue.Rejected, queue.Cancelled}).Draw(t, "outcome"),
+					Reason: rapid.SampledFrom([]queue.ReasonCode{queue.ReasonFailed, queue.ReasonMergeConflict, ""}).Draw(t, "reason"), Against: changes.Draw(t, "against"),
+					Failures: []queue.FailureRow{{Step: "unit", Targets: targets.Draw(t, "failing"), Main: commit.Draw(t, "main"), Chain: changes.Draw(t, "chain"), Change: change.Draw(t, "of")}}}
+			case 2:
+				r.Build = &queue.BuildRow{Build: build.Draw(t, "build"), Change: change.Draw(t, "change"), Also: changes.Draw(t, "also"), Main: commit.Draw(t, "main"),
+					Chain: changes.Draw(t, "chain"), Started: moment.Draw(t, "started"), Outcome: outcome.Draw(t, "outcome")}
+			case 3:
+				res := &queue.ResultRow{Build: build.Draw(t, "build"), Step: "unit", Whole: rapid.Bool().Draw(t, "whole"), Outcome: outcome.Draw(t, "outcome"), Took: rapid.Int64Range(0, 1e6).Draw(t, "took")}
+				for _, x := range targets.Draw(t, "targets") {
+					res.Targets = append(res.Targets, queue.TargetRow{Target: x, Outcome: outcome.Draw(t, "said"), Took: rapid.Int64Range(0, 1e6).Draw(t, "took")})
+				}
+				r.Result = res
+			default:
+				r.Main = &queue.MainRow{Commit: commit.Draw(t, "commit"), Changes: changes.Draw(t, "changes"), Outside: rapid.Bool().Draw(t, "outside")}
+			}
+			return r
+		})
+		w, err := FromHistory(history.Tidy(rapid.SliceOfN(row, 1, 30).Draw(t, "rows")), Defaults())
+		if err != nil {
+			if !strings.Contains(err.Error(), "no arrival") {
+				t.Fatal(err)
+			}
+			return
+		}
+		var file bytes.Buffer
+		if err := WriteWorld(&file, w); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadWorld(&file); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -155,7 +155,7 @@ func (c *commit) rows(s said, broken bool) []queue.Row {
 	return append(rows, queue.Row{At: ended, Main: &queue.MainRow{Commit: c.id, Changes: []queue.ChangeID{id}}}, queue.Row{At: ended, Verdict: v})
 }
 
-// features are those of the core (speculation), as far as a log tells them.
+// features are what a log tells of a commit, under the names of package queue/history.
 func (c *commit) features(targets int) queue.Features {
 	dirs, tests := map[string]bool{}, 0
 	for _, p := range c.paths {
@@ -164,17 +164,12 @@ func (c *commit) features(targets int) queue.Features {
 			tests++
 		}
 	}
-	f := queue.Features{"targets": float64(targets), "files": float64(len(c.paths)), "dirs": float64(len(dirs)), "added": c.added,
-		"removed": c.removed, "binaries": c.binaries, "tests": float64(tests)}
+	revert := 0.0
 	if strings.HasPrefix(c.title, "Revert ") || strings.HasPrefix(c.title, "revert:") {
-		f["revert"] = 1
+		revert = 1
 	}
-	for name, v := range f {
-		if v == 0 {
-			delete(f, name)
-		}
-	}
-	return f
+	return queue.Features{"targets": float64(targets), "files": float64(len(c.paths)), "dirs": float64(len(dirs)), "added": c.added,
+		"removed": c.removed, "binaries": c.binaries, "tests": float64(tests), "revert": revert}
 }
 
 // folder returns the target of a file: its first two folders; "." for one in the root.

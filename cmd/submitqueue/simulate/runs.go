@@ -65,8 +65,12 @@ func replay(ctx context.Context, w *sim.World, runs []simulateRun, record func(q
 	shown := newScreen(os.Stdout)
 	var base *sim.Metrics // the first with the same workers
 	for i, r := range runs {
-		m, err := sim.Measure(ctx, w, r.strategy, sim.Options{Workers: r.workers, Set: r.set, Record: record,
-			Progress: func(decided, total int) { shown.progress(r.label(), r.workers, decided, total) }})
+		o := sim.Options{Workers: r.workers, Set: r.set,
+			Progress: func(decided, total int) { shown.progress(r.label(), r.workers, decided, total) }}
+		if r.strategy.Name() == "ours" {
+			o.Record = record
+		}
+		m, err := sim.Measure(ctx, w, r.strategy, o)
 		if err != nil {
 			shown.Clear()
 			out.left, out.err = runs[i:], fmt.Errorf("%s: %w", r, err)
