@@ -17,7 +17,7 @@ import (
 func TestDamagedMirrorIsMadeAgain(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(forgetest.Damages)) {
 		t.Run(name, func(t *testing.T) {
-			h := newHub(t, hubOptions{files: map[string]string{"word": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"}})
+			h := newHub(t, hubOptions{http: true, files: map[string]string{"word": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"}})
 			h.proven()
 			old := h.pull("old", map[string]string{"word": "one\n2\n3\n4\n5\n6\n7\n8\n9\n"})
 			h.landed(h.land("first", map[string]string{"a": "a\n"}))
@@ -47,7 +47,7 @@ func TestDamagesWhileLanding(t *testing.T) {
 	for seed := range 4 {
 		damages := draw.Example(seed)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			h := newHub(t, hubOptions{files: areas()})
+			h := newHub(t, hubOptions{http: true, files: areas()})
 			h.proven()
 			var asked []int
 			for i, name := range damages {

@@ -192,7 +192,7 @@ func TestAppIsGone(t *testing.T) {
 			"check the App's id, that its private key was not revoked"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+			h := newHub(t, hubOptions{workers: workers.NewInstant(4), http: true})
 			first, second, built := h.renaming()
 			c.away(h)
 			must(h.Commit("ada", forgetest.Commit{Branch: "other", From: "main", Files: map[string]string{"o": "o\n"}}))
@@ -579,7 +579,7 @@ func (d *deaf) Redeliver(ctx context.Context, since time.Time) (int, error) {
 // was missed otherwise is known by then; after a weekend, too.
 func TestWebhooksOfADowntimeAreAskedForUntilGitHubAnswers(t *testing.T) {
 	d := &deaf{asked: make(chan time.Time)}
-	h := newHub(t, hubOptions{workers: workers.NewInstant(4), talkative: true, missed: time.Millisecond,
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4), talkative: true, http: true, missed: time.Millisecond,
 		forge: func(f forge.Forge) forge.Forge { d.Forge = f.(*github.Forge); return d }})
 	first, again, third := <-d.asked, <-d.asked, <-d.asked
 	if down := time.Since(first); down < 70*time.Hour {

@@ -110,7 +110,7 @@ func TestRefusals(t *testing.T) {
 			places <- struct{}{}
 			defer func() { <-places }()
 			t.Run(call.name, func(t *testing.T) {
-				h := newHub(t, hubOptions{workers: workers.NewInstant(4), crowd: true, timeout: 2 * time.Second, talkative: true})
+				h := newHub(t, hubOptions{workers: workers.NewInstant(4), crowd: true, timeout: 2 * time.Second, talkative: true, http: call.git})
 				h.proven()
 				for i, refusal := range refusals {
 					if call.git && !refusal.git || !all && i != at%always {

@@ -3,8 +3,11 @@ package app_test
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -20,6 +23,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/queue/spool"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
@@ -75,6 +79,7 @@ type hubOptions struct {
 	branch     string           // "": main
 	follow     bool             // nobody has chosen it
 	targets    []string         // branches that other queues of the server land on
+	http       bool             // git fetches over HTTP wherever the tests run: the mirror or the App's token may be lost
 }
 
 // plain is a repository whose one step fails where a file is called bad.
@@ -145,15 +150,40 @@ func (h *hub) in(t *testing.T) *hub {
 	return &sub
 }
 
+// near is the forge as one whose repository is on this machine, for whoever reads it: a
+// fetch of the files of acme/shop costs a hundredth of one over smart HTTP.
+type near struct {
+	forge.Forge
+	web, dir string
+}
+
+func (n near) Remote(ctx context.Context) (forge.Remote, error) {
+	r, err := n.Forge.Remote(ctx)
+	if r.URL == n.web {
+		r.URL = n.dir
+	}
+	return r, err
+}
+
+// remote is the forge as git is to see it. Every push goes over HTTP with the App's
+// token. So does every fetch where SUBMITQUEUE_REQUIRE names "matrix" or the options ask
+// for it; elsewhere commits come from the repository's files.
+func (h *hub) remote() forge.Forge {
+	if h.options.http || storetest.Required("matrix") {
+		return h.adapter
+	}
+	n := near{Forge: h.adapter, web: h.github.URL() + "/acme/shop.git", dir: h.Dir()}
+	config := must(os.OpenFile(filepath.Join(h.mirror.Dir(), "config"), os.O_APPEND|os.O_WRONLY, 0))
+	_, err := fmt.Fprintf(config, "[url %q]\n\tpushInsteadOf = %s\n", n.web, n.dir)
+	mustNot(h.T, errors.Join(err, config.Close()))
+	return n
+}
+
 // start runs a server on what is stored, as after a restart.
 func (h *hub) start(o hubOptions) {
 	h.Helper()
 	h.adapter = must(github.New(github.Options{BaseURL: h.github.APIURL(), AppID: h.github.AppID(), PrivateKey: h.github.AppKey(),
 		Owner: "acme", Name: "shop", Logger: h.log, Timeout: o.timeout}))
-	var port forge.Forge = h.adapter
-	if o.forge != nil {
-		port = o.forge(port)
-	}
 	if o.now == nil {
 		o.now = time.Now
 	}
@@ -163,16 +193,21 @@ func (h *hub) start(o hubOptions) {
 	dir := h.TempDir()
 	h.mirror = must(mirror.Open(h.Context(), filepath.Join(dir, "mirror")))
 	h.mirror.Merges.Signer = o.signer
+	remote := h.remote()
+	port := remote
+	if o.forge != nil {
+		port = o.forge(port)
+	}
 	h.spool = must(spool.Open(filepath.Join(dir, "spool")))
 	pool := o.workers
 	if pool == nil {
 		pool = must(workers.NewPool(workers.PoolOptions{Slots: cmp.Or(o.slots, 2), Dir: filepath.Join(dir, "runners"), Log: h.log,
-			Runner: workers.RunnerOptions{Checkout: mirror.Checkouts{Mirror: h.mirror, Forge: h.adapter}, Log: h.log}}))
+			Runner: workers.RunnerOptions{Checkout: mirror.Checkouts{Mirror: h.mirror, Forge: remote}, Log: h.log}}))
 	}
 	tell := func([]string, forge.CINews) {}
 	if o.ci != nil {
 		ci := *o.ci
-		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter.Capabilities().CI, mirror.OwnRefs{Mirror: h.mirror, Forge: h.adapter}, "main", h.log
+		ci.CI, ci.Refs, ci.Branch, ci.Log = h.adapter.Capabilities().CI, mirror.OwnRefs{Mirror: h.mirror, Forge: remote}, "main", h.log
 		h.ci = must(forgeci.New(ci))
 		pool = workers.NewSplit(pool, h.ci)
 		tell = func(_ []string, news forge.CINews) { h.ci.News(news) }

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"runtime/debug"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue/storetest"
@@ -9,5 +10,6 @@ import (
 func TestMain(m *testing.M) {
 	storetest.FilesInMemory()
 	storetest.AtOnce(8)
+	debug.SetGCPercent(800) // a small heap with much garbage: a fifth of the time goes to collecting it
 	m.Run()
 }

@@ -106,6 +106,26 @@ type Duration struct {
 	Failed float64 `json:"failed,omitempty"` // share of the latest results that were failures; one of several targets that failed together counts as its part
 }
 
+// Learned is what a queue has learned from its own results, besides the durations.
+type Learned struct {
+	Pace []Pace `json:"pace,omitempty"` // by the power of two of a build's work in seconds
+	Good Rate   `json:"good,omitzero"`  // changes that were sound, of those decided
+	Pair Rate   `json:"pair,omitzero"`  // pairs that broke each other, of those that met
+}
+
+// Pace is how long builds of about one size took, against their targets added up.
+type Pace struct {
+	N    float64 `json:"n"`    // builds, up to a bound
+	Mean float64 `json:"mean"` // of the logarithm of the ratio
+	Var  float64 `json:"var"`
+}
+
+// Rate is how often something held that was seen so often, the latest counting most.
+type Rate struct {
+	Held float64 `json:"held"`
+	Of   float64 `json:"of"`
+}
+
 // Page is a page for people at whoever ran something.
 type Page struct {
 	Name string `json:"name"` // hostile text

@@ -91,6 +91,7 @@ type Foreseen struct {
 	Virtual   Instant       `json:"virtual,omitempty"`   // expected finish less its lane's head start, fixed by the first analysis and by another lane only
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
+	Rivals    int           `json:"rivals,omitempty"`    // changes on arrival that it could break with
 }
 
 // Manner is how a change lands: as which commits, with which words, on top of

@@ -22,6 +22,7 @@ type State struct {
 	Controls   map[string]*Control // by Aim.ID
 	Durations  map[string]*Duration
 	Beliefs    map[ChangeID]*Belief
+	Learned    Learned
 	Accuracy   float64 // running share of predictions on arrival that came true; 0: none yet
 	Actions    map[string]*Action
 	Hunts      map[string]*Hunt // for what turned main red
@@ -148,6 +149,7 @@ const (
 	MetaTrain    = "train"
 	MetaSpent    = "spent"
 	MetaAccuracy = "accuracy"
+	MetaLearned  = "learned"
 )
 
 // Encode returns the record of that name as the state holds it now, and false
@@ -182,6 +184,8 @@ func (s *State) lookup(r Ref) (any, bool) {
 			return s.Spent, len(s.Spent) > 0
 		case MetaAccuracy:
 			return s.Accuracy, s.Accuracy != 0
+		case MetaLearned:
+			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{}
 		}
 		return nil, false
 	case KindChange:
@@ -246,6 +250,8 @@ func (s *State) Load(r Record) error {
 			err = json.Unmarshal(r.Data, &s.Spent)
 		case MetaAccuracy:
 			err = json.Unmarshal(r.Data, &s.Accuracy)
+		case MetaLearned:
+			err = json.Unmarshal(r.Data, &s.Learned)
 		default:
 			err = fmt.Errorf("not known to this version")
 		}

@@ -3,6 +3,7 @@ package speculation
 import (
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // What a belief may come to: nothing is certain before it has been built.
@@ -16,7 +17,7 @@ const (
 func (c *blaming) belief(id queue.ChangeID) *queue.Belief {
 	b := c.s.Beliefs[id]
 	if b == nil {
-		b = &queue.Belief{Change: id, Good: derived.ClampChance(c.facts.Beliefs.Model.Good(c.s.Changes[id]))}
+		b = &queue.Belief{Change: id, Good: c.facts.Beliefs.Prior(c.s.Changes[id])}
 		c.s.Beliefs[id] = b
 	}
 	c.touch(queue.KindBelief, string(id))
@@ -88,10 +89,33 @@ func (c *blaming) measure(ch *queue.Change, landed bool) {
 	if ch.Chance == 0 {
 		return
 	}
+	c.learnRates(ch, landed)
 	hit := 0.0
 	if (ch.Chance >= 0.5) == landed {
 		hit = 1
 	}
 	c.s.Accuracy = c.facts.Beliefs.Accuracy() + (hit-c.facts.Beliefs.Accuracy())/memory
 	c.touch(queue.KindMeta, queue.MetaAccuracy)
+}
+
+// learnRates folds in whether a change was sound, and whether what it met has broken it,
+// as far as that can be told: who is turned down was broken by as much as is believed.
+func (c *blaming) learnRates(ch *queue.Change, landed bool) {
+	sound, met := 1.0, float64(ch.Rivals)
+	if !landed {
+		sound = c.facts.Beliefs.Good(ch.ID)
+	}
+	good, pair := c.facts.Beliefs.Rates()
+	c.s.Learned.Good = predict.SeeGood(c.s.Learned.Good, sound)
+	if broke := 0.0; met > 0 {
+		if !landed {
+			broke = sound
+		}
+		c.s.Learned.Pair = predict.SeePairs(c.s.Learned.Pair, broke, met)
+	}
+	c.touch(queue.KindMeta, queue.MetaLearned)
+	if g, p := c.facts.Beliefs.Rates(); g != good || p != pair {
+		c.facts.Order.StaleAll()
+		c.facts.Beliefs.RethinkAll()
+	}
 }

@@ -66,13 +66,31 @@ func (c *landing) learn(step, target string, took time.Duration) {
 	}
 	c.s.Durations[id] = predict.Observe(c.s.Durations[id], id, took)
 	c.touch(queue.KindDuration, id)
+	levels := []string{derived.StepID(step), derived.AllID}
+	if area := predict.Area(target); area != "" {
+		levels = append(levels, derived.AreaID(step, area))
+	}
+	for _, id := range levels {
+		c.s.Durations[id] = predict.ObserveLevel(c.s.Durations[id], id, took)
+		c.touch(queue.KindDuration, id)
+	}
+}
+
+// paced folds in how long a build took that has told all of what it was asked for.
+func (c *landing) paced(b *queue.Build) {
+	if b.Started == 0 || slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return !j.Done }) {
+		return
+	}
+	c.s.Learned.Pace = predict.ObservePace(c.s.Learned.Pace, c.facts.Builds.WorkOf(b), c.facts.Now.Sub(b.Started))
+	c.touch(queue.KindMeta, queue.MetaLearned)
 }
 
 // estimate writes down the chance that a change lands as it looks on arrival,
 // and puts it behind those of its lane that it probably breaks, and those that
 // it would overtake for little.
 func (c *landing) estimate(ch *queue.Change) {
-	chance := derived.ClampChance(c.facts.Beliefs.Model.Good(ch))
+	chance := c.facts.Beliefs.Prior(ch)
+	ch.Rivals = 0
 	c.stayBehind(ch)
 	for _, other := range derived.Sorted(c.facts.Order.ConflictsOf(ch.ID)) {
 		o := c.s.Changes[other]
@@ -82,6 +100,7 @@ func (c *landing) estimate(ch *queue.Change) {
 		q := c.facts.Beliefs.PairChance(other, ch.ID)
 		c.entering.yield(ch, o, q)
 		chance *= 1 - q
+		ch.Rivals++
 	}
 	for _, id := range slices.Backward(c.facts.Futures.Assumed.Line) {
 		l := c.s.Changes[id]
@@ -89,7 +108,10 @@ func (c *landing) estimate(ch *queue.Change) {
 			break
 		}
 		if l.Phase == queue.Landed {
-			chance *= 1 - c.recall(l, ch)
+			q := c.recall(l, ch)
+			if chance *= 1 - q; q > 0 {
+				ch.Rivals++
+			}
 		}
 	}
 	ch.Chance = derived.ClampChance(chance)

@@ -15,6 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // What holds of every plan, whatever is believed of changes: properties of
@@ -400,7 +401,7 @@ func TestIndependentChangesAreBuiltOnce(t *testing.T) {
 func TestAbsurdDurations(t *testing.T) {
 	s := newStage(t, config.Rules{Spare: config.SpareAlways}, stated{takes: map[int]time.Duration{1: math.MinInt64, 2: math.MaxInt64, 3: -minute, 4: minute}})
 	s.changes("a", "a", "a", "a")
-	for n, want := range map[int]time.Duration{1: 0, 2: derived.Longest, 3: 0, 4: minute} {
+	for n, want := range map[int]time.Duration{1: 0, 2: predict.Longest, 3: 0, 4: minute} {
 		if got := s.change(s.pulls[n]).Predicted; got != want {
 			t.Errorf("change %d is predicted to take %v; want %v", n, got, want)
 		}

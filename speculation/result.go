@@ -394,6 +394,9 @@ func (c *judging) buildDone(r queue.BuildDone) {
 	}
 	c.noteEnd(b, outcome, r.Detail)
 	c.rowBuild(b, outcome)
+	if outcome == queue.JobPassed || outcome == queue.JobFailed {
+		c.landing.paced(b)
+	}
 	if outcome != queue.JobInfra {
 		return
 	}

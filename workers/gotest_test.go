@@ -57,7 +57,7 @@ func TestLiar(t *testing.T) {
 func goStep(run string) config.Step {
 	s := step(run)
 	s.Report = config.ReportGoTestJSON
-	s.Env = map[string]string{"GOFLAGS": "", "GOWORK": "off", "GOTOOLCHAIN": "local"}
+	s.Env = map[string]string{"GOFLAGS": "-trimpath", "GOWORK": "off", "GOTOOLCHAIN": "local"}
 	return s
 }
 

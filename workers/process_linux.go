@@ -24,16 +24,19 @@ func (s session) alive() int { return len(s.members()) }
 // /proc shows them now; those of the user, where the session is a guest's. Zombies
 // are not among them, nor is this process.
 func (s session) members() []int {
-	names, err := filepath.Glob("/proc/[0-9]*")
+	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
 	var pids []int
-	for _, dir := range names {
-		pid, err := strconv.Atoi(filepath.Base(dir))
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
+		dir := "/proc/" + name
 		if s.uid != 0 {
 			if runsAs(dir, s.uid) {
 				pids = append(pids, pid)
@@ -53,7 +56,7 @@ func (s session) members() []int {
 
 // readStat returns the state and the session of a process.
 func readStat(dir string) (state byte, sid int, ok bool) {
-	stat, err := os.ReadFile(dir + "/stat")
+	stat, err := readProc(dir + "/stat")
 	if err != nil {
 		return 0, 0, false
 	}
@@ -68,7 +71,7 @@ func readStat(dir string) (state byte, sid int, ok bool) {
 
 // marked says whether a process was started under the slot with this mark.
 func marked(dir, mark string) bool {
-	env, err := os.ReadFile(dir + "/environ")
+	env, err := readProc(dir + "/environ")
 	if err != nil {
 		return false // another user's, or gone
 	}
@@ -83,16 +86,10 @@ func marked(dir, mark string) bool {
 // runsAs says whether a process has a user id in any of its roles and a thread that is
 // not a zombie. The first one may be one while others go on.
 func runsAs(dir string, uid int) bool {
-	var most [4096]byte // what is looked at stands in the first lines
-	fd, err := syscall.Open(dir+"/status", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	status, err := readProc(dir + "/status")
 	if err != nil {
 		return false // gone
 	}
-	n, err := syscall.Read(fd, most[:])
-	if closed := syscall.Close(fd); err != nil || closed != nil {
-		return false
-	}
-	status := most[:n]
 	dead, one, as := false, false, false
 	for line := range bytes.Lines(status) {
 		name, value, _ := bytes.Cut(line, []byte(":"))
@@ -107,4 +104,25 @@ func runsAs(dir string, uid int) bool {
 		}
 	}
 	return as && !(dead && one)
+}
+
+// readProc reads a file of /proc with three or four calls of the kernel, where os.ReadFile
+// makes nine: a session's end looks at every process of the machine.
+func readProc(path string) ([]byte, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(fd)
+	text := make([]byte, 0, 4096)
+	for {
+		n, err := syscall.Read(fd, text[len(text):cap(text)])
+		if err != nil {
+			return nil, err
+		}
+		if text = text[:len(text)+n]; n == 0 {
+			return text, nil
+		}
+		text = slices.Grow(text, 1)
+	}
 }

@@ -46,6 +46,7 @@ func TestSetupInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
+	t.Parallel()
 	server := pagesOverHTTP(t)
 	dom := mustChromium(t, "--dump-dom", server.URL+"/setup-shown")
 	if !strings.Contains(dom, `&lt;/textarea&gt;&lt;script&gt;alert(1)`) {
@@ -67,6 +68,7 @@ func TestSetupGoesOnInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
+	t.Parallel()
 	mux := http.NewServeMux()
 	mux.Handle("/static/", http.StripPrefix("/static/", web.Static()))
 	mux.HandleFunc("/setup-go", func(w http.ResponseWriter, _ *http.Request) {

@@ -44,6 +44,7 @@ func TestSignInInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
+	t.Parallel()
 	server := pagesOverHTTP(t)
 	dom := mustChromium(t, "--dump-dom", server.URL+"/signin-again")
 	if !strings.Contains(dom, `label for="token"`) || !strings.Contains(dom, `id="token-help"`) || !strings.Contains(dom, "autofocus") || strings.Contains(dom, "<script") {

@@ -34,6 +34,7 @@ func needTracer(t *testing.T) {
 // TestAudit runs testdata/audit/*.txtar: audits of small repositories, with a
 // real tracer.
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	needTracer(t)
 	p := scripts("testdata/audit")
 	p.UpdateScripts = *updateSessions
@@ -65,6 +66,7 @@ var notReads = []string{"test -e '%s'", "ls \"$(dirname '%s')\"", "echo x > '%s'
 // TestPlantedReads plants reads in repositories that are drawn, and holds that
 // the audit finds exactly those that are in no hash.
 func TestPlantedReads(t *testing.T) {
+	t.Parallel()
 	needTracer(t)
 	planted := 0
 	for seed := range 3 {

@@ -214,6 +214,7 @@ func (c *crashed) until(what string, holds func() bool) {
 // starts it again: each has one verdict, main is green at each commit, nothing
 // landed twice, nothing is lost.
 func TestKilledServer(t *testing.T) {
+	t.Parallel()
 	branches, kills := 16, 12
 	if testing.Short() {
 		branches, kills = 4, 2
@@ -301,6 +302,7 @@ func tailOf(s string, n int) string { return s[max(0, len(s)-n):] }
 // TestStoppedServer sends SIGTERM in the middle: the server ends soon, without
 // an error, and the next one carries on.
 func TestStoppedServer(t *testing.T) {
+	t.Parallel()
 	const branches = 4
 	c := newCrashed(t, branches)
 	c.start()

@@ -37,6 +37,7 @@ func children(t *testing.T, parent int) map[int]string {
 // A server that is process 1 reaps what steps leave behind, runs steps with their true
 // exit status, and ends when it is told to.
 func TestServerAsProcessOne(t *testing.T) {
+	t.Parallel()
 	own := func(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	}

@@ -15,6 +15,7 @@ import (
 
 // A server that is started on a full disk says so, and serves once there is room.
 func TestStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("needs root to have a disk of its own")
 	}

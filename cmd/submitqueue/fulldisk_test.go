@@ -15,6 +15,7 @@ import (
 // A server that cannot write down where it is, as on a full disk, runs all the same, and
 // writes it down once it can.
 func TestStartWithoutRoomForItsAddress(t *testing.T) {
+	t.Parallel()
 	c := newCrashed(t, 1)
 	inTheWay := client.PathOf(c.data) + ".new"
 	if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o700); err != nil {

@@ -37,6 +37,7 @@ func TestInspectIsInterrupted(t *testing.T) {
 
 // What is odd about a clone is said in one line.
 func TestInspectOddClones(t *testing.T) {
+	t.Parallel()
 	shop := newShop(t)
 	dir := filepath.Dir(shop)
 	shopGit(t, dir, nil, "clone", "--quiet", "--depth=1", "--no-single-branch", "file://"+shop, "shallow")

@@ -165,6 +165,7 @@ func submitqueue(t *testing.T, dir string, args ...string) string {
 // TestSessions plays testdata/*.session: each line that begins with "$ " is a
 // command in the shop, and what follows is all that there is to see.
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.session")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -12,22 +12,38 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // TestMain lets the scripts, and the crash test, run this very binary as
 // `submitqueue`.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "submitqueue" {
+		storetest.FilesInMemory()
+		storetest.AtOnce(8)
+	}
 	testscript.Main(m, map[string]func(){"submitqueue": main})
 }
 
 // TestScripts runs testdata/*.txtar: sessions at a terminal, with a server on a
 // plain repository in the background.
-func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata")) }
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scripts("testdata"))
+}
 
 // scripts are the scripts of a folder, with the commands that they may use.
 func scripts(dir string) testscript.Params {
 	p := testscript.Params{
 		Dir: dir,
+		// [long] holds where SUBMITQUEUE_REQUIRE names that.
+		Condition: func(name string) (bool, error) {
+			if name != "long" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return storetest.Required(name), nil
+		},
 		Setup: func(e *testscript.Env) error {
 			for name, value := range map[string]string{
 				"SUBMITQUEUE_DATA": filepath.Join(e.WorkDir, "data"), "HOME": e.WorkDir, "NO_COLOR": "1", "SUBMITQUEUE_ISOLATE": "none",
@@ -52,6 +68,7 @@ func scripts(dir string) testscript.Params {
 					} else if time.Now().After(end) {
 						ts.Fatalf("%v does not show %q:\n%s", args[1:], args[0], out)
 					}
+					<-time.After(100 * time.Millisecond)
 				}
 			},
 			// exits STATUS PROGRAM ARGS... runs a program that must end with a status.

@@ -61,6 +61,7 @@ func (h *heard) all() (out []string) {
 // and nothing of what was before it was asked to tell. A receiver that fails shows on the
 // queue, and no secret in the log.
 func TestNotifications(t *testing.T) {
+	t.Parallel()
 	in := &heard{}
 	receiver := httptest.NewServer(in)
 	t.Cleanup(receiver.Close)

@@ -133,6 +133,7 @@ func newGated(t *testing.T, branches int) (c *crashed, open func()) {
 // Redis forgets under a living server that builds have ended: their ends are told once
 // more, so that what waits has their slots.
 func TestRedisIsRolledBack(t *testing.T) {
+	t.Parallel()
 	redis := newFrailRedis(t)
 	redis.open()
 	const branches = 5
@@ -162,6 +163,7 @@ func TestRedisIsRolledBack(t *testing.T) {
 // Redis is emptied under a living server that has just said that five branches will
 // land: the queue knows its runners again, and finds what was asked at the forge.
 func TestRedisIsEmptied(t *testing.T) {
+	t.Parallel()
 	redis := newFrailRedis(t)
 	redis.open()
 	const branches = 5

@@ -58,6 +58,7 @@ var enterLink = regexp.MustCompile(`http://\S+/enter\?code=\S+`)
 // The link of a start signs one browser in, and a killed server knows it again. A token that
 // was added beside the server lets in before and after that.
 func TestSessionsOutliveTheServer(t *testing.T) {
+	t.Parallel()
 	c := newCrashed(t, 0)
 	var said *servertest.Console
 	c.wrap = func(cmd *exec.Cmd) {

@@ -164,12 +164,12 @@ func (r *CI) pushedCI(moves []refMove) {
 // skips reports whether a commit's message has no CI started by its push: GitHub
 // looks at that of the tip only (docs.github.com, "Skipping workflow runs").
 func (r *CI) skips(commit string) bool {
-	out, err := r.repo.store.git(context.Background(), nil, "log", "-1", "--format=%B", commit)
+	message, err := r.repo.store.message(context.Background(), commit)
 	if err != nil {
 		r.repo.s.log.Error("read the message of what was pushed", "err", err)
 		return false
 	}
-	message := strings.TrimSpace(string(out))
+	message = strings.TrimSpace(message)
 	for _, marker := range []string{"[skip ci]", "[ci skip]", "[no ci]", "[skip actions]", "[actions skip]"} {
 		if strings.Contains(message, marker) {
 			return true

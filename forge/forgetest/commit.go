@@ -2,6 +2,7 @@ package forgetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,54 +44,84 @@ func (r *Repository) Commits(user string, list []Commit) ([]string, error) {
 	now := r.s.now()
 	r.s.mu.Unlock()
 
-	var in bytes.Buffer
-	var moves []refMove
+	made := make([]newCommit, len(list))
+	moves := make([]refMove, len(list))
 	for i, c := range list {
-		old := r.store.readRef("refs/heads/" + c.Branch)
-		from := r.store.resolve(c.From)
-		if c.From == "" {
-			if from = old; from == "" {
-				from = r.store.readRef("refs/heads/" + r.main)
-			}
-		}
-		message := c.Message
-		if message == "" {
-			message = "Change " + c.Branch
-		}
-		fmt.Fprintf(&in, "commit refs/forgetest/%d\nmark :%d\n", i, i+1)
-		sign := fmt.Sprintf("%s <%s@users.example> %d +0000", user, user, now.Unix())
-		fmt.Fprintf(&in, "author %s\ncommitter %s\ndata %d\n%s\n", sign, sign, len(message), message)
-		if from != "" {
-			fmt.Fprintf(&in, "from %s\n", from)
+		moves[i] = refMove{ref: "refs/heads/" + c.Branch, old: r.store.readRef("refs/heads/" + c.Branch)}
+		if c.From != "" {
+			made[i].from = r.store.resolve(c.From)
+		} else if made[i].from = moves[i].old; made[i].from == "" {
+			made[i].from = r.store.readRef("refs/heads/" + r.main)
 		}
 		if c.Merge != "" {
-			fmt.Fprintf(&in, "merge %s\n", r.store.resolve(c.Merge))
+			made[i].merge = r.store.resolve(c.Merge)
 		}
-		for _, path := range c.Delete {
-			fmt.Fprintf(&in, "D %s\n", quotePath(path))
-		}
-		for _, path := range slices.Sorted(maps.Keys(c.Files)) {
-			fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", quotePath(path), len(c.Files[path]), c.Files[path])
-		}
-		fmt.Fprintf(&in, "\nget-mark :%d\n", i+1)
-		moves = append(moves, refMove{ref: "refs/heads/" + c.Branch, old: old})
+		made[i].message = cmp.Or(c.Message, "Change "+c.Branch)
+		made[i].sign = fmt.Sprintf("%s <%s@users.example> %d +0000", user, user, now.Unix())
+		made[i].files, made[i].gone = c.Files, c.Delete
 	}
 	ctx := context.Background()
-	out, err := r.store.git(ctx, &in, "fast-import", "--quiet", "--force", "--date-format=raw")
+	ids, cleanup, err := r.store.make(ctx, made)
 	if err != nil {
 		return nil, err
 	}
-	ids := strings.Fields(string(out))
-	if len(ids) != len(list) {
-		return nil, fmt.Errorf("fast-import made %d commits of %d", len(ids), len(list))
-	}
-	var scratch bytes.Buffer
 	for i := range moves {
 		moves[i].new = ids[i]
+	}
+	res := r.store.push(ctx, who, moves, pushOptions{cleanup: cleanup})
+	return ids, res.err()
+}
+
+// newCommit is a commit to make, with what it follows by id.
+type newCommit struct {
+	from, merge   string // "": none
+	sign, message string // the author, who is the committer too
+	files         map[string]string
+	gone          []string // what is deleted of from's tree
+}
+
+// make makes commits and returns their ids, and what update-ref is to be told beside
+// where their branches go.
+func (r *store) make(ctx context.Context, list []newCommit) (ids []string, cleanup string, err error) {
+	for _, c := range list {
+		id, err := r.makeLoose(c)
+		if err != nil {
+			return r.fastImport(ctx, list)
+		}
+		ids = append(ids, id)
+	}
+	return ids, "", nil
+}
+
+// fastImport is make by git, whatever the repository's objects are in.
+func (r *store) fastImport(ctx context.Context, list []newCommit) (ids []string, cleanup string, err error) {
+	var in, scratch bytes.Buffer
+	for i, c := range list {
+		fmt.Fprintf(&in, "commit refs/forgetest/%d\nmark :%d\n", i, i+1)
+		fmt.Fprintf(&in, "author %s\ncommitter %s\ndata %d\n%s\n", c.sign, c.sign, len(c.message), c.message)
+		if c.from != "" {
+			fmt.Fprintf(&in, "from %s\n", c.from)
+		}
+		if c.merge != "" {
+			fmt.Fprintf(&in, "merge %s\n", c.merge)
+		}
+		for _, path := range c.gone {
+			fmt.Fprintf(&in, "D %s\n", quotePath(path))
+		}
+		for _, path := range slices.Sorted(maps.Keys(c.files)) {
+			fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", quotePath(path), len(c.files[path]), c.files[path])
+		}
+		fmt.Fprintf(&in, "\nget-mark :%d\n", i+1)
 		fmt.Fprintf(&scratch, "delete refs/forgetest/%d\n", i)
 	}
-	res := r.store.push(ctx, who, moves, pushOptions{cleanup: scratch.String()})
-	return ids, res.err()
+	out, err := r.git(ctx, &in, "fast-import", "--quiet", "--force", "--date-format=raw")
+	if err != nil {
+		return nil, "", err
+	}
+	if ids = strings.Fields(string(out)); len(ids) != len(list) {
+		return nil, "", fmt.Errorf("fast-import made %d commits of %d", len(ids), len(list))
+	}
+	return ids, scratch.String(), nil
 }
 
 // Merge pushes a merge commit of a branch or commit onto a branch, made from the

@@ -111,6 +111,9 @@ func (r *store) transact(ctx context.Context, res *pushResult, cleanup string) e
 	if in.Len() == 0 {
 		return nil
 	}
+	if done, err := r.transactHere(in.String()); done {
+		return err
+	}
 	_, err := r.git(ctx, &in, "update-ref", "--stdin")
 	return err
 }
@@ -146,11 +149,7 @@ func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 		all = append(all, t)
 	}
 	if len(tips) > 0 {
-		out, err := r.git(ctx, strings.NewReader(strings.Join(tips, "\n")+"\n"), "log", "--no-walk", "--stdin", infoFormat)
-		if err != nil {
-			r.repo.s.log.Error("read what was pushed", "err", err)
-		}
-		infos := parseInfo(out)
+		infos := r.infosOf(ctx, tips)
 		for i := range all {
 			if at := slices.IndexFunc(infos, func(c commitInfo) bool { return c.id == all[i].new }); at >= 0 {
 				all[i].tip = &infos[at]

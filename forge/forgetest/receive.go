@@ -20,14 +20,18 @@ const unpackLimit = 100
 
 // advertise tells a pushing git which refs there are.
 func (r *store) advertise(w http.ResponseWriter, req *http.Request) {
-	out, err := r.git(req.Context(), nil, "for-each-ref", "--format=%(objectname) %(refname)")
-	if err != nil {
-		http.Error(w, "cannot list refs", http.StatusInternalServerError)
-		return
+	refs, packed := r.eachRef()
+	if packed {
+		out, err := r.git(req.Context(), nil, "for-each-ref", "--format=%(objectname) %(refname)")
+		if err != nil {
+			http.Error(w, "cannot list refs", http.StatusInternalServerError)
+			return
+		}
+		refs = string(out)
 	}
 	io.WriteString(w, pkt("# service=git-receive-pack\n")+"0000")
 	caps := "\x00" + receiveCapabilities
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(refs) {
 		if strings.Contains(line, " refs/forgetest/") {
 			continue
 		}

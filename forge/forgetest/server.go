@@ -93,7 +93,7 @@ const (
 	installationID = 2002
 )
 
-var processKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+var processKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 1024) })
 
 // New starts a server on a port of the kernel's choice.
 func New(o Options) (*Server, error) {

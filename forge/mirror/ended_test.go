@@ -16,6 +16,7 @@ import (
 // A push that is ended while the branch is locked leaves no lock: nobody could push to a
 // repository on this machine any more.
 func TestEndedPushLeavesNoLock(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	next := r.commit("next", "next", files{"f": "2"}, base)
@@ -73,6 +74,7 @@ func awaitLock(t *testing.T, locked string, ended <-chan error) {
 // A lock that somebody who was killed has left is taken away, and the push is tried again;
 // one that is held stays, however old it is within reason.
 func TestLockThatNobodyHoldsIsTakenAway(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/proc/self/cwd"); err != nil {
 		t.Skip("needs /proc to see who works in a repository")
 	}
@@ -107,6 +109,7 @@ func TestLockThatNobodyHoldsIsTakenAway(t *testing.T) {
 }
 
 func TestHeldLockStays(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/proc/self/cwd"); err != nil {
 		t.Skip("needs /proc to see who works in a repository")
 	}

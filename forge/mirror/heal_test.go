@@ -3,6 +3,7 @@ package mirror_test
 import (
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // ailing is a mirror that is used as a server does: what it lacks is fetched, and
@@ -100,11 +102,15 @@ func (a *ailing) checkout(commit queue.CommitID, dir string) {
 // Whatever befalls a mirror, before a start or after it, it makes the commits that an
 // undamaged one makes, and says no change is at fault.
 func TestDamagedMirrorHeals(t *testing.T) {
+	t.Parallel()
 	names := slices.Sorted(maps.Keys(forgetest.Damages))
-	seen := 0
+	seen, most := 0, 8 // each takes a second
+	if storetest.Required("long") {
+		most = 24
+	}
 	rapid.Check(t, func(rt *rapid.T) {
-		if seen++; seen > 24 && !testing.Short() {
-			return // each takes a second
+		if seen++; seen > most && !testing.Short() {
+			return
 		}
 		damages := rapid.SliceOfN(rapid.SampledFrom(names), 1, 3).Draw(rt, "damages")
 		restarts := rapid.SliceOfN(rapid.Bool(), len(damages), len(damages)).Draw(rt, "restarts")
@@ -112,9 +118,14 @@ func TestDamagedMirrorHeals(t *testing.T) {
 	})
 }
 
+// Without SUBMITQUEUE_REQUIRE=long, each damage befalls in one of the two ways, by chance.
 func TestEachDamageHeals(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(forgetest.Damages)) {
-		for restart, way := range map[bool]string{false: "while it runs", true: "before a start"} {
+		ways := map[bool]string{false: "while it runs", true: "before a start"}
+		if !storetest.Required("long") {
+			delete(ways, rand.IntN(2) == 0)
+		}
+		for restart, way := range ways {
 			t.Run(name+" "+way, func(t *testing.T) {
 				t.Parallel()
 				ailment(t, []string{name}, []bool{restart})

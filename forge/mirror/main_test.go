@@ -8,6 +8,7 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.FilesInMemory()
-	storetest.Sample(25)
+	storetest.Sample(12)
+	storetest.AtOnce(8)
 	m.Run()
 }

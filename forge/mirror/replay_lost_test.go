@@ -16,6 +16,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // history is a random history of a repository: main, a branch, and a side branch
@@ -243,6 +244,9 @@ func TestNothingIsLost(t *testing.T) {
 		}
 	})
 	t.Log(tally)
+	if !storetest.Required("long") { // of a sample, a kind may be missing
+		return
+	}
 	for _, kind := range []string{"merge lands", "squash lands", "rebase lands", "fast-forward lands"} {
 		if tally[kind] == 0 {
 			t.Errorf("no history in which %s", kind)
@@ -285,7 +289,7 @@ func TestNothingIsLostOfAStack(t *testing.T) {
 		}
 	})
 	t.Log(tally)
-	if tally["squash lands"] == 0 || tally["rebase lands"] == 0 {
+	if storetest.Required("long") && (tally["squash lands"] == 0 || tally["rebase lands"] == 0) {
 		t.Error("nothing has landed")
 	}
 }

@@ -26,10 +26,12 @@ func sshKey(t *testing.T, kind string, more ...string) (private string) {
 
 // Commits signed by us are what git itself takes for signed, and the same each time.
 func TestCommitsAreSignedBySSH(t *testing.T) {
-	for _, kind := range []string{"ed25519", "rsa"} {
+	t.Parallel()
+	for kind, more := range map[string][]string{"ed25519": nil, "rsa": {"-b", "2048"}} { // quickly made
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			r, m, base, a, b, _ := world(t)
-			private := sshKey(t, kind)
+			private := sshKey(t, kind, more...)
 			signer := must(mirror.SSHSigner(must(os.ReadFile(private))(t)))(t)
 			m.Merges.Signer = signer
 			squash := pick("", b)
@@ -60,6 +62,7 @@ func TestCommitsAreSignedBySSH(t *testing.T) {
 }
 
 func TestKeysThatCannotSign(t *testing.T) {
+	t.Parallel()
 	if _, err := mirror.SSHSigner([]byte("no key")); err == nil || !strings.Contains(err.Error(), "ssh-keygen -t ed25519") {
 		t.Error(err)
 	}

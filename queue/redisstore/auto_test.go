@@ -212,7 +212,11 @@ func TestAutoMemory(t *testing.T) {
 	}
 }
 
+// Without SUBMITQUEUE_REQUIRE=long, TestConformanceOnMiniredis has to do: the store is the same.
 func TestAutoMemoryConformance(t *testing.T) {
+	if !storetest.Required("long") {
+		t.Skip("needs SUBMITQUEUE_REQUIRE=long")
+	}
 	t.Setenv("PATH", t.TempDir())
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		return storetest.Harness{Store: mustAuto(t, redisstore.AutoOptions{DataDir: t.TempDir()}).Store}

@@ -12,6 +12,7 @@ import (
 )
 
 func TestConformanceOnMiniredis(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		m := miniredis.RunT(t)
 		return storetest.Harness{
@@ -26,6 +27,7 @@ func TestConformanceOnMiniredis(t *testing.T) {
 }
 
 func TestConformanceOnRedis(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		mustFlush(t, url)
@@ -36,6 +38,7 @@ func TestConformanceOnRedis(t *testing.T) {
 // A cluster refuses scripts that touch keys of another slot or keys that they
 // do not name.
 func TestConformanceOnCluster(t *testing.T) {
+	t.Parallel()
 	url := startRedis(t, "cluster-enabled yes")
 	mustClaimSlots(t, url)
 	cluster := "redis+cluster" + url[len("redis"):]

@@ -2,6 +2,7 @@ package derived
 
 import (
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 const MinChance = 0.001
@@ -27,7 +28,17 @@ func (fs *Beliefs) Good(id queue.ChangeID) float64 {
 		}
 		return ClampChance(q)
 	}
-	return ClampChance(fs.Model.Good(fs.s.Changes[id]))
+	return fs.Prior(fs.s.Changes[id])
+}
+
+// Prior is the chance that a change is green on its own before anything of it is known.
+// Where the model knows no more than an average, that follows what the queue has seen.
+func (fs *Beliefs) Prior(ch *queue.Change) float64 {
+	q := fs.Model.Good(ch)
+	if fs.Model.Cold() && q > MinChance && q < 1-MinChance {
+		q = predict.GoodRate(fs.s.Learned.Good, q)
+	}
+	return ClampChance(q)
 }
 
 // PairChance is the chance that two changes, each green on its own, are red
@@ -62,6 +73,9 @@ func (fs *Beliefs) PairBase(x, y queue.ChangeID) float64 {
 	q := fs.Model.Conflict(a, b)
 	if !(q > 0) {
 		return 0
+	}
+	if fs.Model.Cold() && q < 1-MinChance {
+		q = predict.PairRate(fs.s.Learned.Pair, q)
 	}
 	return min(q, 1-MinChance)
 }
@@ -112,4 +126,9 @@ func (fs *Beliefs) Accuracy() float64 {
 		return FirstGuess
 	}
 	return fs.s.Accuracy
+}
+
+// Rates returns the chances that hold where a model knows no more than an average.
+func (fs *Beliefs) Rates() (good, pair float64) {
+	return predict.GoodRate(fs.s.Learned.Good, 0.5), predict.PairRate(fs.s.Learned.Pair, 0.5)
 }

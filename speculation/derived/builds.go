@@ -125,6 +125,8 @@ const MaxDepth = 512 // changes ahead beyond which no path is followed
 
 const idleShare = 0.7 // part of the thresholds that idle slots do without, where predictions are bad
 
+const busyAt = 0.8
+
 // Earn notes that a live build is worth something to somebody.
 func (b *LiveBuild) Earn(value float64) { b.Credit, b.Wanted = max(b.Credit, value), true }
 
@@ -136,6 +138,8 @@ func (fs *Facts) Thresholds() (worth, single float64) {
 	if fs.Without(config.IngredientAdaptive) {
 		worse = 0
 	}
+	busy := float64(len(fs.s.Builds)) / float64(max(fs.s.Slots, 1))
+	worse *= max(0, min(1, (busyAt-busy)/(busyAt-0.5)))
 	worth, single = fs.Rules().Threshold*(1-worse*2/3), 0.4-worse*0.25
 	if 2*len(fs.s.Builds) < fs.s.Slots {
 		worth, single = worth*(1-worse*idleShare), single*(1-worse*idleShare)
@@ -165,6 +169,11 @@ func (fs *Builds) PredictBuild(b *queue.Build) time.Duration {
 	if b.Predicted > 0 {
 		return b.Predicted
 	}
+	return fs.Beliefs.Pace(fs.WorkOf(b))
+}
+
+// WorkOf adds up what the targets of a build take.
+func (fs *Builds) WorkOf(b *queue.Build) time.Duration {
 	var total time.Duration
 	for _, j := range b.Jobs {
 		for _, k := range j.Keys {

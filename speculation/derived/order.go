@@ -249,15 +249,22 @@ func (fs *Order) Seek(id queue.ChangeID, max int) []queue.ChangeID {
 
 // Duration predicts how long verifying a target takes under a step.
 func (fs *Beliefs) Duration(step, target string) time.Duration {
-	return predict.Duration(fs.s.Durations[DurationID(step, target)])
+	d := fs.s.Durations
+	return predict.Duration(d[DurationID(step, target)], d[AreaID(step, predict.Area(target))], d[StepID(step)], d[AllID])
 }
 
 // DurationID is the id under which the history of a target's durations in a step is kept.
 func DurationID(step, target string) string { return step + "\x00" + target }
 
-// Longest bounds what a model may say of a duration, so that sums of them are
-// durations, too.
-const Longest = 30 * 24 * time.Hour
+// AreaID, StepID and AllID are the ids of the histories above those of targets: of all
+// targets of an area and of a step, and of all.
+func AreaID(step, area string) string { return step + "\x00\x00" + area }
+
+// StepID is that of a step.
+func StepID(step string) string { return step + "\x00" }
+
+// AllID is that of all targets of all steps.
+const AllID = ""
 
 // Predict returns the expected duration of a change's first build.
 func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
@@ -265,8 +272,19 @@ func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 		return 0
 	}
 	if d, ok := fs.Model.Duration(ch); ok {
-		return min(max(d, 0), Longest)
+		return min(max(d, 0), predict.Longest)
 	}
+	return fs.Pace(fs.work(f))
+}
+
+// Pace returns how long a build takes whose targets take work when added up.
+func (fs *Beliefs) Pace(work time.Duration) time.Duration {
+	took, _ := predict.Pace(fs.s.Learned.Pace, work)
+	return took
+}
+
+// work adds up what the targets of a footprint take in all steps.
+func (fs *Beliefs) work(f *queue.Footprint) time.Duration {
 	var total time.Duration
 	for _, s := range fs.s.Main.Config.Steps {
 		if s.Scope == config.ScopeRepository {

@@ -60,6 +60,9 @@ func Models() []Row {
 	return []Row{{"prior", func() Model { return Default }}}
 }
 
+// New makes the model of a new server: the first of Models.
+func New() Model { return Models()[0].New() }
+
 // Named makes the model of a table that has a name; nil where there is none.
 func Named(table []Row, name string) Model {
 	for _, row := range table {
@@ -90,43 +93,3 @@ func (p Prior) Duration(*queue.Change) (time.Duration, bool) { return 0, false }
 
 // Cold implements Model.
 func (p Prior) Cold() bool { return true }
-
-// Unseen is assumed for a target of a step that has never been run.
-const Unseen = 5 * time.Second
-
-// window is how many observations the running mean remembers: it follows a
-// shift within about eight builds.
-const window = 8
-
-// Observe returns the history with one more observation; d is nil for the first.
-func Observe(d *queue.Duration, id string, took time.Duration) *queue.Duration {
-	if d == nil {
-		return &queue.Duration{ID: id, Mean: took, N: 1}
-	}
-	next := *d
-	next.Mean += (took - d.Mean) / time.Duration(min(d.N+1, window))
-	next.N++
-	return &next
-}
-
-// memory is how many results the share of failures remembers: failures are rare.
-const memory = 32
-
-// Fail returns the history with the outcome of its latest observation: 1 where
-// it failed, 0 where it passed, a part where it failed with others.
-func Fail(d *queue.Duration, failed float64) *queue.Duration {
-	if d == nil || d.N < 1 {
-		return d
-	}
-	next := *d
-	next.Failed += (failed - d.Failed) / float64(min(d.N, memory))
-	return &next
-}
-
-// Duration returns what the history says, or Unseen.
-func Duration(d *queue.Duration) time.Duration {
-	if d == nil {
-		return Unseen
-	}
-	return d.Mean
-}

@@ -297,15 +297,23 @@ func (m *model) Duration(ch *queue.Change) (time.Duration, bool) {
 // Cold implements predict.Model.
 func (m *model) Cold() bool { return false }
 
-// rulesOf reads the settings of the queue section, over those that a server has
-// where nothing is set. In a world without flakes nothing is run again: the
-// strategies that ours is compared with do not, and there it could only cost. What is wrong with them it
-// says on one line, without the places in a file that nobody has written.
-func rulesOf(w *World, set map[string]string) (config.Rules, error) {
-	all := map[string]string{"builds_per_change": "1000", "max_overtake": "24h", "retries": "0"}
+// informedRules are the settings with which the planner is compared with the peers at
+// its best: no cap, as they have none, and in a world without flakes nothing is run
+// again, as they run nothing again.
+func informedRules(w *World) map[string]string {
+	retries := "0"
 	if w.Flaky > 0 {
-		all["retries"] = "2"
+		retries = "2"
 	}
+	return map[string]string{"builds_per_change": "1000", "max_overtake": "24h", "retries": retries}
+}
+
+// rulesOf reads the settings of the queue section, over base, over those that a server
+// has where nothing is set. What is wrong with them it says on one line, without the
+// places in a file that nobody has written.
+func rulesOf(base, set map[string]string) (config.Rules, error) {
+	all := map[string]string{}
+	maps.Copy(all, base)
 	maps.Copy(all, set)
 	var b strings.Builder
 	b.WriteString("version: 1\nanalysis: {analyzer: go}\nsteps: [{name: s, run: \"x {targets}\", report: go-test-json}]\nqueue:\n")

@@ -9,22 +9,44 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // ours is the queue itself: the very speculation.Step that the server runs,
 // whose actions are answered from the world over a virtual clock. Everything but
-// builds takes no time.
-type ours struct{}
+// builds takes no time. It runs as a new server does: with the rules that hold
+// where the configuration says nothing, and a model that knows of the world only
+// what the queue has seen of it so far.
+//
+// Informed, it is told what the world's predictor believes of each change, as the
+// peers are, builds nothing again in a world without flakes, and has no cap: this
+// is how good the planner can be, not what a server does on its first day.
+type ours struct{ informed bool }
 
 // Name implements Strategy.
-func (ours) Name() string { return "ours" }
+func (s ours) Name() string {
+	if s.informed {
+		return "ours-informed"
+	}
+	return "ours"
+}
 
 // Run implements Strategy. Settings are those of the configuration's queue
 // section, by their names there.
-func (ours) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
-	rules, err := rulesOf(w, o.Set)
+func (s ours) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
+	var base map[string]string
+	if s.informed {
+		base = informedRules(w)
+	}
+	rules, err := rulesOf(base, o.Set)
 	if err != nil {
 		return nil, err
+	}
+	if o.Model == nil {
+		o.Model = predict.New()
+		if s.informed {
+			o.Model = newModel(w)
+		}
 	}
 	d := newDriver(w, o, rules)
 	began := cpu()
@@ -112,11 +134,7 @@ func newDriver(w *World, o Options, rules config.Rules) *driver {
 		d.last = instant(w.Changes[n-1].ArriveMin + 60*24*365)
 	}
 	d.tree = newForest(w, d.steps)
-	model := o.Model
-	if model == nil {
-		model = newModel(w)
-	}
-	d.core = speculation.NewWith(queue.NewState("main"), model)
+	d.core = speculation.NewWith(queue.NewState("main"), o.Model)
 	d.tell(queue.Capacity{Slots: o.Workers}, queue.MainMoved{Branch: "main"})
 	d.turn()
 	return d

@@ -34,7 +34,7 @@ type Strategy interface {
 type Options struct {
 	Workers  int                      // builds at a time; at least 1
 	Set      map[string]string        // settings of the strategy
-	Model    predict.Model            // what ours believes of changes; nil: what the world's predictor does
+	Model    predict.Model            // what ours believes of changes; nil: what a new server does, or informed what the world's predictor does
 	Progress func(decided, total int) // may be nil; called now and then
 	Record   func(queue.Row)          // is given each row of the event archive of ours; may be nil
 }
@@ -70,7 +70,7 @@ func (o *Outcome) inTime() []Decision {
 func Strategies() []Strategy {
 	return []Strategy{
 		oracle{}, single{}, optimistic{}, window{}, github{}, gitlab{}, bors{},
-		speculateAll{}, submitQueue2019{}, submitQueue2024{}, ours{},
+		speculateAll{}, submitQueue2019{}, submitQueue2024{}, ours{}, ours{informed: true},
 	}
 }
 

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -136,6 +137,7 @@ func TestPlanIsTrue(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs go test about ten times")
 	}
+	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -trimpath") // what was built in another folder is built
 	p := mustGenerate(t, Size{Seed: 5, Changes: 24, Slow: 20 * time.Millisecond})
 	dir := mustRepository(t, p.Base)
 	halves := map[string][]string{}

@@ -41,6 +41,7 @@ func (s *serving) metrics() string {
 // Repositories come and go with what GitHub tells of installations, and with
 // their configuration; webhooks find each queue.
 func TestManyRepositories(t *testing.T) {
+	t.Parallel()
 	hub, shop := newShopServer(t)
 	store := addRepository(t, hub, "Umbrella", "Store", map[string]string{".submitqueue.yml": passConfig})
 	idle := addRepository(t, hub, "acme", "idle", map[string]string{"README.md": "hello"})
@@ -109,6 +110,7 @@ func TestManyRepositories(t *testing.T) {
 
 // What is broken keeps nobody waiting.
 func TestOneRepositoryFails(t *testing.T) {
+	t.Parallel()
 	hub, shop := newShopServer(t)
 	addRepository(t, hub, "acme", "broken", map[string]string{".submitqueue.yml": passConfig})
 	addRepository(t, hub, "umbrella", "store", map[string]string{".submitqueue.yml": passConfig})

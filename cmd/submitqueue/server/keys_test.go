@@ -115,6 +115,7 @@ func done(t *testing.T, err error) {
 // A repository that is given another name keeps its queue, after a restart too,
 // and so does the one that takes its name.
 func TestRenamedRepositoryKeepsItsQueue(t *testing.T) {
+	t.Parallel()
 	hub, shop := newShopServer(t)
 	hub.App.Install("acme")
 	s := startFound(t, hub, "acme")
@@ -158,6 +159,7 @@ func TestRenamedRepositoryKeepsItsQueue(t *testing.T) {
 // there: the repository, its branch, both, and with somebody else under the old name
 // whose branch is renamed, too.
 func TestRenamedWhileTheServerWasDown(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	for name, c := range map[string]struct {
 		repository, branch bool
@@ -168,7 +170,11 @@ func TestRenamedWhileTheServerWasDown(t *testing.T) {
 		"both":           {repository: true, branch: true},
 		"and a newcomer": {repository: true, branch: true, newcomer: true},
 	} {
+		if (!c.repository || !c.branch) && !storetest.Required("long") {
+			continue // both are renamed in the others
+		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			hub, shop := newShopServer(t)
 			shop.SetPermission("max", "maintain")
 			hub.App.Install("acme")
@@ -224,6 +230,7 @@ func TestRenamedWhileTheServerWasDown(t *testing.T) {
 // --repo finds the queue under the name that it began with, and under the present
 // one; somebody else who has taken the former name has none of it.
 func TestNamedRepositoryIsRenamed(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	hub, shop := newShopServer(t)
 	hub.App.Install("acme")
@@ -256,6 +263,7 @@ func TestNamedRepositoryIsRenamed(t *testing.T) {
 // Where the forge cannot say whose a name is that has no queue, there is none, and
 // the server is not ready, until it can.
 func TestNamedRepositoryIsNotFoundYet(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	hub, shop := newShopServer(t)
 	hub.App.Install("acme")
@@ -277,6 +285,7 @@ func TestNamedRepositoryIsNotFoundYet(t *testing.T) {
 // A queue whose branch nobody has chosen goes along where that is renamed, and stays
 // where another one becomes the default branch; it says so, after a restart as before.
 func TestAnotherDefaultBranch(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	hub, shop := newShopServer(t)
 	if _, err := shop.Commit("acme", forgetest.Commit{Branch: "next", From: "main", Files: map[string]string{"n": "n\n"}}); err != nil {
@@ -499,6 +508,7 @@ func redisIn(t *testing.T, data string) (store *redisstore.Store, end func()) {
 // A store of a server of before, whose keys are names, is taken over as it is: state,
 // inbox, history and archive. The repository and its branch were renamed meanwhile.
 func TestStoreOfBefore(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	hub, shop := newShopServer(t)
 	shop.SetPermission("max", "maintain")

@@ -1,0 +1,155 @@
+package predict
+
+import (
+	"math"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Unseen is assumed for a target before anything at all has been run.
+const Unseen = 5 * time.Second
+
+// How much a level of the hierarchy weighs against the one above it, in observations.
+// Runs of one target are alike: a single one says more of it than all others together.
+const (
+	pullTarget = 0.5 // of the area, on a target
+	pullLevel  = 3   // of the step on an area, of all on a step, of Unseen on all
+)
+
+// window is how many observations the running mean of a target remembers: it follows a
+// shift within about eight builds. The levels above a target remember levelWindow.
+const (
+	window      = 8
+	levelWindow = 64
+)
+
+// Observe returns the history of a target with one more observation; d is nil for the first.
+func Observe(d *queue.Duration, id string, took time.Duration) *queue.Duration {
+	return observe(d, id, took, window)
+}
+
+// ObserveLevel is Observe for a level above targets: an area, a step, or all.
+func ObserveLevel(d *queue.Duration, id string, took time.Duration) *queue.Duration {
+	return observe(d, id, took, levelWindow)
+}
+
+func observe(d *queue.Duration, id string, took time.Duration, window int) *queue.Duration {
+	if d == nil {
+		return &queue.Duration{ID: id, Mean: took, N: 1}
+	}
+	next := *d
+	next.Mean += (took - d.Mean) / time.Duration(min(d.N+1, window))
+	next.N++
+	return &next
+}
+
+// memory is how many results the share of failures remembers: failures are rare.
+const memory = 32
+
+// Fail returns the history with the outcome of its latest observation: 1 where
+// it failed, 0 where it passed, a part where it failed with others.
+func Fail(d *queue.Duration, failed float64) *queue.Duration {
+	if d == nil || d.N < 1 {
+		return d
+	}
+	next := *d
+	next.Failed += (failed - d.Failed) / float64(min(d.N, memory))
+	return &next
+}
+
+// Duration returns how long a target takes, by what was seen of it and of the levels
+// above it: its area, its step, and all (each may be nil). From the top down, each level
+// is the mean of what was seen there and of the level above, which counts for a few
+// observations (Efron and Morris, "Stein's estimation rule and its competitors", 1973).
+// Where nothing was seen at all, it is Unseen.
+func Duration(target, area, step, all *queue.Duration) time.Duration {
+	est := float64(Unseen)
+	for _, level := range [3]*queue.Duration{all, step, area} {
+		est = shrink(level, levelWindow, pullLevel, est)
+	}
+	return time.Duration(shrink(target, window, pullTarget, est))
+}
+
+func shrink(d *queue.Duration, window int, pull, above float64) float64 {
+	if d == nil || d.N < 1 {
+		return above
+	}
+	n := float64(min(d.N, window))
+	return (n*float64(d.Mean) + pull*above) / (n + pull)
+}
+
+// Area is the part of the repository that a target is in, as far as its name tells: all
+// before its last slash or colon. "//a/b:c" is in "//a/b", and so is "//a/b/c". A target
+// without either is in none.
+func Area(target string) string {
+	for i := len(target) - 1; i > 0; i-- {
+		if target[i] == '/' || target[i] == ':' {
+			return target[:i]
+		}
+	}
+	return ""
+}
+
+// paceBins is how many powers of two, from a second up, builds are told apart by.
+const paceBins = 24
+
+// pacePrior is how many builds it takes to believe that a build does not take the sum
+// of its targets.
+const pacePrior = 0.5
+
+// widest bounds how far one build moves what is believed of builds of its size.
+const widest = 6 // a factor of e^6
+
+// ObservePace returns what is known of how long builds take, by how much work they are,
+// with one more: it took so long, and its targets took work when added up. A build is
+// shorter than that where targets are built side by side, and longer by what it takes
+// to set up and to fetch.
+func ObservePace(paces []queue.Pace, work, took time.Duration) []queue.Pace {
+	if work <= 0 || took <= 0 {
+		return paces
+	}
+	out := make([]queue.Pace, paceBins)
+	copy(out, paces)
+	b := &out[paceBin(work)]
+	x := max(-widest, min(widest, math.Log(took.Seconds()/work.Seconds())))
+	b.N = min(b.N+1, levelWindow)
+	d := x - b.Mean
+	b.Mean += d / b.N
+	b.Var += (d*(x-b.Mean) - b.Var) / b.N
+	return out
+}
+
+// Pace returns how long a build of so much work takes, and the deviation of the
+// logarithm of that: builds of the same size tell most of it, those of half and of twice
+// the size a quarter as much, and so on.
+func Pace(paces []queue.Pace, work time.Duration) (took time.Duration, sigma float64) {
+	if work <= 0 {
+		return 0, unknownSigma
+	}
+	at := paceAt(work)
+	n, mean, spread := pacePrior, 0.0, pacePrior*unknownSigma*unknownSigma
+	for i := range paces {
+		p := &paces[i]
+		if p.N == 0 {
+			continue
+		}
+		w := p.N * math.Exp(-1.4*math.Abs(float64(i)+0.5-at))
+		n += w
+		mean += w * p.Mean
+		spread += w * p.Var
+	}
+	return time.Duration(min(float64(Longest), float64(work)*math.Exp(mean/n))), math.Sqrt(spread / n)
+}
+
+// unknownSigma is the deviation of the logarithm of a duration of which nothing is known.
+const unknownSigma = 0.8
+
+// Longest bounds what is predicted of a duration, so that sums of them are durations, too.
+const Longest = 30 * 24 * time.Hour
+
+func paceAt(work time.Duration) float64 {
+	return max(0, min(paceBins-1e-9, math.Log2(max(work.Seconds(), 1))))
+}
+
+func paceBin(work time.Duration) int { return int(paceAt(work)) }
