@@ -24,11 +24,11 @@ type Past interface {
 // them is passed the rows that were stored first go, with the next that come.
 type PastBounds struct {
 	Age   time.Duration // by Row.At; 0: HistoryAge
-	Rows  int           // 0: a million
+	Rows  int           // 0: ten million
 	Bytes int64         // of rows as JSON; 0: 256 MiB
 }
 
 // OrDefault returns the bounds with their defaults.
 func (b PastBounds) OrDefault() PastBounds {
-	return PastBounds{Age: cmp.Or(b.Age, HistoryAge), Rows: cmp.Or(b.Rows, 1_000_000), Bytes: cmp.Or(b.Bytes, 256<<20)}
+	return PastBounds{Age: cmp.Or(b.Age, HistoryAge), Rows: cmp.Or(b.Rows, 10_000_000), Bytes: cmp.Or(b.Bytes, 256<<20)}
 }

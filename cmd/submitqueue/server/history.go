@@ -12,7 +12,7 @@ func (s *Stack) openHistory(context.Context) (err error) {
 	if s.o.History == "" {
 		return nil
 	}
-	if s.history, err = history.OpenFolder(s.o.History, s.o.Age); err != nil {
+	if s.history, err = history.OpenFolder(s.o.History, s.o.Past.Age); err != nil {
 		return err
 	}
 	s.closes = append(s.closes, s.history.Close)

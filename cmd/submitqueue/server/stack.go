@@ -64,7 +64,7 @@ type Options struct {
 	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
 	Notify    []notify.Target           // where people are told of what happens
 	History   string                    // folder for histories as files; "": none
-	Age       time.Duration             // how long event archives are kept; 0: queue.HistoryAge
+	Past      queue.PastBounds          // how much of event archives is kept
 	Identity  mirror.Identity           // who makes commits; zero: as forge does
 	Signer    mirror.Signer             // of commits; nil: they are not signed
 	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
@@ -164,7 +164,7 @@ func (s *Stack) openStore(ctx context.Context) error {
 	if url == "auto" {
 		url = ""
 	}
-	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: s.o.Data, Past: queue.PastBounds{Age: s.o.Age}, Logger: s.o.Log})
+	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: s.o.Data, Past: s.o.Past, Logger: s.o.Log})
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
