@@ -268,7 +268,45 @@ func (q *Queues) Ready() error {
 	return first
 }
 
-var _ api.Ledgers = (*Queues)(nil)
+var (
+	_ api.Ledgers = (*Queues)(nil)
+	_ api.Pasts   = (*Queues)(nil)
+)
+
+// Rows implements api.Pasts.
+func (q *Queues) Rows(ctx context.Context, name, place string, max int) ([]queue.Row, string, error) {
+	o, past, err := q.past(name)
+	if err != nil {
+		return nil, "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	return past.Rows(ctx, o.Queue, place, max)
+}
+
+// Keep implements api.Pasts.
+func (q *Queues) Keep(ctx context.Context, name string, rows []queue.Row) error {
+	o, past, err := q.past(name)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	return past.Keep(ctx, o.Queue, rows)
+}
+
+// past returns the owner of a queue, and the store's event archive.
+func (q *Queues) past(name string) (*Owner, queue.Past, error) {
+	o := q.owner(name)
+	past, ok := q.store.(queue.Past)
+	switch {
+	case o == nil:
+		return nil, nil, api.ErrNotOwned
+	case !ok || o.unstored() != "":
+		return nil, nil, errUnstored
+	}
+	return o, past, nil
+}
 
 // Ledger looks up what is known in a queue: see Owner.Ledger.
 func (q *Queues) Ledger(ctx context.Context, name, what string, most int) (api.LedgerView, error) {

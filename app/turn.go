@@ -113,7 +113,7 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	t.turning.Lock()
 	turn := speculation.Step(t.core, events)
 	write, err := t.encode(turn, eaten)
-	if err == nil && (len(write.Put)+len(write.Delete)+len(write.Eaten)+len(write.Notes) > 0) {
+	if err == nil && (len(write.Put)+len(write.Delete)+len(write.Eaten)+len(write.Notes)+len(write.Rows) > 0) {
 		since := time.Now()
 		t.window.writing.Store(&since)
 		err = t.Store.Commit(ctx, write)
@@ -215,7 +215,7 @@ func (t *turns) giveBack(events []queue.Event, eaten []string) {
 }
 
 func (t *turns) encode(turn speculation.Turn, eaten []string) (queue.Turn, error) {
-	w := queue.Turn{Queue: t.Queue, Token: t.token, Version: t.version, Eaten: eaten, Archive: turn.Archive, Notes: turn.Notes}
+	w := queue.Turn{Queue: t.Queue, Token: t.token, Version: t.version, Eaten: eaten, Archive: turn.Archive, Notes: turn.Notes, Rows: turn.Rows}
 	for _, ref := range turn.Changed {
 		r, ok, err := t.core.State().Encode(ref)
 		switch {

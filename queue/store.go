@@ -53,6 +53,7 @@ type Turn struct {
 	Eaten   []string // cursors of the inbox
 	Archive []Entry  // passes to keep beyond the state, under queue and key id, for ArchiveTTL; one that is Lost is taken out
 	Notes   []Note   // history
+	Rows    []Row    // for the event archive (Past)
 }
 
 // Note is one line of a queue's history.

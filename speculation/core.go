@@ -47,6 +47,7 @@ type Turn struct {
 	Changed []queue.Ref    // records to be written or, where the state no longer holds them, deleted; sorted
 	Archive []queue.Entry  // keys that have passed, for the ledger's archive
 	Notes   []queue.Note   // history
+	Rows    []queue.Row    // for the event archive
 	Actions []queue.Action // to be carried out once the turn is stored, in this order
 	Ended   []string       // keys of actions that are finished or no longer wanted
 	Wake    queue.Instant  // Step asks to be called then, if nothing happens before; 0: no need

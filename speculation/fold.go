@@ -308,6 +308,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 		ch.Predicted = c.facts.Beliefs.Predict(ch, &f)
 		ch.Virtual = c.landing.virtual(ch)
 		c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "analyzed"})
+		c.rowArrival(ch, &f)
 	}
 	c.settling.pend(ch, &f)
 }

@@ -191,6 +191,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 		return
 	}
 	j := &b.Jobs[i]
+	c.rowResult(j, r)
 	named := map[string]queue.Key{}
 	for _, k := range j.Keys {
 		named[k.Target] = k
@@ -397,6 +398,7 @@ func (c *judging) buildDone(r queue.BuildDone) {
 	}
 	c.noteEnd(b, outcome, r.Detail)
 	c.countBuild(b, outcome)
+	c.rowBuild(b, outcome)
 	if outcome == queue.JobPassed || outcome == queue.JobFailed {
 		c.landing.paced(b)
 	}

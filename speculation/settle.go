@@ -318,6 +318,7 @@ func (c *settling) decide(ch *queue.Change, phase queue.Phase, why queue.Reason,
 		commit = v.Commit
 	}
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: string(phase), Reason: why, Commit: commit})
+	c.rowVerdict(ch)
 	c.topple(ch)
 }
 

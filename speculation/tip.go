@@ -80,7 +80,11 @@ func (c *mainline) observed(b queue.Observed) {
 	}
 	if !b.Forced {
 		for _, l := range b.Line {
-			if !c.entering.taken(l) && !c.recognise(l) {
+			ours := c.entering.taken(l) || c.recognise(l)
+			if !first {
+				c.rowMain(l.Commit, ours, c.landedAs(l.Commit))
+			}
+			if !ours {
 				outside = true
 				c.newEpoch()
 				if !first {
@@ -322,6 +326,7 @@ func (c *mainline) pushed(b queue.Pushed) {
 			}
 		}
 		for i, commit := range p.Commits {
+			c.rowMain(commit, true, slices.Clone(p.Of(i)))
 			for _, id := range slices.Clone(p.Of(i)) {
 				c.settling.landed(c.s.Changes[id], commit)
 			}

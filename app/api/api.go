@@ -56,11 +56,13 @@ func (s *Handlers) Register(r Routes) {
 	r.Get("/api/log", s.log)
 	r.Get("/api/ledger", s.ledger)
 	r.Get("/api/forget", s.forgetting)
+	r.Get("/api/rows", s.rows)
 	r.Post("/api/land", access.Land, "land", s.land)
 	r.Post("/api/cancel", access.Land, "cancel", s.cancel)
 	r.Post("/api/pause", access.Admin, "pause landings", s.pause)
 	r.Post("/api/resume", access.Admin, "let landings go on", s.resume)
 	r.Post("/api/forget", access.Admin, "have passes forgotten", s.forget)
+	r.Post("/api/rows", access.Admin, "import a history", s.keepRows)
 }
 
 func (s *Handlers) now() queue.Instant { return queue.At(s.o.Now()) }

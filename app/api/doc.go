@@ -12,11 +12,13 @@
 //	GET  /api/log?build=&after=            Log
 //	GET  /api/ledger?queue=&what=&max=     Ledger: what is known of a key, a target or a change
 //	GET  /api/forget?queue=&what=          Forget: what forgetting would do
+//	GET  /api/rows?queue=&place=&max=      Rows: of the event archive, oldest first (package queue/history)
 //	POST /api/land                         LandCommand -> Accepted
 //	POST /api/cancel                       CancelCommand -> Accepted
 //	POST /api/pause                        PauseCommand -> Accepted
 //	POST /api/resume                       ResumeCommand -> Accepted
 //	POST /api/forget                       ForgetCommand -> Accepted
+//	POST /api/rows                         RowsCommand -> RowsKept
 //
 // Anything but success is an Error.
 //

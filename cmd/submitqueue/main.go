@@ -20,6 +20,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/config"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/demo/live"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/explain"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/history"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
@@ -50,6 +51,7 @@ type cli struct {
 	Bench     bench.Command     `cmd:"" help:"Measure this build of the queue."`
 	Chaos     chaos.Command     `cmd:"" help:"Run this build under kills, cut networks and lost data, and judge each commit and verdict."`
 	Simulate  simulate.Command  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
+	History   history.Command   `cmd:"" help:"Export, import and make histories: what simulations, models and analytics are made of."`
 	Version   versionCommand    `cmd:"" help:"Print which version this is."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print which version this is."`

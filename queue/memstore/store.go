@@ -31,6 +31,7 @@ const historyMax = 10_000
 // inside the synctest bubble that uses it: waiting readers hold its channels.
 type Store struct {
 	now    func() time.Time
+	bounds queue.PastBounds
 	mu     sync.Mutex
 	queues map[string]*shelf
 }
@@ -49,6 +50,7 @@ type shelf struct {
 	notes   []queue.Note
 	noted   int64             // how many notes there have been
 	places  map[string]string // in them, by reader
+	past    past
 }
 
 type archived struct {
@@ -58,8 +60,11 @@ type archived struct {
 
 // New returns an empty store whose leases and expiries follow now. A wait in
 // Inbox follows the real clock, which is the bubble's in synctest.
-func New(now func() time.Time) *Store {
-	return &Store{now: now, queues: map[string]*shelf{}}
+func New(now func() time.Time) *Store { return NewBounded(now, queue.PastBounds{}) }
+
+// NewBounded is New with other bounds of the event archive.
+func NewBounded(now func() time.Time, b queue.PastBounds) *Store {
+	return &Store{now: now, bounds: b.OrDefault(), queues: map[string]*shelf{}}
 }
 
 // shelf returns what is kept of a queue; the caller holds the lock.

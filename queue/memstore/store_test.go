@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			now = now.Add(d)
-		}}
+		}, Bounded: func(_ *testing.T, b queue.PastBounds) queue.Store { return memstore.NewBounded(time.Now, b) }}
 	})
 }
 

@@ -44,6 +44,11 @@ func (s *Store) Commit(ctx context.Context, t queue.Turn) error {
 		passed[e.Keys[0].ID()] = data
 	}
 
+	rows, err := encodeRows(t.Rows)
+	if err != nil {
+		return err
+	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.shelf(t.Queue)
@@ -67,6 +72,7 @@ func (s *Store) Commit(ctx context.Context, t queue.Turn) error {
 		q.notes = append(q.notes, n)
 	}
 	q.noted += int64(len(t.Notes))
+	q.past.keep(rows, s.bounds, s.now())
 	if extra := len(q.notes) - historyMax; extra > 0 {
 		q.notes = slices.Delete(q.notes, 0, extra)
 	}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 
 	"github.com/alicebob/miniredis/v2"
+
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // InMemory begins the description of a Redis that Auto runs inside this process:
@@ -20,8 +22,9 @@ const InMemory = "Redis inside this process"
 
 // AutoOptions say what Auto may use.
 type AutoOptions struct {
-	URL     string       // of the Redis to use; "": one of our own
-	DataDir string       // where our own keeps its files; needed without a URL
+	URL     string // of the Redis to use; "": one of our own
+	DataDir string // where our own keeps its files; needed without a URL
+	Past    queue.PastBounds
 	Logger  *slog.Logger // nil: slog.Default
 }
 
@@ -39,7 +42,7 @@ func Auto(ctx context.Context, opts AutoOptions) (s *Store, close func() error, 
 		opts.Logger = slog.Default()
 	}
 	if opts.URL != "" {
-		s, err := Open(ctx, Options{URL: opts.URL, Logger: opts.Logger})
+		s, err := Open(ctx, Options{URL: opts.URL, Logger: opts.Logger, Past: opts.Past})
 		if err != nil {
 			return nil, nil, "", err
 		}
@@ -72,7 +75,7 @@ func Auto(ctx context.Context, opts AutoOptions) (s *Store, close func() error, 
 	if err != nil {
 		return nil, nil, "", errors.Join(err, lock.Close())
 	}
-	s, err = Open(ctx, Options{URL: server.url, Logger: opts.Logger})
+	s, err = Open(ctx, Options{URL: server.url, Logger: opts.Logger, Past: opts.Past})
 	if err != nil {
 		return nil, nil, "", errors.Join(err, server.close(), lock.Close())
 	}

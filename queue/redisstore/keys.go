@@ -29,6 +29,8 @@ func (k keys) version() string             { return k.prefix + "version" }
 func (k keys) lease() string               { return k.prefix + "lease" }
 func (k keys) fence() string               { return k.prefix + "fence" }
 func (k keys) history() string             { return k.prefix + "history" }
+func (k keys) past() string                { return k.prefix + "past" }
+func (k keys) pastBytes() string           { return k.prefix + "past:bytes" }
 func (k keys) places() string              { return k.prefix + "places" }
 func (k keys) index() string               { return k.prefix + "index" }
 func (k keys) kept() string                { return k.prefix + "kept" }

@@ -57,16 +57,64 @@ if redis.call('HGET', KEYS[1], 'token') == ARGV[1] then
 end
 return 1`)
 
+// keepRows is a function of two scripts: it adds count rows, two arguments each from place
+// at on (the row and its moment in ms), to the stream, and drops rows from its beginning
+// while a bound is passed: of age (ms), rows and bytes, in three arguments from place
+// bounds on. It drops a bounded number of rows, more than it adds. It returns the place
+// behind the rows.
+const keepRows = `
+local function keep(stream, bytes, at, count, bounds)
+  if count == 0 then
+    return at
+  end
+  local size = 0
+  for _ = 1, count do
+    redis.call('XADD', stream, '*', 'r', ARGV[at], 'at', ARGV[at + 1])
+    size = size + #ARGV[at]
+    at = at + 2
+  end
+  size = redis.call('INCRBY', bytes, size)
+  local clock = redis.call('TIME')
+  local oldest = clock[1] * 1000 + math.floor(clock[2] / 1000) - tonumber(ARGV[bounds])
+  local rows, most, mostBytes = redis.call('XLEN', stream), tonumber(ARGV[bounds + 1]), tonumber(ARGV[bounds + 2])
+  local left, batch, freed, gone = count + 100, 1, 0, 0
+  while left > 0 do
+    local first = redis.call('XRANGE', stream, '-', '+', 'COUNT', batch)
+    left, batch = #first > 0 and left - #first or 0, 20
+    for _, entry in ipairs(first) do
+      if tonumber(entry[2][4]) >= oldest and rows - gone <= most and size - freed <= mostBytes then
+        left = 0
+        break
+      end
+      redis.call('XDEL', stream, entry[1])
+      freed = freed + #entry[2][2]
+      gone = gone + 1
+    end
+  end
+  if gone > 0 then
+    redis.call('DECRBY', bytes, freed)
+  end
+  return at
+end
+`
+
+// keepScript adds rows to the event archive outside of turns.
+// KEYS: past, its bytes. ARGV: age (ms), rows and bytes kept, then (row, moment) per row.
+var keepScript = redis.NewScript(keepRows + `
+keep(KEYS[1], KEYS[2], 4, (#ARGV - 3) / 2, 1)
+return 1`)
+
 // commitScript writes one turn.
-// KEYS: fence, version, inbox, history, the archive's index and kept, the hash of
-// each kind, then the archive key of each archived entry.
+// KEYS: fence, version, inbox, history, the archive's index and kept, the event archive
+// (past) and its bytes, the hash of each kind, then the archive key of each archived entry.
 // ARGV: token, version, next version, notes kept, archive ttl (ms), expired ids
 // taken out of the index beside one for each that is added; then the counts of
-// puts, deletes, eaten events, notes and archived entries; then (key, id, data)
-// per put, (key, id) per delete, one value per event and note, and (name by id,
-// name by target, data) per archived entry, where key is a place in KEYS and an entry
+// puts, deletes, eaten events, notes, archived entries and rows; the age (ms), rows and
+// bytes of the event archive that are kept; then (key, id, data) per put, (key, id) per
+// delete, one value per event and note, (row, moment) per row, and (name by id, name by
+// target, data) per archived entry, where key is a place in KEYS and an entry
 // without data is taken out.
-var commitScript = redis.NewScript(`
+var commitScript = redis.NewScript(keepRows + `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return -1
 end
@@ -75,7 +123,7 @@ if (redis.call('GET', KEYS[2]) or '0') ~= ARGV[2] then
 end
 local puts, deletes, eaten, notes, archived =
   tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
-local at = 12
+local at = 16
 for _ = 1, puts do
   redis.call('HSET', KEYS[tonumber(ARGV[at])], ARGV[at + 1], ARGV[at + 2])
   at = at + 3
@@ -92,6 +140,7 @@ for _ = 1, notes do
   redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[4], '*', 'n', ARGV[at])
   at = at + 1
 end
+at = keep(KEYS[7], KEYS[8], at, tonumber(ARGV[12]), 13)
 if archived > 0 then
   local clock = redis.call('TIME')
   local now = clock[1] * 1000 + math.floor(clock[2] / 1000)

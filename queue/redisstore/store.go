@@ -4,7 +4,8 @@
 // Under the prefix sq:{<queue>}: each queue has a stream "inbox" with a key
 // "seen:<id>" per event id; a hash per kind of record and a "version"; a
 // "lease" and a "fence" (the newest fencing token); a stream "history" and a hash
-// "places" of those that follow it; a key "known:<key id>" per archived pass; and
+// "places" of those that follow it; a stream "past" with the rows of the event archive, and
+// "past:bytes", how long they are together; a key "known:<key id>" per archived pass; and
 // a hash "unread" with the events that this version could not read.
 //
 // A turn is committed by one script, so it is written whole or not at all, also
@@ -37,6 +38,8 @@ type Options struct {
 	URL string
 	// Logger hears of events that cannot be read. Nil: slog.Default.
 	Logger *slog.Logger
+	// Past bounds the event archive of each queue. Zero: the defaults.
+	Past queue.PastBounds
 }
 
 // Store is a queue.Store on Redis. It is safe for concurrent use.
@@ -46,6 +49,7 @@ type Store struct {
 	log     *slog.Logger
 	version string // of Redis; "" when it does not tell
 	url     string
+	past    queue.PastBounds
 }
 
 // Open connects to a Redis and checks that it answers and is not too old. It
@@ -60,7 +64,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	s := &Store{client: dial(nil), waiters: newWaiters(dial), log: log, url: opts.URL}
+	s := &Store{client: dial(nil), waiters: newWaiters(dial), log: log, url: opts.URL, past: opts.Past.OrDefault()}
 	if err := s.check(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
@@ -18,6 +19,9 @@ func TestConformanceOnMiniredis(t *testing.T) {
 			Store:   mustOpen(t, "redis://"+m.Addr()),
 			Other:   mustOpen(t, "redis://"+m.Addr()),
 			Advance: func(d time.Duration) { m.FastForward(d) },
+			Bounded: func(t *testing.T, b queue.PastBounds) queue.Store {
+				return mustOpenBounded(t, "redis://"+miniredis.RunT(t).Addr(), b)
+			},
 		}
 	})
 }
@@ -27,7 +31,7 @@ func TestConformanceOnRedis(t *testing.T) {
 	url := startRedis(t)
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		mustFlush(t, url)
-		return storetest.Harness{Store: mustOpen(t, url), Other: mustOpen(t, url)}
+		return storetest.Harness{Store: mustOpen(t, url), Other: mustOpen(t, url), Bounded: bounded(url, url)}
 	})
 }
 
@@ -40,13 +44,26 @@ func TestConformanceOnCluster(t *testing.T) {
 	cluster := "redis+cluster" + url[len("redis"):]
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		mustFlush(t, url)
-		return storetest.Harness{Store: mustOpen(t, cluster), Other: mustOpen(t, cluster)}
+		return storetest.Harness{Store: mustOpen(t, cluster), Other: mustOpen(t, cluster), Bounded: bounded(url, cluster)}
 	})
 }
 
 func mustOpen(t testing.TB, url string) *redisstore.Store {
 	t.Helper()
-	s, err := redisstore.Open(t.Context(), redisstore.Options{URL: url})
+	return mustOpenBounded(t, url, queue.PastBounds{})
+}
+
+// bounded opens a Redis that it has emptied, with bounds.
+func bounded(node, url string) func(*testing.T, queue.PastBounds) queue.Store {
+	return func(t *testing.T, b queue.PastBounds) queue.Store {
+		mustFlush(t, node)
+		return mustOpenBounded(t, url, b)
+	}
+}
+
+func mustOpenBounded(t testing.TB, url string, b queue.PastBounds) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.Open(t.Context(), redisstore.Options{URL: url, Past: b})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const historyMax = 10_000
 // When the connection breaks while Redis answers, the client may send the turn
 // again; where the first one was written, the answer is ErrStale.
 func (s *Store) Commit(ctx context.Context, t queue.Turn) error {
-	names, args, err := encodeTurn(t)
+	names, args, err := encodeTurn(t, s.past)
 	if err != nil {
 		return err
 	}
@@ -30,18 +30,19 @@ func (s *Store) Commit(ctx context.Context, t queue.Turn) error {
 
 // encodeTurn returns what commitScript takes. It refuses whatever would make
 // the script fail half-way.
-func encodeTurn(t queue.Turn) (names []string, args []any, err error) {
+func encodeTurn(t queue.Turn, past queue.PastBounds) (names []string, args []any, err error) {
 	k := keysOf(t.Queue)
-	names = []string{k.fence(), k.version(), k.inbox(), k.history(), k.index(), k.kept()}
+	names = []string{k.fence(), k.version(), k.inbox(), k.history(), k.index(), k.kept(), k.past(), k.pastBytes()}
 	place := map[queue.Kind]int{}
 	for _, kind := range queue.Kinds() {
 		names = append(names, k.kind(kind))
 		place[kind] = len(names)
 	}
 	archive := passesOf(t.Archive)
-	args = make([]any, 0, 11+3*len(t.Put)+2*len(t.Delete)+len(t.Eaten)+len(t.Notes)+3*len(archive))
+	args = make([]any, 0, 15+3*len(t.Put)+2*len(t.Delete)+len(t.Eaten)+len(t.Notes)+2*len(t.Rows)+3*len(archive))
 	args = append(args, t.Token, t.Version, t.Version+1, historyMax, queue.ArchiveTTL.Milliseconds(), expiredSome,
-		len(t.Put), len(t.Delete), len(t.Eaten), len(t.Notes), len(archive))
+		len(t.Put), len(t.Delete), len(t.Eaten), len(t.Notes), len(archive), len(t.Rows))
+	args = append(args, boundsOf(past)...)
 	for _, r := range t.Put {
 		if place[r.Kind] == 0 {
 			return nil, nil, fmt.Errorf("redisstore: %q is no kind of record", r.Kind)
@@ -67,6 +68,11 @@ func encodeTurn(t queue.Turn) (names []string, args []any, err error) {
 		}
 		args = append(args, data)
 	}
+	rows, err := encodeRows(t.Rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	args = append(args, rows...)
 	for _, e := range archive {
 		data := []byte(nil)
 		if e.Passed != 0 {

@@ -1,4 +1,4 @@
-// Package storetest is the conformance suite of queue.Store, queue.Archive and queue.Feed.
+// Package storetest is the conformance suite of queue.Store, queue.Archive, queue.Feed and queue.Past.
 // Every store passes it; what it does not ask for is not promised.
 package storetest
 
@@ -13,7 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Harness is a store under test, empty at first. It is a queue.Archive and a queue.Feed, too.
+// Harness is a store under test, empty at first. It is a queue.Archive, a queue.Feed and a queue.Past, too.
 type Harness struct {
 	Store queue.Store
 	// Other is a second client of the same data, as another replica has it. Nil:
@@ -22,6 +22,9 @@ type Harness struct {
 	// Advance moves the clock that leases and expiries follow. Nil: they follow
 	// the real clock.
 	Advance func(time.Duration)
+	// Bounded returns an empty store of the same kind with other bounds of the event
+	// archive. Nil: there is none.
+	Bounded func(t *testing.T, b queue.PastBounds) queue.Store
 }
 
 // Run runs the suite; each of its tests asks for a new harness.
@@ -65,6 +68,9 @@ func Run(t *testing.T, harness func(t *testing.T) Harness) {
 		{"archive/renew", archiveRenew},
 		{"history/order", historyOrder},
 		{"history/trimmed", historyTrimmed},
+		{"past/pages", pastPages},
+		{"past/whole", pastWhole},
+		{"past/bounds", pastBounds},
 		{"feed/follow", feedFollow},
 		{"feed/pages", feedPages},
 		{"feed/trimmed", feedTrimmed},

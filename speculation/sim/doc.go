@@ -28,7 +28,8 @@
 //
 //	world.go       World and its rules; worldfile.go reads and writes it
 //	generate.go    worlds of one's own; predict.go: what a predictor of a quality believes
-//	trace.go       worlds from a repository's history
+//	features.go    what can be seen of a change before it is built
+//	trace.go       worlds from a repository's history; history.go: from a queue's own
 //	truth.go       which targets fail on which state; graph.go: who may conflict
 //	duration.go    how long a build takes
 //	checker.go     what a strategy did wrong, from the truth alone

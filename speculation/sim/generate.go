@@ -97,6 +97,7 @@ const (
 	streamBeliefs
 	streamPushes
 	streamTree
+	streamFeatures
 )
 
 // Generate makes a world. The same parameters make the same world.
@@ -131,6 +132,7 @@ func Generate(p Params) (*World, error) {
 			w.Changes[i].BreaksTree = tree.Float64() < p.TreeBroken
 		}
 	}
+	p.features(w)
 	return w, nil
 }
 

@@ -179,7 +179,7 @@ func (d *driver) next() bool {
 		d.tell(queue.MainMoved{Branch: "main"})
 	}
 	for ; d.arrive < len(d.w.Changes) && instant(d.w.Changes[d.arrive].ArriveMin) <= d.now; d.arrive++ {
-		d.tell(queue.Commented{Number: d.arrive + 1, Comment: fmt.Sprint("c", d.arrive), Author: "dev", Body: "/land"})
+		d.tell(queue.Commented{Number: d.arrive + 1, Comment: fmt.Sprint("c", d.arrive), Author: d.w.author(d.arrive), Body: "/land"})
 	}
 	if len(d.mail) == 0 {
 		d.tell(queue.Tick{})
@@ -201,6 +201,11 @@ func (d *driver) turn() {
 		}
 		for _, n := range turn.Notes {
 			d.decided(n)
+		}
+		if d.o.Record != nil {
+			for _, r := range turn.Rows {
+				d.o.Record(r)
+			}
 		}
 		for i := range turn.Actions {
 			d.carryOut(&turn.Actions[i])
@@ -225,7 +230,7 @@ func (d *driver) carryOut(a *queue.Action) {
 	case queue.Watch:
 		d.tell(d.watch(a.Key, t))
 	case queue.Inspect:
-		d.tell(queue.Inspected{Action: a.Key, Head: headOf(t.Number - 1), Base: "main", Author: "dev", Open: true, Permission: "admin",
+		d.tell(queue.Inspected{Action: a.Key, Head: headOf(t.Number - 1), Base: "main", Author: d.w.author(t.Number - 1), Open: true, Permission: "admin",
 			ConfigAt: d.core.State().Main.ConfigAt})
 	case queue.Analyze:
 		d.ids[t.Change] = t.Pick.Number - 1
@@ -234,7 +239,14 @@ func (d *driver) carryOut(a *queue.Action) {
 			f.Write = d.tree.names(d.w.Changes[t.Pick.Number-1].Targets)
 		}
 		f.Affected = f.Write
+		d.w.Changes[t.Pick.Number-1].Features.show(&f)
 		d.tell(queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: f})
+	case queue.Meet:
+		met := queue.Met{Action: a.Key, Change: t.Change}
+		for _, p := range t.With {
+			met.Merges = append(met.Merges, p.Change)
+		}
+		d.tell(met)
 	case queue.Resolve:
 		d.tell(d.tree.resolve(a.Key, t))
 	case queue.Run:

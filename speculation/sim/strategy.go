@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -35,6 +36,7 @@ type Options struct {
 	Set      map[string]string        // settings of the strategy
 	Model    predict.Model            // what ours believes of changes; nil: what a new server does, or informed what the world's predictor does
 	Progress func(decided, total int) // may be nil; called now and then
+	Record   func(queue.Row)          // is given each row of the event archive of ours; may be nil
 }
 
 // Outcome is what a strategy did.

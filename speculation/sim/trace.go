@@ -8,6 +8,8 @@ import (
 	slashed "path"
 	"slices"
 	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // ReadTrace makes a world of a history: JSON lines, gzip or not, one landed
@@ -130,6 +132,9 @@ func worldOf(all []traced, p Params) (*World, error) {
 			c.Targets = append(c.Targets, folders[x])
 		}
 		slices.Sort(c.Targets)
+		paths := slices.Compact(slices.Sorted(slices.Values(t.Paths)))
+		c.Features = &Features{Author: t.Author, Paths: paths[:min(len(paths), queue.MostRowPaths)], Files: len(paths),
+			Added: int(t.Added), Removed: int(t.Removed), Commits: int(t.Commits)}
 		w.Changes = append(w.Changes, c)
 	}
 	p.outcomes(w, oddsOf(all, sizes, &p))

@@ -41,6 +41,7 @@ type Change struct {
 	BreaksTree   bool       // the tree step fails wherever this change is in
 	TreeFoes     []int      // earlier changes with which it breaks the tree step
 	Predicted    Prediction
+	Features     *Features // nil: nothing is known of it
 }
 
 // Conflict says that two changes together break a target of both.
@@ -101,6 +102,11 @@ func (w *World) check(i int) error {
 	for _, x := range c.TreeFoes {
 		if x < 0 || x >= i {
 			return fmt.Errorf("change %d: it cannot break the tree step with %d", i, x)
+		}
+	}
+	if c.Features != nil {
+		if err := c.Features.check(); err != nil {
+			return fmt.Errorf("change %d: %w", i, err)
 		}
 	}
 	p := &c.Predicted

@@ -49,6 +49,7 @@ type changeLine struct {
 	DurationMin  float64        `json:"duration_min"`
 	ID           int            `json:"id"`
 	Large        bool           `json:"large"`
+	Features     *featuresLine  `json:"features,omitempty"`
 	Predicted    predictedLine  `json:"predicted"`
 	Targets      []int          `json:"targets"`
 	TreeFoes     []int          `json:"tree_foes,omitempty"`
@@ -57,6 +58,21 @@ type changeLine struct {
 type conflictLine struct {
 	With   int `json:"with"`
 	Target int `json:"target"`
+}
+
+type featuresLine struct {
+	Author   string   `json:"author,omitempty"`
+	Paths    []string `json:"paths,omitempty"`
+	Files    int      `json:"files,omitempty"`
+	Dirs     int      `json:"dirs,omitempty"`
+	Added    int      `json:"added,omitempty"`
+	Removed  int      `json:"removed,omitempty"`
+	Commits  int      `json:"commits,omitempty"`
+	Revision int      `json:"revision,omitempty"`
+	Attempts int      `json:"attempts,omitempty"`
+	Tests    bool     `json:"tests,omitempty"`
+	TestPlan bool     `json:"test_plan,omitempty"`
+	Revert   bool     `json:"revert,omitempty"`
 }
 
 type predictedLine struct {
@@ -161,6 +177,10 @@ func (l *changeLine) change() Change {
 	c := Change{ID: l.ID, ArriveMin: l.ArriveMin, DurationMin: l.DurationMin, Large: l.Large, Targets: l.Targets,
 		BrokenTarget: l.BrokenTarget, Conflicts: conflictsOf(l.Conflicts), BreaksTree: l.BreaksTree, TreeFoes: l.TreeFoes,
 		Predicted: Prediction{Success: l.Predicted.Success, DurationMin: l.Predicted.DurationMin, DurationSDMin: l.Predicted.DurationSDMin}}
+	if l.Features != nil {
+		f := Features(*l.Features)
+		c.Features = &f
+	}
 	for _, x := range l.Predicted.Conflicts {
 		c.Predicted.Conflicts = append(c.Predicted.Conflicts, Chance(x))
 	}
@@ -172,6 +192,10 @@ func (c *Change) line() *changeLine {
 		BrokenTarget: c.BrokenTarget, Conflicts: conflictLines(c.Conflicts), BreaksTree: c.BreaksTree, TreeFoes: c.TreeFoes,
 		Predicted: predictedLine{Success: c.Predicted.Success, DurationMin: c.Predicted.DurationMin,
 			DurationSDMin: c.Predicted.DurationSDMin, Conflicts: []chanceLine{}}}
+	if c.Features != nil {
+		f := featuresLine(*c.Features)
+		l.Features = &f
+	}
 	for _, x := range c.Predicted.Conflicts {
 		l.Predicted.Conflicts = append(l.Predicted.Conflicts, chanceLine(x))
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 // Serve runs the server until SIGTERM or Ctrl-C. Stopping loses
@@ -40,6 +41,9 @@ type Serve struct {
 	CIBuilds  int          `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
 	RefPrefix string       `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"What the names of the refs begin with that the forge's CI builds."`
 	Notify    []string     `env:"SUBMITQUEUE_NOTIFY" sep:"none" help:"Tell people what happens: slack=URL or webhook=URL#secret=SECRET, or =@FILE with the rest in it; #kinds=red,rejected says of what. As the URL is a secret, prefer a file or the variable (with spaces between several)." placeholder:"SINK=URL"`
+	History   string       `env:"SUBMITQUEUE_HISTORY" help:"Folder in which the history of each queue is kept as JSON lines as well, a file for each day." placeholder:"DIR" type:"path"`
+	Days      int          `name:"history-days" default:"100" env:"SUBMITQUEUE_HISTORY_DAYS" help:"Days for which histories are kept, here and in Redis."`
+	Megabytes int          `name:"history-mb" default:"256" env:"SUBMITQUEUE_HISTORY_MB" help:"Megabytes of Redis that the history of each queue may take, as JSON; a change takes about 3 kB."`
 	LogJSON   bool         `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
 	Signing signingFlags `embed:""`
@@ -57,6 +61,23 @@ func (c *Serve) console() io.Writer {
 		return os.Stderr
 	}
 	return c.out
+}
+
+// Bounds of the flags that say how much of histories is kept.
+const (
+	mostDays      = 10_000
+	mostMegabytes = 1 << 20
+)
+
+// Validate refuses bounds of histories that keep nothing, or overflow.
+func (c *Serve) Validate() error {
+	if c.Days < 1 || c.Days > mostDays {
+		return fmt.Errorf("--history-days is a number from 1 to %d, not %d", mostDays, c.Days)
+	}
+	if c.Megabytes < 1 || c.Megabytes > mostMegabytes {
+		return fmt.Errorf("--history-mb is a number from 1 to %d, not %d", mostMegabytes, c.Megabytes)
+	}
+	return nil
 }
 
 // Run implements the command.
@@ -107,7 +128,8 @@ func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late 
 	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
 		return o, late, print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
 	}
-	o = Options{Data: c.Data, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Analyzers: c.analyzers, Log: log}
+	past := queue.PastBounds{Age: time.Duration(c.Days) * 24 * time.Hour, Bytes: int64(c.Megabytes) << 20}
+	o = Options{Data: c.Data, History: c.History, Past: past, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Analyzers: c.analyzers, Log: log}
 	if o.Notify, err = notify.Parse(c.Notify); err != nil {
 		return o, late, print.UsageError("--notify: " + err.Error())
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/history"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 	"github.com/submitqueue/submitqueue/queue/spool"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -62,6 +63,8 @@ type Options struct {
 	Analyzers analyzers.Table           // nil: analyzers.All()
 	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
 	Notify    []notify.Target           // where people are told of what happens
+	History   string                    // folder for histories as files; "": none
+	Past      queue.PastBounds          // how much of event archives is kept
 	Identity  mirror.Identity           // who makes commits; zero: as forge does
 	Signer    mirror.Signer             // of commits; nil: they are not signed
 	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
@@ -111,6 +114,7 @@ type Stack struct {
 	share   *app.Share
 	pool    workers.Controller
 	spooled *spool.Spool
+	history *history.Folder // nil: none
 
 	intake *intake.Intake // of webhooks; nil: there are none
 }
@@ -134,7 +138,7 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	for _, open := range []func(context.Context) error{s.openStore, s.openRunners, s.openQueues, s.openServer, s.openNotify} {
+	for _, open := range []func(context.Context) error{s.openStore, s.openHistory, s.openRunners, s.openQueues, s.openServer, s.openNotify} {
 		if err := open(ctx); err != nil {
 			return nil, err
 		}
@@ -160,7 +164,7 @@ func (s *Stack) openStore(ctx context.Context) error {
 	if url == "auto" {
 		url = ""
 	}
-	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: s.o.Data, Logger: s.o.Log})
+	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: s.o.Data, Past: s.o.Past, Logger: s.o.Log})
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
@@ -341,7 +345,10 @@ func (s *Stack) Close() error {
 // lateSource is the queues, which are made after the server has its address.
 type lateSource struct{ s *Stack }
 
-var _ api.Ledgers = lateSource{}
+var (
+	_ api.Ledgers = lateSource{}
+	_ api.Pasts   = lateSource{}
+)
 
 func (l lateSource) Queues() []string                       { return l.s.queues.Queues() }
 func (l lateSource) Brief(n string) (api.Brief, bool)       { return l.s.queues.Brief(n) }
@@ -362,4 +369,10 @@ func (l lateSource) Ledger(ctx context.Context, n, what string, most int) (api.L
 }
 func (l lateSource) Forgetting(ctx context.Context, n string, f queue.Forgotten) (api.ForgetView, error) {
 	return l.s.queues.Forgetting(ctx, n, f)
+}
+func (l lateSource) Rows(ctx context.Context, n, place string, max int) ([]queue.Row, string, error) {
+	return l.s.queues.Rows(ctx, n, place, max)
+}
+func (l lateSource) Keep(ctx context.Context, n string, rows []queue.Row) error {
+	return l.s.queues.Keep(ctx, n, rows)
 }

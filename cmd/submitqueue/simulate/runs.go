@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation/sim"
 )
 
@@ -57,14 +58,19 @@ type replayed struct {
 }
 
 // replay makes the runs one after the other, with a row on the screen for each
-// that ends. The first that fails, or the context's end, ends it.
-func replay(ctx context.Context, w *sim.World, runs []simulateRun) replayed {
+// that ends. The first that fails, or the context's end, ends it. record, if not nil, is
+// given the rows of the event archive of ours.
+func replay(ctx context.Context, w *sim.World, runs []simulateRun, record func(queue.Row)) replayed {
 	var out replayed
 	shown := newScreen(os.Stdout)
 	var base *sim.Metrics // the first with the same workers
 	for i, r := range runs {
-		m, err := sim.Measure(ctx, w, r.strategy, sim.Options{Workers: r.workers, Set: r.set,
-			Progress: func(decided, total int) { shown.progress(r.label(), r.workers, decided, total) }})
+		o := sim.Options{Workers: r.workers, Set: r.set,
+			Progress: func(decided, total int) { shown.progress(r.label(), r.workers, decided, total) }}
+		if r.strategy.Name() == "ours" {
+			o.Record = record
+		}
+		m, err := sim.Measure(ctx, w, r.strategy, o)
 		if err != nil {
 			shown.Clear()
 			out.left, out.err = runs[i:], fmt.Errorf("%s: %w", r, err)

@@ -22,8 +22,13 @@ type Command struct {
 	World string `help:"Replay a world: JSON lines, gzip or not." placeholder:"FILE" type:"existingfile" xor:"source" group:"world"`
 	Trace string `help:"Replay a history: JSON lines with landed or time, author, paths, added, removed, commits. What it does not tell is drawn." placeholder:"FILE" type:"existingfile" xor:"source" group:"world"`
 
+	History string `help:"Replay a queue's history: the file of submitqueue history export, or the folder of a queue below serve --history. What it does not tell is drawn." placeholder:"PATH" type:"path" xor:"source" group:"world"`
+	Queue   string `help:"Replay the history that a server has of a queue." placeholder:"NAME" xor:"source" group:"world"`
+	Server  string `env:"SUBMITQUEUE_SERVER" help:"With --queue: address of the server; default: the one that this user runs." placeholder:"URL" group:"world"`
+	Data    string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"With --queue: data folder of the server that this user runs." type:"path" group:"world"`
+
 	Rate         float64 `default:"500" help:"Generated: changes per hour. With --trace: re-time its arrivals to this rate; 0 keeps its times." group:"world"`
-	Changes      int     `default:"1500" help:"Generated: changes. With --trace: at most so many of its last." group:"world"`
+	Changes      int     `default:"1500" help:"Generated: changes. With --trace, --history or --queue: at most so many of the last." group:"world"`
 	Seed         uint64  `default:"1" help:"What is drawn is drawn from this." group:"world"`
 	Arrivals     string  `default:"fixed" enum:"fixed,poisson,bursts" help:"Generated: ${enum}." group:"world"`
 	Components   int     `default:"200" help:"Generated: components of the repository." group:"world"`
@@ -49,6 +54,7 @@ type Command struct {
 
 	Stats bool   `help:"Print the world's figures as JSON and stop." group:"out"`
 	Save  string `help:"Write the world to a file." placeholder:"FILE" type:"path" group:"out"`
+	Keep  string `name:"save-history" help:"Write the history of strategy ours to a file, as a server would." placeholder:"FILE" type:"path" group:"out"`
 	JSON  string `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path" group:"out"`
 	SVG   string `name:"svg" help:"Draw the turnarounds and the ratios into a file." placeholder:"FILE" type:"path" group:"out"`
 }
@@ -102,7 +108,15 @@ func (s *Command) Run(ctx context.Context) error {
 	}
 	fmt.Println(stats)
 	title := fmt.Sprintf("%d changes at %.0f per hour", len(w.Changes), w.RatePerHour)
-	return s.finish(title, stats, replay(ctx, w, s.runs(strategies)))
+	if s.Keep == "" {
+		return s.finish(title, stats, replay(ctx, w, s.runs(strategies), nil))
+	}
+	k, err := s.keep()
+	if err != nil {
+		return err
+	}
+	done := replay(ctx, w, s.runs(strategies), k.row)
+	return errors.Join(k.close(), s.finish(title, stats, done))
 }
 
 // redMains injects red mains and prints what came of them.
@@ -139,7 +153,7 @@ func (s *Command) prepare(ctx context.Context) (*sim.World, sim.Stats, error) {
 	done := make(chan made, 1)
 	go func() {
 		var m made
-		if m.world, m.err = s.world(); m.err == nil {
+		if m.world, m.err = s.world(ctx); m.err == nil {
 			m.stats = sim.StatsOf(m.world)
 		}
 		done <- m
@@ -153,13 +167,16 @@ func (s *Command) prepare(ctx context.Context) (*sim.World, sim.Stats, error) {
 }
 
 // world reads or generates the world.
-func (s *Command) world() (*sim.World, error) {
+func (s *Command) world(ctx context.Context) (*sim.World, error) {
 	p := sim.Defaults()
 	p.RatePerHour, p.Changes, p.Seed, p.Arrivals = s.Rate, s.Changes, s.Seed, s.Arrivals
 	p.Components, p.Zipf, p.Shared, p.Large = s.Components, s.Zipf, s.Shared, s.Large
 	p.Broken, p.Conflict, p.Predictor, p.MAPE = s.Broken, s.Conflict, s.Predictor, s.Mape
 	p.PredictorPair = s.Pairs
 	p.Flaky, p.ExternalPush, p.TreeStepMin, p.TreeBroken = s.Flaky, s.ExternalPush, s.TreeStep, s.TreeBroken
+	if s.History != "" || s.Queue != "" {
+		return s.past(ctx, p)
+	}
 	if s.World == "" && s.Trace == "" {
 		w, err := sim.Generate(p)
 		if err != nil {
@@ -235,8 +252,11 @@ func (s *Command) check(strategies []sim.Strategy) error {
 			return fmt.Errorf("--set, with %s: %w", r.label(), err)
 		}
 	}
-	files := map[string]string{s.World: "--world", s.Trace: "--trace"}
-	for _, out := range []struct{ flag, file string }{{"--save", s.Save}, {"--json", s.JSON}, {"--svg", s.SVG}} {
+	files := map[string]string{s.World: "--world", s.Trace: "--trace", s.History: "--history"}
+	if s.Keep != "" && (len(s.Workers) != 1 || s.Ablate || !slices.ContainsFunc(strategies, func(x sim.Strategy) bool { return x.Name() == "ours" })) {
+		return errors.New("--save-history writes what one run of strategy ours does: name it in --strategy, with one number of --workers and without --ablate")
+	}
+	for _, out := range []struct{ flag, file string }{{"--save", s.Save}, {"--save-history", s.Keep}, {"--json", s.JSON}, {"--svg", s.SVG}} {
 		if out.file == "" {
 			continue
 		}

@@ -22,7 +22,7 @@ const givenWorld = "../../../speculation/sim/testdata/e-100.jsonl.gz"
 func simulate(t *testing.T, args ...string) *Command {
 	t.Helper()
 	var c Command
-	parser, err := kong.New(&c, kong.Vars(Vars()))
+	parser, err := kong.New(&c, kong.Vars(Vars()), kong.Vars{"data": "nowhere"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestSimulateWritesFiguresPictureAndWorld(t *testing.T) {
 		t.Errorf("the picture has %d curves, %v", strings.Count(string(svg), "<polyline"), err)
 	}
 	again := simulate(t, "--world", saved)
-	if w, err := again.world(); err != nil || len(w.Changes) != 600 {
+	if w, err := again.world(t.Context()); err != nil || len(w.Changes) != 600 {
 		t.Errorf("the saved world cannot be replayed: %v", err)
 	}
 }
@@ -93,6 +93,42 @@ func TestSimulateRedMains(t *testing.T) {
 	var f struct{ Injected, Right int }
 	if err != nil || json.Unmarshal(raw, &f) != nil || f.Injected != 10 || f.Right != 10 {
 		t.Errorf("%s, %v", raw, err)
+	}
+}
+
+// What ours writes down can be replayed, and gives the same changes.
+func TestSimulateReplaysAHistory(t *testing.T) {
+	kept := filepath.Join(t.TempDir(), "h.jsonl")
+	if err := simulate(t, "--changes", "60", "--strategy", "ours", "--workers", "100", "--save-history", kept).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w, err := simulate(t, "--history", kept).world(t.Context())
+	if err != nil || len(w.Changes) != 60 || w.Changes[0].Features == nil {
+		t.Fatalf("%v, %v", w, err)
+	}
+	if w, err = simulate(t, "--history", kept, "--changes", "10").world(t.Context()); err != nil || len(w.Changes) != 10 {
+		t.Errorf("the last ten: %v, %v", w, err)
+	}
+	if err := simulate(t, "--history", kept, "--strategy", "oracle,ours", "--workers", "100").Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--history", givenWorld}, "e-100.jsonl.gz: line 1: this is no history"},
+		{[]string{"--history", t.TempDir()}, "there is no history in it"},
+		{[]string{"--queue", "q", "--data", t.TempDir()}, "no server has its data in"},
+	} {
+		if _, err := simulate(t, c.args...).world(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v; want %q", c.args, err, c.want)
+		}
+	}
+	for _, args := range [][]string{{"--strategy", "oracle"}, {"--workers", "1,2"}, {"--ablate"}} {
+		c := simulate(t, append(args, "--changes", "10", "--save-history", kept)...)
+		if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--save-history writes what one run of strategy ours does") {
+			t.Errorf("%v: %v", args, err)
+		}
 	}
 }
 
@@ -111,10 +147,10 @@ func TestSimulateRefuses(t *testing.T) {
 			t.Errorf("%v: %v; want %q", c.args, err, c.want)
 		}
 	}
-	if _, err := simulate(t, "--rate", "0").world(); err == nil || !strings.Contains(err.Error(), "rate is 0") {
+	if _, err := simulate(t, "--rate", "0").world(t.Context()); err == nil || !strings.Contains(err.Error(), "rate is 0") {
 		t.Errorf("nothing arriving: %v", err)
 	}
-	if _, err := simulate(t, "--trace", givenWorld).world(); err == nil || !strings.Contains(err.Error(), "line 1: it has neither landed nor time") {
+	if _, err := simulate(t, "--trace", givenWorld).world(t.Context()); err == nil || !strings.Contains(err.Error(), "line 1: it has neither landed nor time") {
 		t.Errorf("a world as a trace: %v", err)
 	}
 }

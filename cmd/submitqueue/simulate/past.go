@@ -1,0 +1,71 @@
+package simulate
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
+	command "github.com/submitqueue/submitqueue/cmd/submitqueue/history"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/history"
+	"github.com/submitqueue/submitqueue/speculation/sim"
+)
+
+// past makes the world of a history.
+func (s *Command) past(ctx context.Context, p sim.Params) (*sim.World, error) {
+	name, rows := s.History, []queue.Row(nil)
+	if s.Queue != "" {
+		c, err := client.Flags{Server: s.Server, Data: s.Data}.Open()
+		if err != nil {
+			return nil, err
+		}
+		if name, err = c.Rows(ctx, s.Queue, func(page []queue.Row) error {
+			rows = append(rows, page...)
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		rows = history.Tidy(rows)
+	} else {
+		l, err := history.Load(s.History)
+		if err != nil {
+			return nil, err
+		}
+		command.Warn(l)
+		rows = l.Rows
+	}
+	w, err := sim.FromHistory(rows, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return w, nil
+}
+
+// keeper writes the history of a run to a file.
+type keeper struct {
+	file *os.File
+	out  *bufio.Writer
+	w    *history.Writer
+	err  error
+}
+
+// keep opens the file that --save-history names.
+func (s *Command) keep() (*keeper, error) {
+	file, err := os.Create(s.Keep)
+	if err != nil {
+		return nil, fmt.Errorf("the history cannot be written; name another file with --save-history: %w", err)
+	}
+	k := &keeper{file: file, out: bufio.NewWriter(file)}
+	if k.w, err = history.NewWriter(k.out, "simulated", time.Now()); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return k, nil
+}
+
+func (k *keeper) row(r queue.Row) { k.err = errors.Join(k.err, k.w.Write(r)) }
+
+func (k *keeper) close() error { return errors.Join(k.err, k.out.Flush(), k.file.Close()) }

@@ -1,0 +1,53 @@
+// Package history is the file format of a queue's event archive (queue.Row): what servers
+// write day by day, what `submitqueue history export` prints, and what `simulate
+// --history` replays.
+//
+// A file is JSON lines, gzip or not. The first line says what it is:
+//
+//	{"history":1,"queue":"acme/shop@main","written":"2026-03-01T12:00:00Z"}
+//
+// Each further line is one row: its moment, in milliseconds since 1970 UTC, and one member
+// that says of which kind it is. Members that are zero are left out; durations are in
+// milliseconds (_ms). What a reader does not know, in a row or as a kind, it leaves alone.
+//
+//	{"at":1772366400000,"arrival":{"change":"42.1f8e0c3a","number":42,"author":"ann",...}}
+//
+//	arrival   a change once it was first analyzed: change, number, author, title, head,
+//	          arrival (when it was asked for), paths (at most 200), targets (affected; at most
+//	          500), affected (how many), digest (of all of them), all (touches everything),
+//	          features (name -> number; a missing name is a missing value), chance and
+//	          predicted_ms, as predicted then
+//	verdict   how a change ended: change, number, author, arrival, outcome (landed, rejected,
+//	          cancelled, nothing-to-land), reason (failed, merge-conflict, ...), commit, builds,
+//	          failures (step, targets, build, and what ran: change on chain on main), clashes
+//	          (paths that do not merge), against (landed changes that touch these), features.
+//	          A change of which main shows that it landed after all has a second one
+//	result    what one step of a build has shown: build, step, whole (a step on the whole tree),
+//	          outcome (passed, failed, timeout, infrastructure), took_ms, asked (how many
+//	          targets), targets (at most 500: target, outcome, took_ms)
+//	build     a build that has ended, after its results: build, change (none: main itself),
+//	          also (changes that it is for as well), main and chain (what it ran on), commit,
+//	          attempt, worth (its kind), value, steps (step, targets), asked, started, outcome
+//	          (cancelled: it was aborted at the row's moment), predicted_ms
+//	main      a commit that main has got: commit, changes (that landed as it), outside (it
+//	          was not the queue's)
+//
+// Features are numbers by name. Those of the core: targets, files, dirs (how many it
+// touches), graph and all (1 or 0: it changes the graph, it touches everything), fail_rate
+// (highest share of late failures among its targets), builds and infra (builds started,
+// infrastructure errors lately). Those of a log: targets, files, dirs, added, removed (lines),
+// binaries, tests (test files) and revert (1 or 0). Others, such as commits, revision,
+// attempts and test_plan, are read where they are there.
+//
+// Two rows of one kind about the same change, build, step of a build or commit say the same
+// thing twice, and the later one counts (Tidy). Lines are in the order in which they were
+// stored, which is that of time but for what was imported.
+//
+// A row has no log, no address, no machine and no secret. It has authors, titles, paths and
+// names of targets; Anonymous takes those out.
+//
+//	reader.go     Reader; writer.go: Writer
+//	folder.go     a file for each queue and day, which a server appends to
+//	load.go       all rows of a file or a folder
+//	anonymous.go  hashes in place of names
+package history

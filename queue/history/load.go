@@ -1,0 +1,97 @@
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Loaded is what files had.
+type Loaded struct {
+	Queue   string // of the first file
+	Rows    []queue.Row
+	Torn    []string // files whose last line was cut off, and left out
+	Unknown int      // rows of a newer version, which are left out
+}
+
+// Load reads a file, or all files of a folder and those below it whose names end in .jsonl
+// or .jsonl.gz. Errors name the file and the line. The rows are tidy.
+func Load(path string) (*Loaded, error) {
+	var files []string
+	err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && (file == path || strings.HasSuffix(strings.TrimSuffix(file, ".gz"), suffix)) {
+			files = append(files, file)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: there is no history in it: no file ends in %s", path, suffix)
+	}
+	l, folders := &Loaded{}, map[string]bool{}
+	for _, file := range files {
+		if folders[filepath.Dir(file)] = true; len(folders) > 1 {
+			return nil, fmt.Errorf("%s: there are several queues in it; name the folder of one of them", path)
+		}
+		if err := l.file(file); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	l.Rows = Tidy(l.Rows)
+	return l, nil
+}
+
+func (l *Loaded) file(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := NewReader(f)
+	if err != nil {
+		return err
+	}
+	l.Queue = cmp.Or(l.Queue, r.Header().Queue)
+	for {
+		row, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		l.Rows = append(l.Rows, row)
+	}
+	if l.Unknown += r.Unknown(); r.Torn() {
+		l.Torn = append(l.Torn, name)
+	}
+	return nil
+}
+
+// Tidy returns rows in the order of time, those of one moment as they were. Of rows with
+// one ID it keeps the last.
+func Tidy(rows []queue.Row) []queue.Row {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b queue.Row) int { return cmp.Compare(a.At, b.At) })
+	last := map[string]int{}
+	for i, r := range rows {
+		last[r.ID()] = i
+	}
+	out := rows[:0]
+	for i, r := range rows {
+		if last[r.ID()] == i {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,34 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"time"
+)
+
+// Past is what a store offers beside Store: the event archive of each queue. Turn.Rows
+// are added to it with the turn, all or none. queue/memstore and queue/redisstore pass one
+// conformance suite (queue/storetest).
+type Past interface {
+	// Rows returns up to max rows behind a place, oldest first as they were stored, and
+	// the place behind all that it has looked at: the given one where there is nothing
+	// more. The place "" is before all rows. What this version cannot read, and what has
+	// been dropped meanwhile, is left out.
+	Rows(ctx context.Context, queue, place string, max int) (rows []Row, next string, err error)
+	// Keep adds rows that no turn made, such as those of another server. They come behind
+	// all others, whatever their At.
+	Keep(ctx context.Context, queue string, rows []Row) error
+}
+
+// PastBounds say how much of the event archive of one queue a store keeps. Once one of
+// them is passed the rows that were stored first go, with the next that come.
+type PastBounds struct {
+	Age   time.Duration // by Row.At; 0: HistoryAge
+	Rows  int           // 0: ten million
+	Bytes int64         // of rows as JSON; 0: 256 MiB
+}
+
+// OrDefault returns the bounds with their defaults.
+func (b PastBounds) OrDefault() PastBounds {
+	return PastBounds{Age: cmp.Or(b.Age, HistoryAge), Rows: cmp.Or(b.Rows, 10_000_000), Bytes: cmp.Or(b.Bytes, 256<<20)}
+}
