@@ -116,6 +116,9 @@ type Learned struct {
 
 	Main    Rate `json:"main,omitzero"`     // steps run on main itself that have passed, of those with a result
 	Failing int  `json:"failing,omitempty"` // changes turned down for a failure since one has landed
+
+	Reach    []Reach `json:"reach,omitempty"`    // of forecasts, by their group; the first: of all
+	Promised Instant `json:"promised,omitempty"` // when forecasts were last written down
 }
 
 // Pace is how long builds of about one size took, against their targets added up.
