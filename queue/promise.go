@@ -12,8 +12,8 @@ type Promises struct {
 // Promise is one forecast of the time until a verdict.
 type Promise struct {
 	At     Instant       `json:"at"`
-	Median time.Duration `json:"median"` // from At on
-	Group  int           `json:"group"`  // of forecasts that are wrong in like ways: its place in Learned.Reach
+	Median time.Duration `json:"median"`         // from At on
+	Group  int           `json:"group"`          // of forecasts that are wrong in like ways: its place in Learned.Reach
 	Late   bool          `json:"late,omitempty"` // it was counted as too short before there was a verdict
 }
 

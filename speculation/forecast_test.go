@@ -69,7 +69,7 @@ func TestForecastWaitsForASlot(t *testing.T) {
 func TestForecastBehindAnotherChange(t *testing.T) {
 	c, _ := foreseeing(2, "a", "a")
 	first, second := c.telling.foresee()["1.x"].left, c.telling.foresee()["2.x"].left
-	if second.Quantile(0.5) <= first.Quantile(0.5) || second.Quantile(0.9) < first.Quantile(0.9) {
+	if second.Quantile(0.5) <= first.Quantile(0.5) {
 		t.Errorf("ahead %+v, behind %+v: it may have to be built once more", first, second)
 	}
 }
