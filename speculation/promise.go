@@ -73,11 +73,7 @@ func (c *telling) overrun() {
 			if x.Late || age.Seconds() <= x.Median.Seconds()*math.Exp(high) {
 				continue
 			}
-			stood := age
-			if i+1 < len(p.Given) {
-				stood = p.Given[i+1].At.Sub(x.At)
-			}
-			c.s.Learned.Reach = predict.SeeReach(c.s.Learned.Reach, *x, age, stood)
+			c.s.Learned.Reach = predict.Overrun(c.s.Learned.Reach, x.Group)
 			x.Late, late = true, true
 		}
 		if late {
@@ -103,9 +99,6 @@ func thinned(given []queue.Promise) []queue.Promise {
 // kept takes in how far a change's promises were off.
 func (c *telling) kept(p *queue.Promises, decided queue.Instant) {
 	for i, x := range p.Given {
-		if x.Late {
-			continue
-		}
 		next := decided
 		if i+1 < len(p.Given) {
 			next = p.Given[i+1].At

@@ -95,19 +95,19 @@ func SeeReach(reaches []queue.Reach, p queue.Promise, took, stood time.Duration)
 	actual := math.Log(max(took.Seconds(), 1))
 	off := actual - math.Log(max(p.Median.Seconds(), 1))
 	for _, g := range [2]int{p.Group, 0} {
-		out[g] = seen(out[g], actual, off, max(1, int(min(stood.Seconds(), 1e6))))
+		out[g] = seen(out[g], p.Late, actual, off, max(1, int(min(stood.Seconds(), 1e6))))
 	}
 	return out
 }
 
-func seen(r queue.Reach, actual, off float64, stood int) queue.Reach {
+func seen(r queue.Reach, counted bool, actual, off float64, stood int) queue.Reach {
 	if r.N == 0 {
 		r.Below, r.Above = reachLow, reachHigh
 	}
 	if len(r.Off) >= fewReach {
 		low, high := ends(r)
 		r.Below = aimed(r.Below, reachLow, off < low)
-		r.Above = 1 - aimed(1-r.Above, 1-reachHigh, off > high)
+		r.Above = 1 - aimed(1-r.Above, 1-reachHigh, off > high && !counted)
 	}
 	r.N = min(r.N+1, tookMemory)
 	r.Took += (actual - r.Took) / r.N
@@ -115,6 +115,18 @@ func seen(r queue.Reach, actual, off float64, stood int) queue.Reach {
 	r.Off = append(slices.Clone(r.Off[from:]), int(math.Round(100*off)))
 	r.Stood = append(slices.Clone(r.Stood[from:]), stood)
 	return r
+}
+
+// Overrun folds in that the interval of a promise of a group is over without a verdict: the
+// miss is counted now, and no more when the verdict comes (queue.Promise.Late).
+func Overrun(reaches []queue.Reach, group int) []queue.Reach {
+	out := slices.Clone(reaches)
+	for _, g := range [2]int{group, 0} {
+		if g < len(out) && len(out[g].Off) >= fewReach {
+			out[g].Above = min(out[g].Above+reachStep, 1-(1-reachHigh)/5)
+		}
+	}
+	return out
 }
 
 // aimed moves the level of an end that should be missed with chance want.
