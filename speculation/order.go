@@ -56,7 +56,7 @@ func (c *landing) virtual(ch *queue.Change) queue.Instant {
 		return from
 	}
 	// Nobody is overtaken for parts of a second: no prediction is that good.
-	return from.Add(min(max(ch.Predicted, 0), r.MaxOvertake).Round(time.Second))
+	return from.Add(min(max(ch.Predicted, 0).Round(time.Second), r.MaxOvertake))
 }
 
 // learn folds one observation into what is known of durations.
