@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -20,9 +21,6 @@ import (
 // behind it as itself, and is rejected as itself, by its own link on main as it
 // is. A rollup that fails is kept while its base is to blame, and given up when
 // its members probably are.
-
-// When changes are joined, and when they part.
-const ()
 
 // partners returns the others of a change's rollup, by id.
 func (c *landing) partners(ch *queue.Change) []queue.ChangeID {
@@ -53,7 +51,7 @@ func (c *landing) dissolve(ch *queue.Change) {
 	c.facts.Order.PartRollup(at)
 	for _, id := range derived.Sorted(c.s.Changes) {
 		if o := c.s.Changes[id]; o.Rollup == at {
-			o.Rollup, o.Alone = "", true
+			o.Rollup, o.After, o.Alone = "", "", true
 			c.touch(queue.KindChange, string(o.ID))
 		}
 	}
@@ -83,4 +81,71 @@ func (c *landing) boards(at queue.CommitID, line map[queue.CommitID]bool, group 
 		}
 	}
 	return c.s.Links[queue.LinkOf(at, group...)], true
+}
+
+// joinRollup joins changes, which take their place in the order behind the first.
+func (c *Core) joinRollup(group []queue.ChangeID) {
+	first := c.s.Changes[group[0]]
+	for _, id := range group {
+		ch := c.s.Changes[id]
+		ch.Rollup = first.ID
+		ch.Virtual = first.Virtual
+		c.touchChange(ch)
+		c.note(queue.Note{Change: id, Number: ch.Number, What: "rollup", Reason: queue.Reason{Names: idStrings(group)}})
+	}
+	for _, id := range group {
+		c.facts.Order.ForgetAhead(id, 0)
+	}
+	c.landing.sortOrder()
+	for _, id := range group {
+		c.facts.Order.ForgetAhead(id, 0)
+	}
+	group = slices.Clone(group)
+	slices.SortFunc(group, func(a, b queue.ChangeID) int { return cmp.Compare(c.facts.Order.Rank[a], c.facts.Order.Rank[b]) })
+	c.facts.Order.FormRollup(first.ID, group)
+	c.again = true
+}
+
+// divide has the first members of a rollup tried, and the rest wait for them.
+func (c *Core) divide(first, rest []queue.ChangeID) {
+	c.facts.Order.PartRollup(c.s.Changes[first[0]].Rollup)
+	c.regroup(first, "")
+	c.regroup(rest, first[0])
+	names := idStrings(first)
+	for _, id := range slices.Concat(first, rest) {
+		ch := c.s.Changes[id]
+		if len(rest) > 0 {
+			c.note(queue.Note{Change: id, Number: ch.Number, What: "split", Reason: queue.Reason{Names: names}})
+		}
+	}
+	c.again = true
+}
+
+// regroup makes a rollup of changes, or has a single one built on its own.
+func (c *Core) regroup(set []queue.ChangeID, after queue.ChangeID) {
+	for _, id := range set {
+		ch := c.s.Changes[id]
+		ch.Rollup, ch.After, ch.Alone = set[0], after, false
+		if len(set) == 1 {
+			ch.Rollup, ch.Alone = "", true
+		}
+		c.touchChange(ch)
+	}
+	if len(set) > 1 {
+		c.facts.Order.FormRollup(set[0], slices.Clone(set))
+	}
+}
+
+// free lets changes join rollups again, and takes what others are to blame for off them.
+func (c *Core) free(members, by []queue.ChangeID) {
+	for _, id := range members {
+		ch := c.s.Changes[id]
+		c.facts.Order.PartRollup(ch.Rollup)
+		ch.Rollup, ch.After, ch.Alone = "", "", false
+		c.touchChange(ch)
+		c.blaming.absolve(id, func(d *queue.Doubt) bool {
+			return slices.ContainsFunc(by, func(o queue.ChangeID) bool { return slices.Contains(d.Others, o) })
+		})
+	}
+	c.again = true
 }

@@ -169,9 +169,10 @@ func (p *slots) take() {
 			ending++
 		}
 	}
-	waiting := 0
+	waiting, crowd := 0, 0
 	if p.batching() {
-		waiting, p.served = p.starters(), map[queue.ChangeID]bool{}
+		p.served = map[queue.ChangeID]bool{}
+		waiting, crowd = p.starters(), p.rollups.crowd()
 	}
 	for i, cand := range p.found {
 		if p.served[cand.change] {
@@ -190,7 +191,7 @@ func (p *slots) take() {
 		if p.overQuota(cand) {
 			continue
 		}
-		if waiting > 0 && free > 0 && p.starts(cand) && p.rollups.gather(cand, p.rollups.crewSize(waiting-len(p.served)-free)) {
+		if crowd > 0 && free > 0 && p.rollups.opens(cand) && p.rollups.gather(cand, p.rollups.crewSize(crowd-len(p.served)-free)) {
 			free--
 			continue
 		}
@@ -385,6 +386,7 @@ func (p *slots) start(cand candidate) {
 	p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsBuild})
 	x.Predicted = p.spanOf(x.members(cand.link), cand.keys)
 	x.Shares = p.sharesOf(x.members(cand.link), cand.keys)
+	D("%s start %s %s with %v chain %v always=%v keys %d", p.facts.Now.Time().Format("02T15:04"), cand.aim.kind, cand.change, cand.also, cand.chain, cand.always, len(cand.keys))
 	p.propose(x)
 	p.credit(x.Build, cand.value)
 }

@@ -42,6 +42,7 @@ type Params struct {
 	ExternalPush float64 // commits per hour that reach main without the queue
 	TreeStepMin  float64 // a step on the whole tree that each landing needs
 	TreeBroken   float64 // share of changes that break it; nobody predicts them
+	Opaque       bool    // nobody can say what a change affects, as with analyzer: none
 }
 
 // Defaults returns the parameters of the given worlds at 500 changes per hour.
@@ -106,7 +107,7 @@ func Generate(p Params) (*World, error) {
 		return nil, err
 	}
 	w := &World{Seed: p.Seed, Arrivals: p.Arrivals, RatePerHour: p.RatePerHour, LargeShare: p.Large,
-		OverheadMin: p.OverheadMin, Flaky: p.Flaky, TreeStepMin: p.TreeStepMin}
+		OverheadMin: p.OverheadMin, Flaky: p.Flaky, TreeStepMin: p.TreeStepMin, Opaque: p.Opaque}
 	l := layoutOf(&p)
 	for c := range p.Components {
 		for range l.size {
