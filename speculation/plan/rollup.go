@@ -15,7 +15,7 @@ const rollupShared = 0.5 // share of a newcomer's work that the others have, too
 
 const rollupSound = 0.62 // least chance of a member: searching pays where less than (3-sqrt 5)/2 fail
 
-const rollupLikely = 0.6 // least chance that a rollup's base comes true
+const rollupLikely = 0.65 // least chance that a rollup's base comes true
 
 const rollupClash = 0.5 // chance of a pair above which the two do not stay together
 
@@ -75,7 +75,7 @@ func (p *rollups) crowd() int {
 // behind it. It reports whether there are any.
 func (p *rollups) gather(cand candidate, size int) bool {
 	first := cand.node
-	if size < 2 || p.slots.assumes(cand) && MindOf(first).Likely.mean < rollupLikely || p.facts.Beliefs.Good(first.ID) < rollupSound {
+	if size < 2 || p.slots.assumes(cand) && MindOf(first).Likely.mean < rollupLikely || p.sound(first.ID) < rollupSound {
 		return false
 	}
 	group, union := []queue.ChangeID{first.ID}, map[int]bool{}
@@ -88,7 +88,7 @@ func (p *rollups) gather(cand candidate, size int) bool {
 			break
 		}
 		n := p.facts.Futures.Node(id)
-		if !with[id] || n == nil || !p.free(n) || n.Ch.Lane != first.Ch.Lane || p.common(n, union) < rollupShared || p.facts.Beliefs.Good(id) < rollupSound ||
+		if !with[id] || n == nil || !p.free(n) || n.Ch.Lane != first.Ch.Lane || p.common(n, union) < rollupShared || p.sound(id) < rollupSound ||
 			!p.placed(n.Ch, first.Ch, group) || !p.mayOvertake(n.Ch, first.Ch, group) || p.clashes(id, group) {
 			continue
 		}
@@ -97,8 +97,6 @@ func (p *rollups) gather(cand candidate, size int) bool {
 			union[t] = true
 		}
 	}
-	D("learned %+v good %.3f prior %.3f belief %+v", p.s.Learned.Good, p.facts.Beliefs.Good(first.ID), p.facts.Beliefs.Prior(first.Ch), p.s.Beliefs[first.ID])
-	D("gather first %s n=%d size=%d ch=%.3v best=%d mean=%.2f", first.ID, len(group), size, p.chances(group), bestSize(p.chances(group), p.again()), MindOf(first).Likely.mean)
 	group = group[:bestSize(p.chances(group), p.again())]
 	if len(group) < 2 {
 		return false

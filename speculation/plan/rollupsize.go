@@ -71,13 +71,24 @@ func splitAt(chances []float64) (n int, passes float64) {
 func (p *rollups) chances(group []queue.ChangeID) []float64 {
 	out := make([]float64, len(group))
 	for i, id := range group {
-		q := p.facts.Beliefs.Good(id)
+		q := p.sound(id)
 		for _, other := range group[:i] {
 			q *= 1 - p.facts.Beliefs.PairChance(id, other)
 		}
 		out[i] = derived.ClampChance(q)
 	}
 	return out
+}
+
+// sound is the chance that a change is good on its own. Where no more is known than an
+// average and nothing has failed with it, that is the average by now: what the change was
+// given when it came is older.
+func (p *rollups) sound(id queue.ChangeID) float64 {
+	q := p.facts.Beliefs.Good(id)
+	if b := p.s.Beliefs[id]; b != nil && len(b.Doubts) == 0 && p.facts.Beliefs.Model.Cold() {
+		q = max(q, p.facts.Beliefs.Prior(p.s.Changes[id]))
+	}
+	return q
 }
 
 // again is how often the failure of a single change is run again before it decides.

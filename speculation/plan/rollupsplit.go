@@ -23,7 +23,6 @@ func (p *rollups) part() {
 		case len(group) < 2: // whose others have gone
 			p.propose(Free{Members: group})
 		case !p.holds(group):
-			D("part %v", group)
 			p.propose(Part{Rollup: group[0], Unsettled: true})
 		case p.s.Changes[group[0]].After != "":
 			p.turn(group)
@@ -116,7 +115,6 @@ func (p *rollups) split(group []queue.ChangeID, bad []int) {
 		}
 	}
 	n, _ := splitAt(chances)
-	D("split %v at %d", group, n)
 	p.propose(Divide{First: slices.Clone(group[:n]), Rest: slices.Clone(group[n:])})
 }
 

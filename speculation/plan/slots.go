@@ -386,7 +386,6 @@ func (p *slots) start(cand candidate) {
 	p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsBuild})
 	x.Predicted = p.spanOf(x.members(cand.link), cand.keys)
 	x.Shares = p.sharesOf(x.members(cand.link), cand.keys)
-	D("%s start %s %s with %v chain %v always=%v keys %d", p.facts.Now.Time().Format("02T15:04"), cand.aim.kind, cand.change, cand.also, cand.chain, cand.always, len(cand.keys))
 	p.propose(x)
 	p.credit(x.Build, cand.value)
 }
