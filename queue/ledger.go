@@ -69,7 +69,9 @@ func (f Failure) Start() Instant {
 }
 
 // Until returns when the failure stops to count.
-func (f Failure) Until() Instant { return f.At.Add(max(FailureExpiry, FailureRuns*f.At.Sub(f.Start()))) }
+func (f Failure) Until() Instant {
+	return f.At.Add(max(FailureExpiry, FailureRuns*f.At.Sub(f.Start())))
+}
 
 // OpaqueID names what is known of a set of keys that failed together, whichever of
 // them is to blame. It is never a key's name, also where the set has one key.

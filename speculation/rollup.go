@@ -41,6 +41,19 @@ func (c *landing) partners(ch *queue.Change) []queue.ChangeID {
 	return out
 }
 
+// triedFirst returns those of a rollup that has failed who are tried before a change: of
+// its own, or of one ahead of it.
+func (c *landing) triedFirst(n *derived.Node) []queue.ChangeID {
+	first := n.Ch.After
+	for i := 0; first == "" && i < len(n.Edges); i++ {
+		first = n.Edges[i].To.Ch.After
+	}
+	if group := c.facts.Order.RollupOf(first); group != nil {
+		return slices.Clone(group)
+	}
+	return []queue.ChangeID{first}
+}
+
 // dissolve gives up the rollup of a change, if it has one: each member is alone
 // again, and what has been learnt of their targets stays.
 func (c *landing) dissolve(ch *queue.Change) {

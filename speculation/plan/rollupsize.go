@@ -80,6 +80,21 @@ func (p *rollups) chances(group []queue.ChangeID) []float64 {
 	return out
 }
 
+// sized returns the chance that all changes of a rollup land, and how many builds it is
+// expected to take for each that lands, together and one by one.
+func (p *rollups) sized(group []queue.ChangeID) (all, together, apart float64) {
+	chances := p.chances(group)
+	all = 1
+	singly, good := 0.0, 0.0
+	for _, q := range chances {
+		all *= q
+		builds, lands := outcome([]float64{q}, p.again())
+		singly, good = singly+builds, good+lands
+	}
+	builds, lands := outcome(chances, p.again())
+	return rounded(all), rounded(builds / lands), rounded(singly / good)
+}
+
 // sound is the chance that a change is good on its own. Where no more is known than an
 // average and nothing has failed with it, that is the average by now: what the change was
 // given when it came is older.

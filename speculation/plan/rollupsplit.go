@@ -133,7 +133,7 @@ func (p *rollups) bad(group []queue.ChangeID) []int {
 		if st == derived.Failed || k == nil {
 			continue
 		}
-		if busy, _ := k.Work(); len(busy) > 0 {
+		if slices.ContainsFunc(k.From[0].Facts, p.runsAgain) {
 			return nil
 		}
 	}
@@ -141,6 +141,17 @@ func (p *rollups) bad(group []queue.ChangeID) []int {
 		return nil
 	}
 	return bad
+}
+
+// runsAgain reports whether a key has failed, alone or in a set, and is being built.
+func (p *rollups) runsAgain(f *derived.Fact) bool {
+	if f.Build == nil {
+		return false
+	}
+	return f.Entry != nil && len(f.Entry.Failures) > 0 || slices.ContainsFunc(f.Sets, func(id queue.Digest) bool {
+		e := p.s.Ledger[id]
+		return e != nil && len(e.Failures) > 0
+	})
 }
 
 // failing returns the targets on which changes have failed together on main as it will
@@ -280,7 +291,7 @@ func (p *rollups) heldUp(n *derived.Node) (Answer, bool) {
 		joint = joint || ch.Rollup != ""
 	}
 	if joint && MindOf(n).Likely.mean < rollupLikely {
-		return Answer{Code: queue.ReasonWaitsUnlikely, Value: MindOf(n).Likely.mean}, true
+		return Answer{Code: queue.ReasonWaitsUnlikely, Value: MindOf(n).Likely.mean, Least: rollupLikely}, true
 	}
 	return Answer{Code: queue.ReasonWaitsKnown, Known: derived.Failed}, false
 }
