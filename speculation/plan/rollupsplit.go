@@ -256,13 +256,13 @@ func (p *rollups) sift(n *derived.Node, from int) {
 	if len(n.Edges) == 0 && MindOf(n).Likely.doubted() {
 		MindOf(n).Odds = min(MindOf(n).Odds, doubtful)
 	}
-	if p.facts.Order.RollupOf(n.ID) != nil {
-		p.found = p.found[:from]
-		return
-	}
 	if a, waits := p.heldUp(n); waits {
 		p.found = p.found[:from]
 		p.answers.answer(n, a)
+		return
+	}
+	if p.facts.Order.RollupOf(n.ID) != nil {
+		p.found = p.found[:from]
 		return
 	}
 	if slices.ContainsFunc(n.Edges, func(e derived.Edge) bool { return e.To.Ch.Rollup != "" }) {

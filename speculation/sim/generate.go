@@ -107,7 +107,7 @@ func Generate(p Params) (*World, error) {
 		return nil, err
 	}
 	w := &World{Seed: p.Seed, Arrivals: p.Arrivals, RatePerHour: p.RatePerHour, LargeShare: p.Large,
-		OverheadMin: p.OverheadMin, Flaky: p.Flaky, TreeStepMin: p.TreeStepMin, Opaque: p.Opaque}
+		OverheadMin: p.OverheadMin, Flaky: p.Flaky, TreeStepMin: p.TreeStepMin}
 	l := layoutOf(&p)
 	for c := range p.Components {
 		for range l.size {
@@ -134,6 +134,7 @@ func Generate(p Params) (*World, error) {
 		}
 	}
 	p.features(w)
+	w.Opaque = p.Opaque // what really breaks does so at targets all the same
 	return w, nil
 }
 
