@@ -159,6 +159,20 @@ func TestExpires(t *testing.T) {
 	}
 }
 
+// A failure counts until the run that repeats it has ended and been held against main, also
+// where each of them takes longer than an hour.
+func TestLongRunsDecide(t *testing.T) {
+	e := queue.Entry{Failures: []queue.Failure{{Build: "a", Began: minute(0), At: minute(90)}, {Build: "b", Began: minute(90), At: minute(180)}}}
+	for _, now := range []int{180, 270, 449} {
+		if !e.Decisive(minute(now), 1) || e.Expires(minute(now)) != minute(450) {
+			t.Errorf("at %d min: decisive %v, expires at %v", now, e.Decisive(minute(now), 1), e.Expires(minute(now)).Time())
+		}
+	}
+	if e.Decisive(minute(450), 1) {
+		t.Error("the first counts for longer than four times its run")
+	}
+}
+
 // Between two instants that Expires returns, time changes nothing: who wakes up
 // then misses no change of Decisive. And it only ever takes evidence away.
 func TestExpiresMissesNothing(t *testing.T) {
