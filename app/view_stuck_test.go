@@ -86,6 +86,7 @@ func (r *rig) reader() func(path string) (int, string) {
 // does: pages and the API show the queue as it was, say that the store is away, and answer
 // in words where only the store knows.
 func TestNobodyWhoReadsWaitsForTheStore(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{".submitqueue.yml": oneStep, "test.sh": "test ! -e bad\n"})
 	r.branch("good", "main", map[string]string{"a": "a\n"})
 	landed := r.land("good")
