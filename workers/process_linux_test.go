@@ -29,10 +29,7 @@ func started(t *testing.T, path string) int {
 }
 
 // runs says whether a process exists and is no zombie.
-func runs(pid int) bool {
-	state, _, ok := readStat("/proc/" + strconv.Itoa(pid))
-	return ok && state != 'Z' && state != 'X'
-}
+func runs(pid int) bool { return !isZombie("/proc/" + strconv.Itoa(pid)) }
 
 // stubborn ignores SIGTERM; escaped has left the session, and ignores it too.
 const (
