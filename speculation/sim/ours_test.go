@@ -38,10 +38,20 @@ func mustWorld(t *testing.T, change func(*Params)) *World {
 // names "long". What a case does is the same each time.
 func skipped(n int) bool { return !storetest.Required("long") && rand.IntN(n) > 0 }
 
+// fewer is how many changes a world has: all where SUBMITQUEUE_REQUIRE names "long", and
+// usually few.
+func fewer(all, few int) int {
+	if storetest.Required("long") {
+		return all
+	}
+	return few
+}
+
 // Whatever the world is like and whichever ingredient is left out, main is
 // green, each change has one verdict, and what lands is what arrival order
 // would have landed but for a few.
 func TestOursKeepsMainGreen(t *testing.T) {
+	t.Parallel()
 	worlds := map[string]*World{
 		"plain":         mustWorld(t, func(*Params) {}),
 		"poisson":       mustWorld(t, func(p *Params) { p.Arrivals, p.Seed = "poisson", 2 }),
@@ -74,6 +84,7 @@ func TestOursKeepsMainGreen(t *testing.T) {
 // Where workers are short few builds are stopped for others: a change keeps what
 // runs for it until it is known to be of no use.
 func TestOursStopsFewBuilds(t *testing.T) {
+	t.Parallel()
 	w := mustWorld(t, func(p *Params) { p.Changes = 400 })
 	if m := mustRun(t, w, ours{informed: true}, 120, nil); m.Aborted > 0.05 || m.Builds > 1.4 {
 		t.Errorf("%.0f %% of the builds were stopped, and each change took %.2f", 100*m.Aborted, m.Builds)
@@ -113,6 +124,7 @@ func TestOursBuildsIndependentChangesOnce(t *testing.T) {
 // On a world like those of the study ours is faster than SubmitQueue'19 in each
 // percentile, with fewer builds.
 func TestOursAgainstThePublished(t *testing.T) {
+	t.Parallel()
 	w := mustWorld(t, func(p *Params) { p.Changes, p.Seed = 300, 8 })
 	a, b := mustRun(t, w, ours{}, 500, nil), mustRun(t, w, submitQueue2019{}, 500, nil)
 	if a.P50 > b.P50 || a.P95 > b.P95 || a.P99 > b.P99 || a.Builds > b.Builds {
@@ -140,6 +152,7 @@ func TestOursTakesASetting(t *testing.T) {
 // Changes that are built or land together keep main green at each commit, and
 // have a verdict each.
 func TestBatchesKeepMainGreen(t *testing.T) {
+	t.Parallel()
 	worlds := map[string]*World{
 		"plain":         mustWorld(t, func(p *Params) { p.Components = 20 }),
 		"bad predictor": mustWorld(t, func(p *Params) { p.Predictor, p.Seed = 1.5, 3 }),
