@@ -59,7 +59,9 @@ func TestFeaturesTellSomething(t *testing.T) {
 // where its model does not look at them.
 func TestFeaturesLeaveTheRest(t *testing.T) {
 	t.Parallel()
-	w := mustWorld(t, func(p *Params) { p.Changes, p.Seed, p.Large, p.TreeBroken, p.TreeStepMin = fewer(120, 60), 9, 0.02, 0.02, 3 })
+	w := mustWorld(t, func(p *Params) {
+		p.Changes, p.Seed, p.Large, p.TreeBroken, p.TreeStepMin = fewer(120, 60), 9, 0.02, 0.02, 3
+	})
 	bare := *w
 	bare.Changes = slices.Clone(w.Changes)
 	for i := range bare.Changes {
