@@ -42,6 +42,7 @@ const (
 )
 
 func TestNothingOutlivesAStep(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		last    string
 		timeout time.Duration
@@ -95,6 +96,7 @@ func TestPipeHeldOpenDoesNotHang(t *testing.T) {
 // A process that leaves the session and clears its environment is not found:
 // the limit that the package's documentation states. The step ends all the same.
 func TestWhatIsNotCaught(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	run := `env -i PATH="$PATH" setsid sh -c 'echo $$ > ` + pidFile + `; exec sleep 600' &
 while ! test -s ` + pidFile + `; do sleep 0.01; done`
