@@ -38,10 +38,20 @@ func mustWorld(t *testing.T, change func(*Params)) *World {
 // names "long". What a case does is the same each time.
 func skipped(n int) bool { return !storetest.Required("long") && rand.IntN(n) > 0 }
 
+// fewer is how many changes a world has: all where SUBMITQUEUE_REQUIRE names "long", and
+// usually few.
+func fewer(all, few int) int {
+	if storetest.Required("long") {
+		return all
+	}
+	return few
+}
+
 // Whatever the world is like and whichever ingredient is left out, main is
 // green, each change has one verdict, and what lands is what arrival order
 // would have landed but for a few.
 func TestOursKeepsMainGreen(t *testing.T) {
+	t.Parallel()
 	worlds := map[string]*World{
 		"plain":         mustWorld(t, func(*Params) {}),
 		"poisson":       mustWorld(t, func(p *Params) { p.Arrivals, p.Seed = "poisson", 2 }),
@@ -74,6 +84,7 @@ func TestOursKeepsMainGreen(t *testing.T) {
 // Where workers are short few builds are stopped for others: a change keeps what
 // runs for it until it is known to be of no use.
 func TestOursStopsFewBuilds(t *testing.T) {
+	t.Parallel()
 	w := mustWorld(t, func(p *Params) { p.Changes = 400 })
 	if m := mustRun(t, w, ours{informed: true}, 120, nil); m.Aborted > 0.05 || m.Builds > 1.4 {
 		t.Errorf("%.0f %% of the builds were stopped, and each change took %.2f", 100*m.Aborted, m.Builds)
@@ -116,6 +127,7 @@ func TestOursBuildsIndependentChangesOnce(t *testing.T) {
 // of the last two, and where nobody is told anything SubmitQueue'19 has it by 24 builds
 // for each change where ours makes 3.3.
 func TestOursAgainstThePublished(t *testing.T) {
+	t.Parallel()
 	worlds := []struct {
 		name    string
 		workers int
@@ -166,6 +178,7 @@ func TestOursTakesASetting(t *testing.T) {
 // Changes that are built or land together keep main green at each commit, and
 // have a verdict each.
 func TestBatchesKeepMainGreen(t *testing.T) {
+	t.Parallel()
 	worlds := map[string]*World{
 		"plain":         mustWorld(t, func(p *Params) { p.Components = 20 }),
 		"bad predictor": mustWorld(t, func(p *Params) { p.Predictor, p.Seed = 1.5, 3 }),
