@@ -108,13 +108,14 @@ type Manner struct {
 // came to nothing. The fields are a Change's own, in Go and as it is stored.
 type Course struct {
 	Stale   bool     `json:"stale,omitempty"`    // its footprint was made on a main that has changed under it
-	Alone   bool     `json:"alone,omitempty"`    // it was in a rollup that has been given up, and joins none again
+	Alone   bool     `json:"alone,omitempty"`    // it was in a rollup that has been given up or split down to it, and joins none again
 	Apart   bool     `json:"apart,omitempty"`    // a build of it came to nothing for a reason that may lie in a change with it: it is built when nothing is ahead of it
 	Builds  int      `json:"builds,omitempty"`   // builds started for it
 	Spent   float64  `json:"spent,omitempty"`    // what they come to in builds of all that it affects: a build of a part of that counts as its part
 	Green   int      `json:"green,omitempty"`    // of those for it, builds that have passed
 	Red     int      `json:"red,omitempty"`      // and that have failed
 	Rollup  ChangeID `json:"rollup,omitempty"`   // with those of the same Rollup it is to land in one merge: the change that they have joined
+	After   ChangeID `json:"after,omitempty"`    // it was in a rollup that has failed, and whose part with this change is tried first
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known
 	Stuck   Instant  `json:"stuck,omitempty"`    // since when its merges cannot be made
@@ -235,6 +236,7 @@ const (
 	ReasonWaitsQuota    ReasonCode = "quota"          // Names: the quota, its builds at one time, when it binds
 	ReasonWaitsAhead    ReasonCode = "ahead"          // Names: undecided conflicting changes ahead
 	ReasonWaitsApart    ReasonCode = "apart"          // no build with those ahead of it could be made, which may be their fault: it waits for their verdicts
+	ReasonWaitsSplit    ReasonCode = "split"          // a rollup that it was in, or that is ahead of it, has failed; Names: the part of that which is tried first
 	ReasonWaitsTrain    ReasonCode = "train"          // proven; waits for the push that is under way
 	ReasonWaitsUpgrade  ReasonCode = "upgrade"        // proven; the rest of main is being built under a newer version of the analyzer; Until: at the latest
 	ReasonWaitsMain     ReasonCode = "main-unproven"  // main itself is being built first; Names: its red targets, which wait for a repair

@@ -68,6 +68,11 @@ func (f Failure) Start() Instant {
 	return f.Began
 }
 
+// Until returns when the failure stops to count.
+func (f Failure) Until() Instant {
+	return f.At.Add(max(FailureExpiry, FailureRuns*f.At.Sub(f.Start())))
+}
+
 // OpaqueID names what is known of a set of keys that failed together, whichever of
 // them is to blame. It is never a key's name, also where the set has one key.
 func OpaqueID(keys []Key) Digest { return setID(keys) }
@@ -92,8 +97,12 @@ func setID(keys []Key) Digest {
 
 // Evidence rules: how much failing is enough.
 const (
-	// FailureExpiry is how long a failure counts.
+	// FailureExpiry is how long a failure counts at least.
 	FailureExpiry = time.Hour
+	// FailureRuns is how many times as long as its run took a failure counts, where that
+	// is longer: time for the run that repeats it, and for those that find out before
+	// whose it is.
+	FailureRuns = 4
 	// TimeoutsNeeded is how many time-outs make a failure: one is
 	// infrastructure until it has happened again.
 	TimeoutsNeeded = 2
@@ -112,7 +121,7 @@ func (e *Entry) Decisive(now Instant, retries int) bool {
 	for i, f := range e.Failures {
 		sameBuild := func(later Failure) bool { return later.Build == f.Build }
 		switch {
-		case now.Sub(f.At) >= FailureExpiry:
+		case now >= f.Until():
 		case f.Build != "" && slices.ContainsFunc(e.Failures[i+1:], sameBuild): // a build counts once
 		case f.Timeout:
 			timeouts = append(timeouts, f)
@@ -159,7 +168,7 @@ func agreed(runs []Failure) bool {
 func (e *Entry) FailedOn(now Instant) []string {
 	var hosts []string
 	for _, f := range e.Failures {
-		if f.Host != "" && now.Sub(f.At) < FailureExpiry {
+		if f.Host != "" && now < f.Until() {
 			hosts = append(hosts, f.Host)
 		}
 	}
@@ -171,7 +180,7 @@ func (e *Entry) FailedOn(now Instant) []string {
 func (e *Entry) Expires(now Instant) Instant {
 	var at Instant
 	for _, f := range e.Failures {
-		if end := f.At.Add(FailureExpiry); end > now {
+		if end := f.Until(); end > now {
 			at = Earliest(at, end)
 		}
 	}

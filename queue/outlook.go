@@ -51,7 +51,7 @@ func (n Next) Reason() Reason {
 		r.Names = []string{strconv.Itoa(n.Spent), strconv.Itoa(n.Limit)}
 	case ReasonWaitsUnlikely:
 		r.Names = []string{decimal(n.Value), decimal(n.Threshold)}
-	case ReasonWaitsTime, ReasonWaitsShared:
+	case ReasonWaitsTime, ReasonWaitsShared, ReasonWaitsSplit:
 		for _, id := range n.For {
 			r.Names = append(r.Names, string(id))
 		}

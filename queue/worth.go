@@ -50,6 +50,10 @@ type Worth struct {
 	Least   []Need       `json:"least,omitempty"`   // targets that are needed less than others, at most MostNeeds, the least first
 	Covers  Coverage     `json:"covers,omitzero"`
 	With    []ChangeID   `json:"with,omitempty"` // the changes that it is for, in order, where they are several
+
+	AllGood    float64 `json:"all_good,omitempty"`    // of a rollup: the chance that all of it lands
+	PerLanding float64 `json:"per_landing,omitempty"` // builds that it is expected to take for each change that lands, splits counted
+	OneByOne   float64 `json:"one_by_one,omitempty"`  // the same where each change is built on its own
 }
 
 // Whole reports whether the value has no parts: a build of this kind is not about

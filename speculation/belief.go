@@ -52,11 +52,22 @@ func (c *blaming) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
 	for _, other := range derived.Sorted(with) {
 		if o := c.s.Changes[other]; o != nil && !o.Phase.Final() {
 			c.moveDoubts(id, other)
+			if c.sweeping(id) && c.sweeping(other) {
+				continue
+			}
 			if c.facts.Beliefs.PairChance(id, other) >= leastPair {
 				c.keepPair(id, other, c.facts.Beliefs.PairBase(id, other))
 			}
 		}
 	}
+}
+
+// sweeping reports whether a change meets every other one, and no more is known of such
+// pairs than an average: with each of hundreds that have landed meanwhile it would come to
+// a fault that nobody has seen.
+func (c *blaming) sweeping(id queue.ChangeID) bool {
+	x := c.facts.Futures.AffectedBy(id)
+	return x != nil && x.All && c.facts.Beliefs.Model.Cold()
 }
 
 // keepPair remembers the chance that a change breaks with one that has landed,

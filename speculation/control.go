@@ -55,7 +55,7 @@ func (c *judging) needs(l *queue.Link, e *queue.Entry) []need {
 	}
 	var first queue.Instant
 	for _, f := range e.Failures {
-		if c.facts.Now.Sub(f.At) < queue.FailureExpiry {
+		if c.facts.Now < f.Until() {
 			first = queue.Earliest(first, f.Start())
 		}
 	}

@@ -132,7 +132,7 @@ func (c *landing) recall(landed, ch *queue.Change) float64 {
 		return 0 // as below, for most
 	}
 	q := c.facts.Beliefs.PairChance(landed.ID, ch.ID)
-	if q < leastPair {
+	if q < leastPair || c.blaming.sweeping(landed.ID) && c.blaming.sweeping(ch.ID) {
 		return 0
 	}
 	x, y := c.facts.Futures.AffectedBy(landed.ID), c.facts.Futures.AffectedBy(ch.ID)

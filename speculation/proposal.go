@@ -1,7 +1,6 @@
 package speculation
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,6 +27,10 @@ func (c *Core) apply(x plan.Proposal) {
 	case plan.Part:
 		c.landing.dissolve(c.s.Changes[x.Rollup])
 		c.again = c.again || x.Unsettled
+	case plan.Divide:
+		c.divide(x.First, x.Rest)
+	case plan.Free:
+		c.free(x.Members, x.By)
 	case plan.Probe:
 		c.hunting.makeProbeLink(c.s.Hunts[x.Hunt], x.Commit)
 	case plan.Pause:
@@ -133,29 +136,6 @@ func (c *Core) stopBuild(b *queue.Build) {
 	c.facts.Builds.UnindexBuild(b)
 	c.touch(queue.KindBuild, string(b.ID))
 	c.upkeep.ask(queue.Stop{Build: b.ID})
-}
-
-// joinRollup joins changes, which take their place in the order behind the first.
-func (c *Core) joinRollup(group []queue.ChangeID) {
-	first := c.s.Changes[group[0]]
-	for _, id := range group {
-		ch := c.s.Changes[id]
-		ch.Rollup = first.ID
-		ch.Virtual = first.Virtual
-		c.touchChange(ch)
-		c.note(queue.Note{Change: id, Number: ch.Number, What: "rollup", Reason: queue.Reason{Names: idStrings(group)}})
-	}
-	for _, id := range group {
-		c.facts.Order.ForgetAhead(id, 0)
-	}
-	c.landing.sortOrder()
-	for _, id := range group {
-		c.facts.Order.ForgetAhead(id, 0)
-	}
-	group = slices.Clone(group)
-	slices.SortFunc(group, func(a, b queue.ChangeID) int { return cmp.Compare(c.facts.Order.Rank[a], c.facts.Order.Rank[b]) })
-	c.facts.Order.FormRollup(first.ID, group)
-	c.again = true
 }
 
 // buildID names the next build of a link. A link that was forgotten and made

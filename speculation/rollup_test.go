@@ -1,7 +1,9 @@
 package speculation
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -99,7 +101,8 @@ func TestARollupIsGivenUp(t *testing.T) {
 		}
 		if want == queue.Rejected {
 			for _, f := range ch.Verdict.Failures {
-				if c := w.commits[f.Ran.Commit]; len(c.carries()) != 1 || f.Ran.Change != ch.ID {
+				// Where others of the build have landed since, it is what the change is on main.
+				if c := w.commits[f.Ran.Commit]; f.Ran.Change != ch.ID || !maps.Equal(c.tree, w.commits[ch.Verdict.Commit].tree) || len(w.commits[ch.Verdict.Commit].carries()) != 1 {
 					t.Errorf("%s is rejected by a build of %v", ch.ID, c.carries())
 				}
 			}
@@ -217,4 +220,73 @@ func TestARepairLandsUnderRollups(t *testing.T) {
 			}
 		})
 	}
+}
+
+// alike knows no pair that could break.
+type alike struct{ trusting }
+
+func (alike) Conflict(*queue.Change, *queue.Change) float64 { return 0 }
+
+// A rollup of four whose third is bad is split down to it: the first two land together
+// without being built apart, that the other two fail is known by then, the third is run
+// again before it is rejected, and the fourth is no longer held up.
+func TestARollupIsSplitDownToTheCulprit(t *testing.T) {
+	rules := rolling
+	rules.Retries = 1
+	w, pulls := lineUp(t, unit, rules, edit{"b/code": "v"})
+	w.core.facts.Beliefs.Model = alike{}
+	pulls = nil
+	for _, word := range []string{"w", "x", "bad", "z"} {
+		p := w.open(w.main, edit{"b/code": word})
+		pulls = append(pulls, p)
+		w.step(w.say(p, "dev", "/land"))
+		w.settleDown()
+	}
+	w.tell(w.advance(w.going()[0])...)
+	w.settleDown()
+	w.now++
+	w.tell(queue.Tick{})
+	w.settleDown()
+	var ids []queue.ChangeID
+	for _, p := range pulls {
+		ids = append(ids, w.change(p).ID)
+	}
+	going := w.going()
+	if len(going) != 1 || !slices.Equal(going[0].build.For(), ids) || going[0].build.Worth.AllGood == 0 || going[0].build.Worth.PerLanding >= going[0].build.Worth.OneByOne {
+		t.Fatalf("%d builds: %+v", len(going), going)
+	}
+	w.tell(w.advance(going[0])...)
+	w.settleDown()
+	for i, p := range pulls {
+		ch := w.change(p)
+		v, _ := w.core.View(ch.ID)
+		if after := ch.After; i < 2 != (after == "") || i >= 2 && after != ids[0] {
+			t.Errorf("%s is tried after %q", ch.ID, after)
+		}
+		if i >= 2 && !slices.ContainsFunc(v.Waits, func(r queue.Reason) bool {
+			return r.Code == queue.ReasonWaitsSplit && slices.Equal(r.Names, idStrings(ids[:2]))
+		}) {
+			t.Errorf("%s is said to wait for %+v", ch.ID, v.Waits)
+		}
+	}
+	if going := w.going(); len(going) != 1 || !slices.Equal(going[0].build.For(), ids[:2]) {
+		t.Fatalf("%d builds: %+v", len(going), going)
+	}
+	w.waitOut()
+	for i, want := range []queue.Phase{queue.Landed, queue.Landed, queue.Rejected, queue.Landed} {
+		if ch := w.change(pulls[i]); ch.Phase != want || ch.Rollup != "" || ch.After != "" {
+			t.Errorf("%s is %s, %+v", ch.ID, ch.Phase, ch.Course)
+		}
+	}
+	if a, b := w.change(pulls[0]).Verdict.Commit, w.change(pulls[1]).Verdict.Commit; a != b {
+		t.Errorf("the first two land as %s and %s", a, b)
+	}
+	of := map[string]int{}
+	for _, r := range w.runs {
+		of[strings.Join(idStrings(r.build.For()), " ")]++
+	}
+	if together := of[strings.Join(idStrings(ids), " ")]; together != 1 || of[string(ids[0])]+of[string(ids[1])] != 0 || of[string(ids[2])] != 2 {
+		t.Errorf("builds by whom they are for: %v", of)
+	}
+	w.audit.final()
 }

@@ -29,6 +29,11 @@ func (c *telling) next(ch *queue.Change) queue.Next {
 		if out.Threshold, out.Target = worth, a.Target; a.Target {
 			out.Threshold = single
 		}
+		if a.Least != 0 {
+			out.Threshold = a.Least
+		}
+	case queue.ReasonWaitsSplit:
+		out.For = c.landing.triedFirst(n)
 	case queue.ReasonWaitsKnown:
 		out.Known = knownWords(a.Known)
 		if len(n.Edges) == 0 && out.Known == queue.KnownPassed {

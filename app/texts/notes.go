@@ -32,6 +32,10 @@ var notes = map[string]noteRow{
 		return "built together, and to land in one merge: " + v.refs(n.Reason.Names)
 	}},
 
+	"split": {title: "Batch split", more: func(v voice, n queue.Note) string {
+		return "it has failed; tried first: " + v.refs(n.Reason.Names)
+	}},
+
 	"build-asked": {title: "Build asked for", more: func(v voice, n queue.Note) string {
 		return v.why(n.Worth, n.Reason.Detail)
 	}},

@@ -27,7 +27,7 @@ func (w Words) Partners(v queue.View) string {
 // rollup says with whom a change is to land, while there is no verdict.
 func (w quote) rollup(with []queue.ChangeID) string {
 	return "Many changes wait for few builds, so it is built with " + w.refs(Strings(with)) +
-		" and is to land together with them in one merge. Each has its own verdict: if that merge fails through one of them, they are tried apart."
+		" and is to land together with them in one merge. Each has its own verdict: if that merge fails, it is split until it is known through whom."
 }
 
 // landedWith says with whom a change has landed.

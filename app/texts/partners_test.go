@@ -31,7 +31,7 @@ func TestPartnerTexts(t *testing.T) {
 	}
 	v := textStates()["rollup"]
 	v.Rollup = v.Rollup[:1]
-	if got := (texts.Words{}).Partners(v); !strings.HasSuffix(got, "they are tried apart. It shares a build with #14. Each has its own verdict, and lands by itself.") {
+	if got := (texts.Words{}).Partners(v); !strings.HasSuffix(got, "it is split until it is known through whom. It shares a build with #14. Each has its own verdict, and lands by itself.") {
 		t.Errorf("%q", got)
 	}
 	v.Rollup = []queue.ChangeID{"\x1b[2J\n\u202Egnp.exe"}

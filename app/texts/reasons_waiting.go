@@ -142,6 +142,12 @@ func reasonsWaiting() []reasonRow {
 		{code: queue.ReasonWaitsApart, doc: "reasons#apart",
 			title: "waiting to be built without those ahead",
 			full:  sentence("It could not be built together with those ahead of it, for a reason that may lie in one of them. It is built when they are decided.")},
+		{code: queue.ReasonWaitsSplit, doc: "reasons#split",
+			title: "a batch has failed, and is split",
+			full: func(w voice, r queue.Reason) string {
+				return "A batch that it was in, or that is ahead of it, has failed. To find out through whom, a part of that batch is tried first: " +
+					orSome(w.refs(r.Names), "others") + ". Who is not to blame joins the next batch."
+			}},
 		{code: queue.ReasonWaitsTrain, doc: "reasons#train",
 			title: "proven, about to land",
 			full:  sentence("It is proven and lands with the next push.")},

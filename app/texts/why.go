@@ -38,7 +38,7 @@ func (v voice) whyAlone(x queue.Worth, old string) string {
 	case queue.WorthProbe:
 		return "alone, before it boards the train: others would be built again if it failed there"
 	case queue.WorthTogether:
-		return "as one merge of " + v.refs(Strings(x.With))
+		return "as one merge of " + v.refs(Strings(x.With)) + sized(x)
 	case queue.WorthLikeliest:
 		return "on the likeliest future" + v.outcomes(x)
 	case queue.WorthFlip:
@@ -61,6 +61,14 @@ func (v voice) whyAlone(x queue.Worth, old string) string {
 		return "in case " + v.flips(x) + ", in a slot that nobody else wants"
 	}
 	return OneLine(string(x.Kind), 40) // of a newer version
+}
+
+// sized says why so many changes are built as one merge.
+func sized(x queue.Worth) string {
+	if x.PerLanding == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": all of them are good with a chance of %.0f %%, and so many take about %.2f builds for each that lands, splits counted; one by one it would be %.2f", 100*x.AllGood, x.PerLanding, x.OneByOne)
 }
 
 // outcomes says what the likeliest future has landing.

@@ -208,8 +208,14 @@ func (fs *Builds) WorkOf(b *queue.Build) time.Duration {
 }
 
 // Window is how many pending changes are planned for: enough to fill the slots
-// three times over.
-func (fs *Facts) Window() int { return 3*fs.s.Slots + 8 }
+// three times over, and two rollups where there are some.
+func (fs *Facts) Window() int {
+	n := 3*fs.s.Slots + 8
+	if r := fs.Rules(); r.Batch == config.BatchRollup {
+		n += 2 * r.BatchMax
+	}
+	return n
+}
 
 // Without returns the keys that are not among those to drop.
 func Without(keys, drop []queue.Key) []queue.Key {

@@ -16,6 +16,7 @@ type Answer struct {
 	Known  derived.Status // ReasonWaitsKnown: of the future
 	Target bool           // value is a target's chance to be needed
 	Value  float64        // of the candidate
+	Least  float64        // that the value had to reach; 0: the threshold
 	Until  queue.Instant  // when the plan looks at it again, if nothing happens
 	Place  int            // among the plan's candidates, from 1
 	Rivals int

@@ -33,7 +33,8 @@
 //     tell nothing any more is stopped, or narrowed to the keys that somebody waits for
 //     (slots.go). Quotas hold back, and lend what nobody else wants (quota.go). First
 //     builds of changes that share nothing may be one build (batch.go), and under overload
-//     changes may land as one merge (rollup.go).
+//     changes may land as one merge, which is split when it fails (rollup.go, rollupsize.go,
+//     rollupsplit.go).
 //
 // # An example
 //

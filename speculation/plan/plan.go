@@ -345,9 +345,7 @@ func (p *planning) paths() {
 		}
 		found := len(p.found)
 		p.path(x, edges)
-		if p.facts.Order.RollupOf(id) != nil {
-			p.found = p.found[:found] // it is built with the others
-		}
+		p.rollups.sift(x, found)
 	}
 }
 

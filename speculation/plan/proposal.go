@@ -40,6 +40,15 @@ type Part struct {
 	Unsettled bool
 }
 
+// Divide parts a rollup that has failed: the first of its members are tried, as a rollup
+// where they are several, and the rest wait for what that shows. Rest is empty where a
+// rest has its turn that is a single change.
+type Divide struct{ First, Rest []queue.ChangeID }
+
+// Free lets changes join rollups again: what has failed with them is known to be the
+// fault of others, or tells nothing any more. By are those others.
+type Free struct{ Members, By []queue.ChangeID }
+
 // Probe asks for the link by which a commit of main's line is built for a hunt.
 type Probe struct {
 	Hunt   string
@@ -64,6 +73,10 @@ func (Merge) proposal() {}
 func (Together) proposal() {}
 
 func (Part) proposal() {}
+
+func (Divide) proposal() {}
+
+func (Free) proposal() {}
 
 func (Probe) proposal() {}
 

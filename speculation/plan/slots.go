@@ -169,9 +169,10 @@ func (p *slots) take() {
 			ending++
 		}
 	}
-	waiting := 0
+	waiting, crowd := 0, 0
 	if p.batching() {
-		waiting, p.served = p.starters(), map[queue.ChangeID]bool{}
+		p.served = map[queue.ChangeID]bool{}
+		waiting, crowd = p.starters(), p.rollups.crowd()
 	}
 	for i, cand := range p.found {
 		if p.served[cand.change] {
@@ -190,7 +191,7 @@ func (p *slots) take() {
 		if p.overQuota(cand) {
 			continue
 		}
-		if waiting > 0 && free > 0 && p.starts(cand) && p.rollups.gather(cand, p.rollups.crewSize(waiting-len(p.served)-free)) {
+		if crowd > 0 && free > 0 && p.rollups.opens(cand) && p.rollups.gather(cand, p.rollups.crewSize(crowd-len(p.served)-free)) {
 			free--
 			continue
 		}

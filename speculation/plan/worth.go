@@ -52,6 +52,9 @@ func (p *answers) worthOf(cand *candidate) queue.Worth {
 	if len(all) > 1 {
 		w.With = all
 	}
+	if cand.aim.kind == queue.WorthTogether {
+		w.AllGood, w.PerLanding, w.OneByOne = p.rollups.sized(all)
+	}
 	if w.Covers = p.covers(cand); w.Kind.Whole() || n == nil {
 		w.Fixed = cand.value
 		return w

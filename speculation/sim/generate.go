@@ -42,6 +42,7 @@ type Params struct {
 	ExternalPush float64 // commits per hour that reach main without the queue
 	TreeStepMin  float64 // a step on the whole tree that each landing needs
 	TreeBroken   float64 // share of changes that break it; nobody predicts them
+	Opaque       bool    // nobody can say what a change affects, as with analyzer: none
 }
 
 // Defaults returns the parameters of the given worlds at 500 changes per hour.
@@ -133,6 +134,7 @@ func Generate(p Params) (*World, error) {
 		}
 	}
 	p.features(w)
+	w.Opaque = p.Opaque // what really breaks does so at targets all the same
 	return w, nil
 }
 

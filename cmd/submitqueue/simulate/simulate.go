@@ -43,6 +43,7 @@ type Command struct {
 	Flaky        float64 `default:"0" help:"Chance that a build reports a sound target as failed." group:"world"`
 	ExternalPush float64 `default:"0" help:"Generated: commits per hour that reach main without the queue." group:"world"`
 	TreeStep     float64 `default:"0" help:"Minutes of a step on the whole tree that each landing needs." group:"world"`
+	Opaque       bool    `help:"Generated: nobody can say what a change affects, as with analyzer: none; each build is whole." group:"world"`
 	TreeBroken   float64 `default:"0" help:"Generated: share of changes that break that step." group:"world"`
 
 	Strategy []string          `default:"${strategies}" help:"Strategies, the first is the normaliser: ${strategies_all}." group:"run"`
@@ -174,6 +175,7 @@ func (s *Command) world(ctx context.Context) (*sim.World, error) {
 	p.Broken, p.Conflict, p.Predictor, p.MAPE = s.Broken, s.Conflict, s.Predictor, s.Mape
 	p.PredictorPair = s.Pairs
 	p.Flaky, p.ExternalPush, p.TreeStepMin, p.TreeBroken = s.Flaky, s.ExternalPush, s.TreeStep, s.TreeBroken
+	p.Opaque = s.Opaque
 	if s.History != "" || s.Queue != "" {
 		return s.past(ctx, p)
 	}

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+// How many changes a rollup has, and where one that has failed is split: group testing
+// (Hwang 1972; Aldridge, Johnson and Scarlett 2019, section 2.2), where who is tested and
+// passes has landed.
+
+// bestSize returns with how many of some changes a rollup is expected to take the fewest
+// builds for each that lands: chances[i] is that of the i-th, given that those before it
+// are good; again is how often the failure of a single change is run again.
+func bestSize(chances []float64, again float64) int {
+	best, least := 1, math.Inf(1)
+	for n := range len(chances) {
+		builds, lands := outcome(chances[:n+1], again)
+		if per := builds / lands; per < least-1e-9 {
+			best, least = n+1, per
+		}
+	}
+	return best
+}
+
+// outcome returns how many builds a rollup is expected to take until all of it has landed
+// or its first bad member is known, and how many changes have landed by then: those before
+// that one. Those behind it are free to join others.
+func outcome(chances []float64, again float64) (builds, lands float64) {
+	all := 1.0
+	for _, q := range chances {
+		all *= q
+		lands += all
+	}
+	return 1 + (1-all)*search(chances, again), lands
+}
+
+// search returns how many builds are expected to find the first bad member of changes
+// that have failed together. When the first part passes, that the rest fails is known.
+func search(chances []float64, again float64) float64 {
+	if len(chances) == 1 {
+		return again
+	}
+	n, passes := splitAt(chances)
+	return 1 + passes*search(chances[n:], again) + (1-passes)*search(chances[:n], again)
+}
+
+// splitAt returns after how many members changes that have failed together are split, so
+// that the first part is as likely to pass as to fail, and the chance that it passes
+// (Bayes: that of the first part to be good and the whole not, over that of the whole not).
+func splitAt(chances []float64) (n int, passes float64) {
+	all := 1.0
+	for _, q := range chances {
+		all *= q
+	}
+	part, off := 1.0, math.Inf(1)
+	for i, q := range chances[:len(chances)-1] {
+		part *= q
+		given := (part - all) / (1 - all)
+		if d := math.Abs(given - 0.5); d < off-1e-9 {
+			n, passes, off = i+1, given, d
+		}
+	}
+	return n, passes
+}
+
+// chances returns, for each of some changes in order, the chance that it is good and
+// breaks with none before it.
+func (p *rollups) chances(group []queue.ChangeID) []float64 {
+	out := make([]float64, len(group))
+	for i, id := range group {
+		q := p.sound(id)
+		for _, other := range group[:i] {
+			q *= 1 - p.facts.Beliefs.PairChance(id, other)
+		}
+		out[i] = derived.ClampChance(q)
+	}
+	return out
+}
+
+// sized returns the chance that all changes of a rollup land, and how many builds it is
+// expected to take for each that lands, together and one by one.
+func (p *rollups) sized(group []queue.ChangeID) (all, together, apart float64) {
+	chances := p.chances(group)
+	all = 1
+	singly, good := 0.0, 0.0
+	for _, q := range chances {
+		all *= q
+		builds, lands := outcome([]float64{q}, p.again())
+		singly, good = singly+builds, good+lands
+	}
+	builds, lands := outcome(chances, p.again())
+	return rounded(all), rounded(builds / lands), rounded(singly / good)
+}
+
+// sound is the chance that a change is good on its own. Where no more is known than an
+// average and nothing has failed with it, that is the average by now: what the change was
+// given when it came is older.
+func (p *rollups) sound(id queue.ChangeID) float64 {
+	q := p.facts.Beliefs.Good(id)
+	if b := p.s.Beliefs[id]; b != nil && len(b.Doubts) == 0 && p.facts.Beliefs.Model.Cold() {
+		q = max(q, p.facts.Beliefs.Prior(p.s.Changes[id]))
+	}
+	return q
+}
+
+// again is how often the failure of a single change is run again before it decides.
+func (p *rollups) again() float64 { return float64(p.facts.Rules().Retries) }
+
+// clashes reports whether a change probably breaks with one of a rollup.
+func (p *rollups) clashes(id queue.ChangeID, group []queue.ChangeID) bool {
+	for _, other := range group {
+		if other != id && p.facts.Beliefs.PairChance(id, other) > rollupClash {
+			return true
+		}
+	}
+	return false
+}
