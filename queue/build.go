@@ -116,6 +116,8 @@ type Learned struct {
 
 	Main    Rate `json:"main,omitzero"`     // steps run on main itself that have passed, of those with a result
 	Failing int  `json:"failing,omitempty"` // changes turned down for a failure since one has landed
+
+	Shift Shift `json:"shift,omitzero"` // of the chances of a trained model, by what came of them
 }
 
 // Pace is how long builds of about one size took, against their targets added up.
@@ -129,6 +131,12 @@ type Pace struct {
 type Rate struct {
 	Held float64 `json:"held"`
 	Of   float64 `json:"of"`
+}
+
+// Shift moves all chances of a model by the same log-odds.
+type Shift struct {
+	By          float64 `json:"by"`
+	Information float64 `json:"information"` // how much it rests on
 }
 
 // Page is a page for people at whoever ran something.

@@ -93,6 +93,13 @@ type Foreseen struct {
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
 	Rivals    int           `json:"rivals,omitempty"`    // changes on arrival that it could break with
+	Guess     Guess         `json:"guess,omitzero"`      // that it is good, as a trained model has it of its last analysis
+}
+
+// Guess is the chance that a trained model gives a change; zero: none has.
+type Guess struct {
+	Raw  float64 `json:"raw"`  // by the model alone
+	Good float64 `json:"good"` // shifted by what had come of the model's others then
 }
 
 // Manner is how a change lands: as which commits, with which words, on top of

@@ -90,6 +90,9 @@ func (c *blaming) measure(ch *queue.Change, landed bool) {
 		return
 	}
 	c.learnRates(ch, landed)
+	if ch.Guess != (queue.Guess{}) {
+		c.s.Learned.Shift = predict.SeeShift(c.s.Learned.Shift, ch.Guess.Raw, landed)
+	}
 	hit := 0.0
 	if (ch.Chance >= 0.5) == landed {
 		hit = 1

@@ -303,6 +303,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	c.touch(queue.KindFootprint, string(ch.ID))
 	ch.Stale = ch.Stale && !current
 	ch.Touches = c.settling.touches(&f)
+	c.facts.Beliefs.Read(ch)
 	c.touchChange(ch)
 	if ch.Virtual == 0 {
 		ch.Predicted = c.facts.Beliefs.Predict(ch, &f)

@@ -32,12 +32,10 @@
 //	main      a commit that main has got: commit, changes (that landed as it), outside (it
 //	          was not the queue's)
 //
-// Features are numbers by name. Those of the core: targets, files, dirs (how many it
-// touches), graph and all (1 or 0: it changes the graph, it touches everything), fail_rate
-// (highest share of late failures among its targets), builds and infra (builds started,
-// infrastructure errors lately). Those of a log: targets, files, dirs, added, removed (lines),
-// binaries, tests (test files) and revert (1 or 0). Others, such as commits, revision,
-// attempts and test_plan, are read where they are there.
+// Features are numbers by name. Those of the core are the columns of a Case of package
+// predict, as far as they are known, with builds and infra (builds started, infrastructure
+// errors lately). Those of a log have the same names: affected, files, dirs, lines_added,
+// lines_removed, binaries, test_files and revert.
 //
 // Two rows of one kind about the same change, build, step of a build or commit say the same
 // thing twice, and the later one counts (Tidy). Lines are in the order in which they were

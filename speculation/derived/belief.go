@@ -34,11 +34,28 @@ func (fs *Beliefs) Good(id queue.ChangeID) float64 {
 // Prior is the chance that a change is green on its own before anything of it is known.
 // Where the model knows no more than an average, that follows what the queue has seen.
 func (fs *Beliefs) Prior(ch *queue.Change) float64 {
+	if ch.Guess != (queue.Guess{}) {
+		return ClampChance(ch.Guess.Good)
+	}
 	q := fs.Model.Good(ch)
 	if fs.Model.Cold() && q > MinChance && q < 1-MinChance {
 		q = predict.GoodRate(fs.s.Learned.Good, q)
 	}
 	return ClampChance(q)
+}
+
+// Read asks a model that reads cases about a change that has just been analyzed, and keeps
+// its answer with the change.
+func (fs *Beliefs) Read(ch *queue.Change) {
+	r, ok := fs.Model.(predict.Reader)
+	if !ok {
+		return
+	}
+	ch.Guess = queue.Guess{}
+	if q, ok := r.GoodOf(fs.Case(ch)); ok {
+		q = ClampChance(q)
+		ch.Guess = queue.Guess{Raw: q, Good: predict.Shifted(fs.s.Learned.Shift, q)}
+	}
 }
 
 // PairChance is the chance that two changes, each green on its own, are red

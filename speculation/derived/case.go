@@ -43,6 +43,9 @@ func (fs *Beliefs) Case(ch *queue.Change) *predict.Case {
 	}
 	c.MainPassed = predict.MainRate(fs.s.Learned.Main)
 	c.QueueFailing = float64(fs.s.Learned.Failing)
+	if f := fs.s.Footprints[ch.ID]; f != nil && fs.s.Main.Config != nil {
+		c.Estimate = fs.estimate(f).Seconds()
+	}
 	return c
 }
 

@@ -274,8 +274,16 @@ func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 	if d, ok := fs.Model.Duration(ch); ok {
 		return min(max(d, 0), predict.Longest)
 	}
-	return fs.Pace(fs.work(f))
+	if r, ok := fs.Model.(predict.Reader); ok {
+		if d, ok := r.DurationOf(fs.Case(ch)); ok {
+			return time.Duration(max(0, min(d.Quantile(0.5), predict.Longest.Seconds())) * float64(time.Second))
+		}
+	}
+	return fs.estimate(f)
 }
+
+// estimate returns how long building a footprint takes by the histories of its targets.
+func (fs *Beliefs) estimate(f *queue.Footprint) time.Duration { return fs.Pace(fs.work(f)) }
 
 // Pace returns how long a build takes whose targets take work when added up.
 func (fs *Beliefs) Pace(work time.Duration) time.Duration {

@@ -230,7 +230,7 @@ func (d *driver) carryOut(a *queue.Action) {
 	case queue.Watch:
 		d.tell(d.watch(a.Key, t))
 	case queue.Inspect:
-		d.tell(queue.Inspected{Action: a.Key, Head: headOf(t.Number - 1), Base: "main", Author: d.w.author(t.Number - 1), Open: true, Permission: "admin",
+		d.tell(queue.Inspected{Action: a.Key, Head: headOf(t.Number - 1), Base: "main", Author: d.w.author(t.Number - 1), Facets: d.w.Changes[t.Number-1].Features.facets(), Open: true, Permission: "admin",
 			ConfigAt: d.core.State().Main.ConfigAt})
 	case queue.Analyze:
 		d.ids[t.Change] = t.Pick.Number - 1
