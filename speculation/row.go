@@ -58,7 +58,7 @@ func (c *Core) featuresOf(ch *queue.Change) queue.Features {
 	if ch.Virtual == 0 {
 		return nil
 	}
-	f := queue.Features(c.facts.Beliefs.Case(ch).Known())
+	f := queue.Features(c.facts.Beliefs.Story(ch).Known())
 	f["builds"], f["infra"] = float64(ch.Course.Builds), float64(ch.Infra)
 	return f
 }

@@ -52,7 +52,7 @@ func (fs *Beliefs) Read(ch *queue.Change) {
 		return
 	}
 	ch.Guess = queue.Guess{}
-	if q, ok := r.GoodOf(fs.Case(ch)); ok {
+	if q, ok := r.GoodOf(fs.Story(ch)); ok {
 		q = ClampChance(q)
 		ch.Guess = queue.Guess{Raw: q, Good: predict.Shifted(fs.s.Learned.Shift, q)}
 	}

@@ -275,7 +275,7 @@ func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 		return min(max(d, 0), predict.Longest)
 	}
 	if r, ok := fs.Model.(predict.Reader); ok {
-		if d, ok := r.DurationOf(fs.Case(ch)); ok {
+		if d, ok := r.DurationOf(fs.Story(ch)); ok {
 			return time.Duration(max(0, min(d.Quantile(0.5), predict.Longest.Seconds())) * float64(time.Second))
 		}
 	}

@@ -163,7 +163,30 @@ func (t *Trained) fitTook(built []Sample, opt TrainOptions) {
 	}
 	if t.took, err = t.boost(built, opt); err != nil {
 		t.took, r.Why = nil, err.Error()
+		return
 	}
+	t.typical = t.middle(built)
+}
+
+// middle returns the median of each column, of the samples of which it is known; 0 of none.
+func (t *Trained) middle(built []Sample) []float64 {
+	x := make([][]float64, len(built))
+	for i, s := range built {
+		x[i] = t.row(s.Case)
+	}
+	out := make([]float64, len(t.columns))
+	for i := range out {
+		var known []float64
+		for _, row := range x {
+			if !math.IsNaN(row[i]) {
+				known = append(known, row[i])
+			}
+		}
+		if slices.Sort(known); len(known) > 0 {
+			out[i] = known[len(known)/2]
+		}
+	}
+	return out
 }
 
 func (f DurationFigures) beats(g DurationFigures) bool { return f.MAPE < g.MAPE && f.NLL < g.NLL }

@@ -28,8 +28,9 @@ type Trained struct {
 	columns []string
 	index   []int // of columns in Features
 	report  Report
-	good    *Chance  // nil: not used
-	took    *NGBoost // nil: not used
+	good    *Chance   // nil: not used
+	took    *NGBoost  // nil: not used
+	typical []float64 // of took: the median of each column where it is known; 0: it never is
 }
 
 var _ Reader = (*Trained)(nil)
@@ -81,7 +82,7 @@ func (t *Trained) ExplainGood(c *Case) (Explanation, []Reason, bool) {
 }
 
 // ExplainDuration returns what DurationOf does, and by how much each column moves the
-// logarithm of the median against a case of which that column is not known, the most first.
+// logarithm of the median against a case with a typical value there, the most first.
 // Trees make these add up to no whole. false: the model does not know.
 func (t *Trained) ExplainDuration(c *Case) (Dist, []Reason, bool) {
 	d, ok := t.DurationOf(c)
@@ -91,7 +92,7 @@ func (t *Trained) ExplainDuration(c *Case) (Dist, []Reason, bool) {
 	row := t.row(c)
 	return d, t.reasons(c, func(i int) float64 {
 		was := row[i]
-		row[i] = math.NaN()
+		row[i] = t.typical[i]
 		without := t.took.Dist(row)
 		row[i] = was
 		return d.Mu - without.Mu
@@ -127,16 +128,17 @@ const trainedVersion = 1
 
 // storedTrained is the JSON form of a Trained.
 type storedTrained struct {
-	Model    int      `json:"model"` // trainedVersion
-	Columns  []string `json:"columns"`
-	Report   Report   `json:"report"`
-	Success  *Chance  `json:"success,omitempty"`
-	Duration *NGBoost `json:"duration,omitempty"`
+	Model    int       `json:"model"` // trainedVersion
+	Columns  []string  `json:"columns"`
+	Report   Report    `json:"report"`
+	Success  *Chance   `json:"success,omitempty"`
+	Duration *NGBoost  `json:"duration,omitempty"`
+	Typical  []float64 `json:"typical,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (t *Trained) MarshalJSON() ([]byte, error) {
-	return json.Marshal(storedTrained{trainedVersion, t.columns, t.report, t.good, t.took})
+	return json.Marshal(storedTrained{trainedVersion, t.columns, t.report, t.good, t.took, t.typical})
 }
 
 // UnmarshalJSON implements json.Unmarshaler. What is no model, is of another version, or has
@@ -159,13 +161,13 @@ func (t *Trained) UnmarshalJSON(text []byte) error {
 	if s.Success != nil && s.Success.logistic.width > len(s.Columns) {
 		return fmt.Errorf("predict: a model of success with %d columns, of which %d have a name", s.Success.logistic.width, len(s.Columns))
 	}
-	if s.Duration != nil && s.Duration.features != len(s.Columns) {
+	if s.Duration != nil && (s.Duration.features != len(s.Columns) || len(s.Typical) != len(s.Columns)) {
 		return fmt.Errorf("predict: a model of durations with %d columns, of which %d have a name", s.Duration.features, len(s.Columns))
 	}
 	if s.Duration != nil && s.Duration.family != LogNormal {
 		return fmt.Errorf("predict: a model of durations that are %v", s.Duration.family)
 	}
-	read.report, read.good, read.took = s.Report, s.Success, s.Duration
+	read.report, read.good, read.took, read.typical = s.Report, s.Success, s.Duration, s.Typical
 	*t = *read
 	return nil
 }
