@@ -49,7 +49,7 @@ func Load(file string) (*predict.Trained, error) {
 	}
 	m := new(predict.Trained)
 	if err := json.Unmarshal(text, m); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s is no model that can be used here: %w", file, err)
 	}
 	return m, nil
 }
