@@ -101,7 +101,9 @@ type reading struct{ predict.Model }
 
 func (reading) GoodOf(c *predict.Case) (float64, bool) { return 0.25 + 0.5/(1+c.Files), true }
 
-func (reading) DurationOf(*predict.Case) (predict.Dist, bool) { return predict.LogNormal.Of(90, 0), true }
+func (reading) DurationOf(*predict.Case) (predict.Dist, bool) {
+	return predict.LogNormal.Of(90, 0), true
+}
 
 // What a model that reads cases said at an analysis is in the state: a core that is made anew with another model believes it, too, and outcomes move the
 // shift of what comes later.

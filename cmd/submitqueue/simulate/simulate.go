@@ -52,7 +52,7 @@ type Command struct {
 	Set      map[string]string `help:"A setting of the planner, KEY=VALUE; repeat it." placeholder:"KEY=VALUE" group:"run" mapsep:"none"`
 	Ablate   bool              `help:"Also run ours without each of its ingredients, one at a time." group:"run"`
 
-	Model string `help:"Run strategy ours with a model of submitqueue train, in place of knowing nothing on its first day." placeholder:"FILE" type:"existingfile" group:"run"`
+	Model string `help:"Run strategy ours with a model of submitqueue train, in place of knowing nothing on its first day." placeholder:"FILE" type:"path" group:"run"`
 
 	Red int `help:"Inject so many red mains instead, print how often the commit that is named is the right one and how soon, and end with status 1 where it is another in more than one of 50." placeholder:"N" group:"run"`
 
