@@ -117,7 +117,9 @@ type Learned struct {
 	Main    Rate `json:"main,omitzero"`     // steps run on main itself that have passed, of those with a result
 	Failing int  `json:"failing,omitempty"` // changes turned down for a failure since one has landed
 
-	Shift Shift `json:"shift,omitzero"` // of the chances of a trained model, by what came of them
+	Shift    Shift   `json:"shift,omitzero"`     // of the chances of a trained model, by what came of them
+	Reach    []Reach `json:"reach,omitempty"`    // of forecasts, by their group; the first: of all
+	Promised Instant `json:"promised,omitempty"` // when forecasts were last written down
 }
 
 // Pace is how long builds of about one size took, against their targets added up.

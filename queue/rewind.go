@@ -27,7 +27,7 @@ func (s *State) Rewind(now Instant, by time.Duration) (changed []Ref) {
 		rewindAll(r, KindChange, s.Changes), rewindAll(r, KindRequest, s.Requests), rewindAll(r, KindPull, s.Pulls),
 		rewindAll(r, KindFootprint, s.Footprints), rewindAll(r, KindLink, s.Links), rewindAll(r, KindBuild, s.Builds),
 		rewindAll(r, KindEntry, s.Ledger), rewindAll(r, KindControl, s.Controls), rewindAll(r, KindHunt, s.Hunts),
-		rewindAll(r, KindHost, s.Hosts), rewindAll(r, KindAuthor, s.Authors), rewindAll(r, KindArea, s.Areas))
+		rewindAll(r, KindHost, s.Hosts), rewindAll(r, KindAuthor, s.Authors), rewindAll(r, KindArea, s.Areas), rewindAll(r, KindPromises, s.Promises))
 	freeze := Instant(0)
 	if s.Main.Paused != nil {
 		freeze = s.Main.Paused.Until

@@ -24,6 +24,7 @@ type State struct {
 	Beliefs    map[ChangeID]*Belief
 	Authors    map[string]*Author // by name
 	Areas      map[string]*Area   // by directory
+	Promises   map[ChangeID]*Promises
 	Learned    Learned
 	Accuracy   float64 // running share of predictions on arrival that came true; 0: none yet
 	Actions    map[string]*Action
@@ -51,6 +52,7 @@ func NewState(branch string) *State {
 		Beliefs:    map[ChangeID]*Belief{},
 		Authors:    map[string]*Author{},
 		Areas:      map[string]*Area{},
+		Promises:   map[ChangeID]*Promises{},
 		Actions:    map[string]*Action{},
 		Hunts:      map[string]*Hunt{},
 		Hosts:      map[string]*Host{},
@@ -128,12 +130,13 @@ const (
 	KindHost      Kind = "host"
 	KindAuthor    Kind = "author"
 	KindArea      Kind = "area"
+	KindPromises  Kind = "promises"
 )
 
 // Kinds returns all kinds of records.
 func Kinds() []Kind {
 	return []Kind{KindMeta, KindChange, KindRequest, KindPull, KindFootprint, KindLink, KindSteps,
-		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl, KindHost, KindAuthor, KindArea}
+		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl, KindHost, KindAuthor, KindArea, KindPromises}
 }
 
 // Ref names a record.
@@ -193,7 +196,7 @@ func (s *State) lookup(r Ref) (any, bool) {
 		case MetaAccuracy:
 			return s.Accuracy, s.Accuracy != 0
 		case MetaLearned:
-			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0
+			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0 || s.Learned.Reach != nil || s.Learned.Promised != 0
 		}
 		return nil, false
 	case KindChange:
@@ -232,6 +235,8 @@ func (s *State) lookup(r Ref) (any, bool) {
 		return find(s.Authors, r.ID)
 	case KindArea:
 		return find(s.Areas, r.ID)
+	case KindPromises:
+		return find(s.Promises, ChangeID(r.ID))
 	}
 	return nil, false
 }
@@ -299,6 +304,8 @@ func (s *State) Load(r Record) error {
 		err = load(s.Authors, r, func(v *Author) string { return v.Name })
 	case KindArea:
 		err = load(s.Areas, r, func(v *Area) string { return v.Dir })
+	case KindPromises:
+		err = load(s.Promises, r, func(v *Promises) ChangeID { return v.Change })
 	default:
 		err = fmt.Errorf("not known to this version")
 	}

@@ -45,6 +45,9 @@ func drawState(r *rapid.T) *queue.State {
 		author, area := filled(r, queue.Author{}), filled(r, queue.Area{})
 		author.Name, area.Dir = id, id
 		s.Authors[id], s.Areas[id] = &author, &area
+		promises := filled(r, queue.Promises{})
+		promises.Change = change.ID
+		s.Promises[change.ID] = &promises
 	}
 	for _, n := range rapid.SliceOfNDistinct(rapid.Int(), 1, 3, rapid.ID).Draw(r, "numbers") {
 		pull := filled(r, queue.Pull{})
@@ -64,7 +67,7 @@ func refsOf(s *queue.State) []queue.Ref {
 		queue.KindChange: s.Changes, queue.KindRequest: s.Requests, queue.KindPull: s.Pulls, queue.KindFootprint: s.Footprints,
 		queue.KindLink: s.Links, queue.KindSteps: s.Steps, queue.KindBuild: s.Builds, queue.KindEntry: s.Ledger, queue.KindControl: s.Controls, queue.KindHost: s.Hosts,
 		queue.KindDuration: s.Durations, queue.KindBelief: s.Beliefs, queue.KindAction: s.Actions,
-		queue.KindAuthor: s.Authors, queue.KindArea: s.Areas,
+		queue.KindAuthor: s.Authors, queue.KindArea: s.Areas, queue.KindPromises: s.Promises,
 	} {
 		for _, key := range reflect.ValueOf(m).MapKeys() {
 			id := ""
@@ -142,7 +145,7 @@ func TestStateLoadErrors(t *testing.T) {
 func TestKinds(t *testing.T) {
 	kinds := queue.Kinds()
 	slices.Sort(kinds)
-	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 17 {
+	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 18 {
 		t.Errorf("%d kinds: %v", n, queue.Kinds())
 	}
 }

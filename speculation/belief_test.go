@@ -202,8 +202,8 @@ func TestProofsOutliveWhoIsTurnedDown(t *testing.T) {
 	}
 }
 
-// Thresholds are lower where predictions are often wrong, and lower still there
-// while slots are idle.
+// Thresholds are lower where predictions are often wrong and slots are idle, and only there:
+// more builds where there are no slots for them make a queue slower and slower.
 func TestThresholdsFollowAccuracyAndSlots(t *testing.T) {
 	s := newStage(t, config.Rules{Threshold: 0.3}, stated{})
 	for _, x := range []struct {
@@ -212,7 +212,7 @@ func TestThresholdsFollowAccuracyAndSlots(t *testing.T) {
 		worth, single float64
 	}{
 		{0.96, 0, 0.3, 0.4}, {0.96, 100, 0.3, 0.4},
-		{0.88, 0, 0.1, 0.15}, {0.88, 100, 0.03, 0.045}, {0.5, 100, 0.03, 0.045},
+		{0.88, 0, 0.3, 0.4}, {0.88, 100, 0.03, 0.045}, {0.5, 100, 0.03, 0.045},
 	} {
 		s.core.s.Accuracy, s.core.s.Slots = x.accuracy, x.slots
 		if worth, single := s.core.facts.Thresholds(); math.Abs(worth-x.worth) > 1e-9 || math.Abs(single-x.single) > 1e-9 {

@@ -151,6 +151,7 @@ func (c *Core) afterPlan() Turn {
 	c.hunting.tellMain()
 	c.upkeep.tidy()
 	c.telling.publish()
+	c.telling.promise()
 	return c.end()
 }
 

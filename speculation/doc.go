@@ -125,6 +125,7 @@
 //	clock.go     a clock that ran ahead does not stop the queue's time
 //	tidy.go      what is forgotten, and what must not be yet
 //	publish.go   when people are told; view.go, why.go, forecast.go: what they are shown
+//	promise.go   forecasts are written down, and held against verdicts: so they learn how far off they are
 //
 // # An hour in which main is broken, here and elsewhere
 //
@@ -222,6 +223,13 @@
 // /land parks it with the reason; Stirred, or a look from time to time, has the
 // forge asked again, and it enters by itself. Right before it lands the forge is
 // asked once more, while it keeps its place in the train (require.go).
+//
+// When will a change have its verdict? forecast.go adds up distributions: what is left of
+// its builds given that they have run for so long, the slots before that, those ahead, and
+// one more build if one of these does not land. What that is worth the queue's own record
+// says: from time to time forecasts are written down (promise.go), and verdicts move the
+// ends of the interval, by how many changes ahead are open, until one verdict in ten comes
+// before it and one in ten after it (predict.SeeReach). Nothing is decided by that.
 //
 // How do I add a predictor? A row of predict.Models. A command? A row of queue.Commands,
 // and one of followers (follow.go). A requirement needs nothing here: the core knows no

@@ -1,32 +1,72 @@
 package speculation
 
 import (
+	"maps"
+	"math"
+	"math/bits"
 	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // forecastDepth is how many changes of the order have a forecast: what is
 // farther back depends on too much.
 const forecastDepth = 100
 
+// foreseen is the distribution of the time until a verdict, in seconds.
+type foreseen struct {
+	left  predict.Dist
+	base  [3]float64 // quantiles of the same, where nothing is built once more
+	group int        // as in queue.Promise
+	queue.Forecast
+	proven bool // all that is left is the push
+}
+
+// Forecasts returns when the first changes of the order should have their verdicts:
+// what View says of each. The result is the caller's.
+func (c *Core) Forecasts() map[queue.ChangeID]queue.Forecast { return maps.Clone(c.telling.forecast()) }
+
 // forecast returns when the first changes of the order should have their
-// verdicts, as far as the durations seen so far tell: their builds under way or
-// yet to get a slot, and whatever is ahead. It has none while nothing can land,
+// verdicts: as it looks, and as far off as such forecasts have been so far, four of
+// five come between Early and Late. It has none while nothing can land,
 // none for steps that have hardly been seen, and none behind a build that takes
-// longer than it ever has. It is for people and decides nothing.
+// longer than it ever should. It is for people and decides nothing.
 func (c *telling) forecast() map[queue.ChangeID]queue.Forecast {
 	if c.forecasts == nil {
-		c.forecasts = c.foresee()
+		c.forecasts = map[queue.ChangeID]queue.Forecast{}
+		for id, f := range c.foresee() {
+			c.forecasts[id] = c.interval(f)
+		}
 	}
 	return c.forecasts
 }
 
-func (c *telling) foresee() map[queue.ChangeID]queue.Forecast {
-	out := map[queue.ChangeID]queue.Forecast{}
+// interval makes the ends of a forecast what the queue's own record says.
+func (c *telling) interval(f foreseen) queue.Forecast {
+	if f.proven || f.Late != 0 {
+		return f.Forecast
+	}
+	plain := c.secondsOf(math.Exp(f.left.Mu))
+	expected := predict.Expected(c.s.Learned.Reach, f.group, plain).Seconds()
+	low, high := predict.Reach(c.s.Learned.Reach, f.group, f.left.Sigma)
+	at := func(log float64) queue.Instant { return c.facts.Now.Add(c.secondsOf(expected * math.Exp(log))) }
+	f.Early, f.Late = at(low), at(high)
+	return f.Forecast
+}
+
+// secondsOf is a duration of so many seconds, within bounds.
+func (*telling) secondsOf(seconds float64) time.Duration {
+	return time.Duration(min(seconds, predict.Longest.Seconds()) * float64(time.Second))
+}
+
+// foresee goes through the order: a change is decided when its own builds are over and
+// those ahead of it are decided, and, if one of these does not land, one build later.
+func (c *telling) foresee() map[queue.ChangeID]foreseen {
+	out := map[queue.ChangeID]foreseen{}
 	if m := c.s.Main; m.Tip == "" || m.Config == nil || m.Paused != nil || c.s.Slots == 0 ||
 		c.facts.External() == config.ExternalHold && !c.facts.ProvenMain() {
 		return out
@@ -42,70 +82,174 @@ func (c *telling) foresee() map[queue.ChangeID]queue.Forecast {
 		for _, at := range b.For() {
 			builds[at] = append(builds[at], b)
 		}
-		span, _ := c.span(b)
-		free := span.Late
-		if free < c.facts.Now {
-			free = c.facts.Now.Add(c.facts.Now.Sub(b.Started) / 2) // what is late tends to stay so
-		}
-		slots = append(slots, free)
+		slots = append(slots, c.facts.Builds.Expected(b))
 	}
 	for len(slots) < c.s.Slots {
 		slots = append(slots, c.facts.Now)
 	}
 	for _, id := range c.facts.Order.IDs[:min(len(c.facts.Order.IDs), forecastDepth)] {
 		f, again, ok := c.own(id, builds[id], slots)
-		for _, a := range c.facts.Order.FirstAhead(id) {
-			before, known := out[a]
-			ok = ok && known && before.Late >= c.facts.Now
-			f.Early, f.Late = max(f.Early, before.Early), max(f.Late, before.Late)
+		ahead := c.facts.Order.FirstAhead(id)
+		var before [3]float64 // quantiles of when all ahead are decided
+		hold, open := 1.0, 0
+		for _, a := range ahead {
+			x, known := out[a]
+			if ok = ok && known && (x.Late == 0 || x.Late >= c.facts.Now); !ok {
+				break
+			}
+			for i := range spanLevels {
+				before[i] = max(before[i], x.base[i])
+			}
+			if !c.facts.Futures.Verified[a] {
+				hold *= c.facts.Beliefs.Good(a)
+				open++
+			}
 		}
-		if len(c.facts.Order.FirstAhead(id)) > 0 && !c.facts.Futures.Verified[id] {
-			f.Late = f.Late.Add(again) // one of them may fail, and then it is built anew
+		if !ok {
+			continue
 		}
-		if ok {
-			out[id] = f
+		for i, q := range spanLevels {
+			f.base[i] = max(before[i], f.left.Quantile(q))
 		}
+		if len(ahead) > 0 && f.Late == 0 {
+			f = behind(f, before, again, hold, c.facts.Futures.Verified[id])
+		}
+		f.group = groupOf(open, c.facts.Futures.Verified[id])
+		out[id] = f
 	}
 	return out
 }
 
+// spanLevels are the quantiles by which a distribution is made of others.
+var spanLevels = [3]float64{0.1, 0.5, 0.9}
+
+// spread is how many deviations lie between the first and the last of spanLevels.
+const spread = 2.563
+
+// leastSpread keeps a forecast from being certain.
+const leastSpread = 0.1
+
+// fitted is the LogNormal with the given quantiles at spanLevels, in seconds.
+func fitted(q [3]float64) predict.Dist {
+	mu := math.Log(max(q[1], 1))
+	sigma := (math.Log(max(q[2], 1)) - math.Log(max(q[0], 1))) / spread
+	return predict.Dist{Mu: mu, Sigma: min(max(sigma, leastSpread), 3)}
+}
+
+// behind makes the forecast of a change's own builds one that waits for those ahead, too.
+// With chance hold they all land and its builds count; else it is built once more.
+func behind(f foreseen, before [3]float64, again predict.Dist, hold float64, verified bool) foreseen {
+	var first, second [3]float64
+	for i, q := range spanLevels {
+		first[i] = max(before[i], f.left.Quantile(q))
+		second[i] = before[i] + again.Quantile(q)
+	}
+	if f.proven = false; verified {
+		hold = 1 // it lands as soon as it may
+	}
+	a, b := fitted(first), fitted(second)
+	var q [3]float64
+	for i, level := range spanLevels {
+		low, high := a.Mu-4*a.Sigma, b.Mu+4*b.Sigma
+		high = max(high, a.Mu+4*a.Sigma)
+		for range 30 {
+			at := (low + high) / 2
+			if t := math.Exp(at); hold*a.CDF(t)+(1-hold)*b.CDF(t) < level {
+				low = at
+			} else {
+				high = at
+			}
+		}
+		q[i] = math.Exp((low + high) / 2)
+	}
+	f.left = fitted(q)
+	return f
+}
+
+// groupOf returns the group of a forecast, one of 1 to 12: by how many changes ahead are
+// neither decided nor proven, in powers of two, and whether the change itself is proven.
+func groupOf(open int, verified bool) int {
+	g := 1 + min(bits.Len(uint(open+1))-1, 5)
+	if verified {
+		g += 6
+	}
+	return g
+}
+
 // own predicts when a change's own builds are done, and how long one more would
 // take. A change without one takes the first slot that comes free.
-func (c *telling) own(id queue.ChangeID, builds []*queue.Build, slots []queue.Instant) (f queue.Forecast, again time.Duration, ok bool) {
+func (c *telling) own(id queue.ChangeID, builds []*queue.Build, slots []queue.Instant) (f foreseen, again predict.Dist, ok bool) {
 	if c.facts.Futures.Verified[id] {
-		return queue.Forecast{Early: c.facts.Now, Late: c.facts.Now.Add(landingTime)}, 0, true
+		f.proven, f.left = true, predict.Dist{Sigma: leastSpread}
+		f.Early, f.Late = c.facts.Now, c.facts.Now.Add(landingTime)
+		if len(c.facts.Order.FirstAhead(id)) > 0 {
+			f.Forecast = queue.Forecast{}
+		}
+		return f, again, true
 	}
+	took, seen := c.foreseeBuild(id)
+	again = c.lasting(took)
 	if len(builds) == 0 {
-		took, seen := c.foreseeBuild(id)
 		next := slices.Index(slots, slices.Min(slots))
 		start := max(slots[next], c.facts.Now)
 		slots[next] = start.Add(took)
-		return queue.Forecast{Early: start.Add(took * 3 / 4), Late: start.Add(took*3/2 + landingTime)}, took, seen
+		var q [3]float64
+		for i, level := range spanLevels {
+			q[i] = start.Sub(c.facts.Now).Seconds() + again.Quantile(level)
+		}
+		f.left = fitted(q)
+		return f, again, seen
 	}
 	ok = true
+	var longest [3]float64
 	for _, b := range builds {
 		span, seen := c.span(b)
 		ok = ok && seen
-		again = max(again, span.Usual)
-		if f.Late == 0 || span.Early < f.Early {
-			f.Early = span.Early
+		elapsed := max(c.facts.Now.Sub(span.from).Seconds(), 0)
+		if late := span.took.Quantile(overdue); elapsed > late {
+			f.Late, f.Usual = span.from.Add(time.Duration(late*float64(time.Second))), span.usual
+			f.Early = f.Late
+			continue
 		}
-		if span.Late > f.Late {
-			f.Late, f.Usual = span.Late, span.Usual
+		for i, level := range spanLevels {
+			q := span.took.RemainingQuantile(level, elapsed)
+			if i == 1 && q > longest[i] {
+				f.Usual = span.usual
+			}
+			longest[i] = max(longest[i], q)
 		}
 	}
+	if longest[1] > 0 {
+		f.Early, f.Late = 0, 0
+	}
+	f.left = fitted(longest)
 	return f, again, ok
 }
+
+// overdue is the share of builds that end by when one is said to take longer than it should.
+const overdue = 0.95
 
 // landingTime is about how long a push takes.
 const landingTime = 3 * time.Second
 
-// span predicts when a build ends; seen is false where it asks for steps and
+// lasting is the distribution of a build's duration, in seconds.
+func (c *telling) lasting(took time.Duration) predict.Dist {
+	_, sigma := predict.Pace(c.s.Learned.Pace, took)
+	return predict.Dist{Mu: math.Log(max(took.Seconds(), 1)), Sigma: max(sigma, leastSpread)}
+}
+
+// buildSpan is how long a build should take from its start.
+type buildSpan struct {
+	from  queue.Instant
+	usual time.Duration
+	took  predict.Dist
+}
+
+// span predicts how long a build takes; seen is false where it asks for steps and
 // targets that have mostly never been run.
-func (c *telling) span(b *queue.Build) (f queue.Forecast, seen bool) {
-	from := b.Started
-	if from == 0 {
-		from = c.facts.Now
+func (c *telling) span(b *queue.Build) (s buildSpan, seen bool) {
+	if s.from = b.Started; s.from == 0 {
+		s.from = c.facts.Now
 	}
 	keys, known := 0, 0
 	for _, j := range b.Jobs {
@@ -116,9 +260,9 @@ func (c *telling) span(b *queue.Build) (f queue.Forecast, seen bool) {
 			}
 		}
 	}
-	f.Usual = c.facts.Builds.PredictBuild(b)
-	f.Early, f.Late = from.Add(f.Usual*3/4), from.Add(f.Usual*3/2+landingTime)
-	return f, 2*known >= keys && keys > 0
+	s.usual = c.facts.Builds.PredictBuild(b)
+	s.took = c.lasting(s.usual)
+	return s, 2*known >= keys && keys > 0
 }
 
 // foreseeBuild predicts how long a build of a change takes that is yet to be

@@ -9,7 +9,7 @@ import (
 )
 
 // probablyLands is the chance from which a change is waited for.
-const probablyLands = 0.9
+const probablyLands = 0.7
 
 // stayBehind puts a change behind those of its lane that it would overtake for
 // little: it gains less by that than what they share takes to be built again, and

@@ -142,7 +142,7 @@ func (w *twin) decide(c int, landed bool) {
 
 // base is the chance that a change is green on its own and with all those that
 // it is only weakly suspected to break with; one that is green on its likeliest
-// path is nearly certain.
+// path is nearly certain to land, and one that is red there nearly certain not to.
 func (w *twin) base(c int) float64 {
 	q := within(w.good[c])
 	ahead := w.ahead(c)
@@ -153,8 +153,11 @@ func (w *twin) base(c int) float64 {
 	}
 	q = within(q)
 	if likely, _ := w.likeliest(c); len(ahead) > 0 {
-		if w.path(c, likely) == passes {
+		switch w.path(c, likely) {
+		case passes:
 			q = max(q, 0.98)
+		case fails:
+			q = min(q, 0.02)
 		}
 	}
 	return q

@@ -160,7 +160,7 @@ func (c *telling) buildView(b *queue.Build) queue.BuildView {
 	}
 	if b.Started != 0 {
 		if span, seen := c.span(b); seen {
-			v.Expected, v.Usual = b.Started.Add(span.Usual), span.Usual
+			v.Expected, v.Usual = b.Started.Add(span.usual), span.usual
 		}
 	}
 	return v

@@ -53,7 +53,7 @@ func (c *telling) next(ch *queue.Change) queue.Next {
 	case queue.ReasonWaitsHour:
 		out.Limit, out.Spent = c.facts.Rules().BuildsPerHour, len(c.s.Spent)
 	case queue.ReasonWaitsCap:
-		out.Limit, out.Spent = c.facts.Rules().BuildsPerChange, int(math.Ceil(ch.Spent))
+		out.Limit, out.Spent = int(c.facts.Allowance(false)), int(math.Ceil(ch.Spent))
 	}
 	return out
 }

@@ -126,7 +126,7 @@ func TestAnswerJustInTime(t *testing.T) {
 
 func TestAnswerCaps(t *testing.T) {
 	model := stated{good: map[int]float64{1: 0.9, 2: 0.9}, takes: map[int]time.Duration{2: 2 * time.Hour}}
-	rules := young(config.Rules{Threshold: 0.3, BuildsPerChange: 2, Off: []config.Ingredient{config.IngredientJustInTime}})
+	rules := young(config.Rules{Threshold: 0.3, BuildsPerChange: 1, Off: []config.Ingredient{config.IngredientJustInTime}})
 	s := newStage(t, rules, model, rule{target: "a", all: []string{"c1"}})
 	s.changes("a", "a", "a")
 	s.mustStart(3, "B1", "B1.2", "B1.2.3")

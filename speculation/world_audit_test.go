@@ -443,8 +443,8 @@ func (a *audit) budget() {
 		w.Fatalf("%d builds in %d slots", len(s.Builds), s.Slots)
 	}
 	for _, id := range derived.Sorted(s.Changes) {
-		if ch := s.Changes[id]; ch.Builds > w.rules.BuildsPerChange {
-			w.Fatalf("%s has had %d builds", id, ch.Builds)
+		if ch := s.Changes[id]; ch.Spent >= float64(w.rules.BuildsPerChange)+1 {
+			w.Fatalf("%s has had %d builds, as much as %g whole ones", id, ch.Builds, ch.Spent)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.RequireResolved, ResolveAuto)
 	orDefault(&q.ParkedLimit, 168*time.Hour)
 	orDefault(&q.Threshold, 0.3)
-	orDefault(&q.Spare, SpareNever)
+	orDefault(&q.Spare, SpareAuto)
 	orDefault(&q.Batch, BatchOff)
 	orDefault(&q.BatchMax, DefaultBatchMax)
 	orDefault(&c.Permissions.Land, "write")

@@ -129,8 +129,23 @@ const idleShare = 0.7 // part of the thresholds that idle slots do without, wher
 // go back to those of a queue whose predictions come true, and speculation is capped.
 const BusyShare = 0.8
 
-// Busy returns the share of slots that are busy.
-func (fs *Facts) Busy() float64 { return float64(len(fs.s.Builds)) / float64(max(fs.s.Slots, 1)) }
+// Busy returns the share of slots that are busy; 1 where there are none.
+func (fs *Facts) Busy() float64 {
+	if fs.s.Slots == 0 {
+		return 1
+	}
+	return float64(len(fs.s.Builds)) / float64(fs.s.Slots)
+}
+
+// Allowance is how many times over the work of a change may be built: all that its cap
+// allows; on assumptions, half of that where most slots are busy.
+func (fs *Facts) Allowance(sure bool) float64 {
+	limit := float64(fs.Rules().BuildsPerChange)
+	if !sure && fs.Busy() >= BusyShare {
+		limit = max(1, limit/2)
+	}
+	return limit
+}
 
 // Earn notes that a live build is worth something to somebody.
 func (b *LiveBuild) Earn(value float64) { b.Credit, b.Wanted = max(b.Credit, value), true }
@@ -141,6 +156,9 @@ func (b *LiveBuild) Earn(value float64) { b.Credit, b.Wanted = max(b.Credit, val
 // predictions by more builds when it has no slots for them gets slower and slower.)
 func (fs *Facts) Thresholds() (worth, single float64) {
 	worse := min(1, max(0, (0.955-fs.Beliefs.Accuracy())/(0.955-0.88)))
+	if fs.Beliefs.Model.Cold() {
+		worse = 1 // an average says little of the change at hand
+	}
 	if fs.Without(config.IngredientAdaptive) {
 		worse = 0
 	}

@@ -14,7 +14,9 @@ const bypassWorth = 0.8 // of the likeliest future's value, for the other outcom
 
 const lateFactor = 2 // how many times longer than the bypassing change the other still takes
 
-const idleShare = 0.25 // share of busy slots below which unlikely futures cost nobody anything
+const spareSpent = 1.5 // whole builds of a change after which nothing unlikely of it is built
+
+const idleShare = 0.5 // share of busy slots up to which unlikely futures cost nobody anything
 
 // spares considers what free slots are good for where nothing is known of
 // changes but an average: the other outcome of the first undecided change
@@ -24,7 +26,7 @@ const idleShare = 0.25 // share of busy slots below which unlikely futures cost 
 // predicted it costs half as many builds again and gains nothing.
 func (p *planning) spares(n *derived.Node, edges []derived.Edge, f *Future, value float64) {
 	chance := MindOf(n).chance
-	cold := p.facts.Rules().Spare == config.SpareAlways || p.facts.Rules().Spare != config.SpareNever && p.facts.Beliefs.Model.Cold() && p.facts.Busy() < idleShare
+	cold := p.facts.Rules().Spare == config.SpareAlways || n.Ch.Spent < spareSpent && p.facts.Rules().Spare != config.SpareNever && p.facts.Beliefs.Model.Cold() && p.facts.Busy() <= idleShare
 	if !cold {
 		return
 	}

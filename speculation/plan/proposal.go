@@ -22,7 +22,7 @@ type Start struct {
 	Worth     queue.Worth
 	Predicted time.Duration
 	Shares    map[queue.ChangeID]float64 // of each change that it is for: the part of what that affects which is built
-	Build     *queue.Build // by apply: the one that was started
+	Build     *queue.Build               // by apply: the one that was started
 }
 
 // Stop ends a build that can tell nothing any more, or whose slot is worth more to another.

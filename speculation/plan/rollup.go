@@ -64,7 +64,7 @@ func (p *rollups) holds(group []queue.ChangeID) bool {
 	}
 	for i, id := range group {
 		ch := p.s.Changes[id]
-		if n := p.facts.Futures.Node(id); n == nil || n.X.All || ch.Stale || ch.Spent >= p.allowance(false) {
+		if n := p.facts.Futures.Node(id); n == nil || n.X.All || ch.Stale || ch.Spent >= p.facts.Allowance(false) {
 			return false
 		}
 		for _, other := range group[:i] {

@@ -337,16 +337,6 @@ func (p *slots) least(value float64) *queue.Build {
 // slot it takes.
 const preemptGain = 2.0
 
-// allowance is how many times over the work of a change may be built: all that its cap
-// allows, and on assumptions half of that where most slots are busy.
-func (p *planning) allowance(always bool) float64 {
-	limit := float64(p.facts.Rules().BuildsPerChange)
-	if !always && p.facts.Busy() >= derived.BusyShare {
-		limit /= 2
-	}
-	return limit
-}
-
 // sharesOf returns which part of each change's work a build of some keys is. Little work
 // costs a slot, too.
 func (p *slots) sharesOf(ids []queue.ChangeID, keys []queue.Key) map[queue.ChangeID]float64 {
@@ -379,7 +369,7 @@ func (p *slots) affordable(cand candidate) bool {
 		return true
 	}
 	ch := p.s.Changes[cand.link.Change]
-	if ch.Spent < p.allowance(cand.always) {
+	if ch.Spent < p.facts.Allowance(cand.always) {
 		return true
 	}
 	p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsCap})

@@ -27,6 +27,7 @@ type Metrics struct {
 	Undecided  int     `json:"undecided"`
 	CPU        float64 `json:"cpu_seconds"`
 	Plan       Plan    `json:"plan_ms"`
+	ETA        *ETA    `json:"eta,omitempty"` // of strategies that make forecasts
 
 	// Turnarounds of the changes that count, sorted; not part of the figures.
 	Turnarounds []float64         `json:"-"`
@@ -85,6 +86,7 @@ func MetricsOf(w *World, name string, o Options, out *Outcome) *Metrics {
 		}
 	}
 	slices.Sort(m.Turnarounds)
+	m.ETA = etaOf(out, first)
 	m.P50, m.P95, m.P99 = thousandth(Percentile(m.Turnarounds, 0.5)), thousandth(Percentile(m.Turnarounds, 0.95)), thousandth(Percentile(m.Turnarounds, 0.99))
 	return m
 }

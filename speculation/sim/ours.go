@@ -61,6 +61,7 @@ func (s ours) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 			break
 		}
 		d.turn()
+		d.look()
 	}
 	d.out.CPU = cpu() - began
 	return d.out, nil
@@ -80,6 +81,7 @@ type driver struct {
 	now    queue.Instant
 	last   queue.Instant // nobody waits for longer
 	wake   queue.Instant
+	eta    queue.Instant // forecasts are looked at then
 	mail   []queue.Event // to be told at once
 	later  []queue.Event // to be told with what happens next: nobody waits for it
 	runs   map[queue.BuildID]*run

@@ -47,6 +47,7 @@ type Outcome struct {
 	Aborted       int        // of these, stopped before their end
 	WorkerMinutes float64    // that workers were busy
 	CPU           time.Duration
+	Forecasts     []Forecast      // that were made on the way, in no order within a moment
 	Plans         []time.Duration // wall time of each turn that planned, where measured
 }
 

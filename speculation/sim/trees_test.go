@@ -74,7 +74,7 @@ func TestTrainsCarryATreeStep(t *testing.T) {
 		if !storetest.Required("long") && !slices.Contains(usual, c.name) {
 			continue
 		}
-		m := mustRun(t, c.world, ours{}, c.workers, nil)
+		m := mustRun(t, c.world, ours{informed: true}, c.workers, nil)
 		t.Logf("%-32s P50 %5.2f P95 %5.2f P99 %5.2f min, %.2f builds and %.3f hours per change", c.name, m.P50, m.P95, m.P99, m.Builds, m.Hours)
 		if m.Bad() || m.Rejected != c.reject || m.Landed != len(c.world.Changes)-c.reject || m.P95 > c.p95 || m.Builds > c.builds {
 			t.Errorf("%s: %+v", c.name, m)
@@ -86,7 +86,7 @@ func TestTrainsCarryATreeStep(t *testing.T) {
 // for the two minutes after which the simulator says that a build has started.
 func TestStepRunsBesideTheBuildWhereChangesAreFew(t *testing.T) {
 	w := independent(40, func(i int, c *Change) { c.ArriveMin = float64(15 * i) })
-	with, without := mustRun(t, w, ours{}, 10, nil), mustRun(t, w, ours{}, 10, map[string]string{"off": "[early]"})
+	with, without := mustRun(t, w, ours{informed: true}, 10, nil), mustRun(t, w, ours{informed: true}, 10, map[string]string{"off": "[early]"})
 	if with.Bad() || with.P95 > 12.01 || with.Builds != 2 || without.P50 < 12.99 {
 		t.Errorf("%+v\nwithout boarding early %+v", with, without)
 	}
@@ -96,7 +96,7 @@ func TestStepRunsBesideTheBuildWhereChangesAreFew(t *testing.T) {
 // behind it are built again each time.
 func TestTrialsKeepTheTrainGoing(t *testing.T) {
 	w := independent(300, each(20, func(c *Change) { c.BreaksTree = true }))
-	with, without := mustRun(t, w, ours{}, 1000, nil), mustRun(t, w, ours{}, 1000, map[string]string{"off": "[trials]"})
+	with, without := mustRun(t, w, ours{informed: true}, 1000, nil), mustRun(t, w, ours{informed: true}, 1000, map[string]string{"off": "[trials]"})
 	t.Logf("P50 %.2f P95 %.2f min with %.2f builds; without trials %.2f, %.2f with %.2f", with.P50, with.P95, with.Builds, without.P50, without.P95, without.Builds)
 	if with.Bad() || without.Bad() || with.P95 > 0.8*without.P95 || with.Builds > without.Builds || with.Landed != without.Landed {
 		t.Errorf("%+v\nwithout trials %+v", with, without)
@@ -125,7 +125,10 @@ func TestOpaqueWorldsAreInOrder(t *testing.T) {
 		for i := range w.Changes {
 			w.Changes[i].ArriveMin = float64(i) // 60 in an hour
 		}
-		m := mustRun(t, w, ours{}, 100, nil)
+		if first := mustRun(t, w, ours{}, 100, nil); c.set == nil && (first.Bad() || first.Rejected > 0 || first.P95 > 14) {
+			t.Errorf("%s, on a first day: %+v", c.name, first)
+		}
+		m := mustRun(t, w, ours{informed: true}, 100, nil)
 		t.Logf("%-32s P50 %5.2f P95 %5.2f P99 %5.2f min, %.2f builds and %.3f hours per change", c.name, m.P50, m.P95, m.P99, m.Builds, m.Hours)
 		if m.Bad() || m.Landed+m.Rejected != len(w.Changes) || m.Harmed > 0 || m.P95 > c.p95 {
 			t.Errorf("%s: %+v", c.name, m)

@@ -44,6 +44,18 @@ func (s *screen) row(label string, m *sim.Metrics) {
 		fmt.Sprintf("%.0f / %.0f / %.0f", m.P50, m.P95, m.P99),
 		fmt.Sprintf("%.2f / %.2f / %.2f", m.Ratio.P50, m.Ratio.P95, m.Ratio.P99),
 		m.Throughput, m.Builds, m.Hours, 100*m.Aborted, m.Landed, m.Rejected, m.Harmed, m.CPU, m.Plan.P99, wrong(m))
+	if e := m.ETA; e != nil {
+		fmt.Fprintf(s.out, "%-18s %s\n", "", etaText(e))
+	}
+}
+
+// etaText says how good the forecasts of a run were.
+func etaText(e *sim.ETA) string {
+	text := fmt.Sprintf("ETA 80%% holds %.1f%%", 100*e.Holds)
+	if e.Left > 0 {
+		text += fmt.Sprintf(", width %.2f of what is left", e.Width/e.Left)
+	}
+	return text
 }
 
 // wrong says on the row what makes a run worthless.

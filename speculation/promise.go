@@ -1,0 +1,109 @@
+package speculation
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+	"github.com/submitqueue/submitqueue/speculation/predict"
+)
+
+// How forecasts are written down, to be held against verdicts.
+const (
+	promiseEvery = time.Minute // forecasts are looked at so often
+	promiseShare = 6           // one stands for this part of the time since the first
+	mostPromises = 8           // of one change
+)
+
+// promise writes down from time to time what is forecast of the changes that wait, and
+// learns how far off that was from those that have a verdict now. What people stop, and
+// what waits outside the order, was not to be foreseen, and is not counted.
+func (c *telling) promise() {
+	for _, id := range derived.Sorted(c.s.Promises) {
+		ch := c.s.Changes[id]
+		if ch != nil && (ch.Phase == queue.Pending || ch.Phase == queue.Landing) && c.s.Main.Paused == nil {
+			continue
+		}
+		if ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Rejected || ch.Phase == queue.NothingToLand) {
+			c.kept(c.s.Promises[id], ch.Decided)
+		}
+		delete(c.s.Promises, id)
+		c.touch(queue.KindPromises, string(id))
+	}
+	since := c.facts.Now.Sub(c.s.Learned.Promised)
+	if len(c.facts.Order.IDs) == 0 || c.s.Main.Paused != nil || since >= 0 && since < promiseEvery {
+		return
+	}
+	c.overrun()
+	foreseen := c.foresee()
+	for _, id := range derived.Sorted(foreseen) {
+		f := foreseen[id]
+		if f.proven || f.Late != 0 || c.s.Changes[id].Phase != queue.Pending {
+			continue
+		}
+		p := queue.Promises{Change: id}
+		if was := c.s.Promises[id]; was != nil {
+			p.Given = was.Given
+		}
+		if n := len(p.Given); n > 0 && c.facts.Now.Sub(p.Given[n-1].At) < c.facts.Now.Sub(p.Given[0].At)/promiseShare {
+			continue
+		}
+		plain := c.secondsOf(math.Exp(f.left.Mu))
+		p.Given = append(thinned(p.Given), queue.Promise{At: c.facts.Now, Median: predict.Expected(c.s.Learned.Reach, f.group, plain), Group: f.group})
+		c.s.Promises[id] = &p
+		c.touch(queue.KindPromises, string(id))
+	}
+	c.s.Learned.Promised = c.facts.Now
+	c.touch(queue.KindMeta, queue.MetaLearned)
+}
+
+// overrun counts the promises whose interval is over without a verdict. Were they counted
+// only when that comes, the first that are heard of would be the quick ones, and for as
+// long as the slowest changes take the intervals would end too early.
+func (c *telling) overrun() {
+	for _, id := range derived.Sorted(c.s.Promises) {
+		p := queue.Promises{Change: id, Given: slices.Clone(c.s.Promises[id].Given)}
+		late := false
+		for i := range p.Given {
+			x := &p.Given[i]
+			_, high := predict.Reach(c.s.Learned.Reach, x.Group, 1)
+			age := c.facts.Now.Sub(x.At)
+			if x.Late || age.Seconds() <= x.Median.Seconds()*math.Exp(high) {
+				continue
+			}
+			c.s.Learned.Reach = predict.Overrun(c.s.Learned.Reach, x.Group)
+			x.Late, late = true, true
+		}
+		if late {
+			c.s.Promises[id] = &p
+			c.touch(queue.KindPromises, string(id))
+		}
+	}
+}
+
+// thinned returns a copy of a change's promises with room for one more: of too many, every
+// second one.
+func thinned(given []queue.Promise) []queue.Promise {
+	if len(given) < mostPromises {
+		return slices.Clone(given)
+	}
+	var out []queue.Promise
+	for i := 0; i < len(given); i += 2 {
+		out = append(out, given[i])
+	}
+	return out
+}
+
+// kept takes in how far a change's promises were off.
+func (c *telling) kept(p *queue.Promises, decided queue.Instant) {
+	for i, x := range p.Given {
+		next := decided
+		if i+1 < len(p.Given) {
+			next = p.Given[i+1].At
+		}
+		c.s.Learned.Reach = predict.SeeReach(c.s.Learned.Reach, x, decided.Sub(x.At), next.Sub(x.At))
+	}
+	c.touch(queue.KindMeta, queue.MetaLearned)
+}
