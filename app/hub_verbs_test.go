@@ -205,8 +205,13 @@ func (h *hub) describe() string {
 	h.owner.Read(func(c *speculation.Core) {
 		s := c.State()
 		fmt.Fprintf(&b, "main %+v\npush %+v\n", s.Main, s.Push)
+		fmt.Fprintf(&b, "train %v\n", s.Train)
 		for id, ch := range s.Changes {
-			fmt.Fprintf(&b, "%s %s %+v\n", id, ch.Phase, ch.Reason)
+			v, _ := c.View(id)
+			fmt.Fprintf(&b, "%s %s %+v\n\tat %d, predicted %s, ahead %v, waits %+v, next %+v\n", id, ch.Phase, ch.Reason, ch.Virtual, ch.Predicted, v.Ahead, v.Waits, v.Outlook.Next)
+		}
+		for id, l := range s.Links {
+			fmt.Fprintf(&b, "link %s %s\n", id, l.Outcome)
 		}
 		for key, a := range s.Actions {
 			fmt.Fprintf(&b, "%s attempt %d: %s\n", key, a.Attempt, a.Error)

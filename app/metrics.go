@@ -21,6 +21,7 @@ type Metrics struct {
 	spool       prometheus.Gauge
 	storeErrors *prometheus.CounterVec
 	panics      prometheus.Counter
+	turnPanics  *prometheus.CounterVec
 	refused     prometheus.Counter
 
 	turns    *prometheus.HistogramVec
@@ -55,6 +56,8 @@ func NewMetrics() *Metrics {
 		refused:     prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "http_wrong_tokens_total", Help: "Requests with a token or a link that does not count."}),
 		panics:      prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "http_panics_total", Help: "Requests whose handler panicked."}),
 
+		turnPanics: counters("turn_panics_total", "Turns of a queue that panicked: a fault of SubmitQueue, after which the queue begins again from what is stored.", "queue"),
+
 		turns:    histograms("turn_duration_seconds", "Turns of a queue: load to commit.", seconds(.001, 2, 14), "queue"),
 		puts:     counters("turn_records_total", "Records that turns have written.", "queue"),
 		actions:  histograms("action_duration_seconds", "Actions by task and by what came of them.", seconds(.005, 3, 12), "task", "result"),
@@ -75,7 +78,7 @@ func NewMetrics() *Metrics {
 		paused:     gauges("paused", "1 while the queue is paused.", "queue"),
 	}
 	m.limits = &limits{now: time.Now}
-	m.registry.MustRegister(m.limits, m.webhooks, m.spool, m.storeErrors, m.panics, m.refused, m.turns, m.puts, m.actions, m.builds,
+	m.registry.MustRegister(m.limits, m.webhooks, m.spool, m.storeErrors, m.panics, m.turnPanics, m.refused, m.turns, m.puts, m.actions, m.builds,
 		m.verdicts, m.parks, m.healings, m.notified, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

@@ -2,9 +2,9 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -110,32 +110,10 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 		events[i].At = min(events[i].At, now)
 		events[i].Body = moved(events[i].Body, ahead)
 	}
-	t.turning.Lock()
-	turn := speculation.Step(t.core, events)
-	write, err := t.encode(turn, eaten)
-	if err == nil && (len(write.Put)+len(write.Delete)+len(write.Eaten)+len(write.Notes)+len(write.Rows) > 0) {
-		since := time.Now()
-		t.window.writing.Store(&since)
-		err = t.Store.Commit(ctx, write)
-		t.window.writing.Store(nil)
-		if err == nil {
-			t.version++
-			t.reached = t.version
-		}
-	}
-	if err == nil {
-		t.publish()
-	} else {
-		t.core, t.Owner.core = nil, nil // it is ahead of what is stored
-	}
-	t.turning.Unlock()
+	turn, write, err := t.step(ctx, events, eaten)
 	if err != nil {
 		t.giveBack(events, eaten)
-		t.Metrics.RecordStoreError("commit")
-		if errors.Is(err, queue.ErrNotOwner) {
-			return err
-		}
-		return fmt.Errorf("storing a turn: %w", err)
+		return err
 	}
 	t.noteRead(events)
 	t.wake = turn.Wake
@@ -162,6 +140,42 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 		t.Observer(turn)
 	}
 	return nil
+}
+
+// step folds events into the core and stores what comes of it. The core is dropped
+// on an error, as it is ahead of what is stored then. A panic is an error, too: the
+// queue begins again from what is stored, and no other queue stops.
+func (t *turns) step(ctx context.Context, events []queue.Event, eaten []string) (turn speculation.Turn, write queue.Turn, err error) {
+	t.turning.Lock()
+	defer t.turning.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			t.Metrics.turnPanics.WithLabelValues(t.Called()).Inc()
+			t.Log.Error("a turn panicked", "queue", t.Called(), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = fmt.Errorf("a fault of SubmitQueue, please report it with the server's log: %v", r)
+		}
+		if err != nil {
+			t.core, t.Owner.core = nil, nil
+		}
+	}()
+	turn = speculation.Step(t.core, events)
+	if write, err = t.encode(turn, eaten); err != nil {
+		return turn, write, fmt.Errorf("storing a turn: %w", err)
+	}
+	if len(write.Put)+len(write.Delete)+len(write.Eaten)+len(write.Notes)+len(write.Rows) > 0 {
+		since := time.Now()
+		t.window.writing.Store(&since)
+		err = t.Store.Commit(ctx, write)
+		t.window.writing.Store(nil)
+		if err != nil {
+			t.Metrics.RecordStoreError("commit")
+			return turn, write, fmt.Errorf("storing a turn: %w", err)
+		}
+		t.version++
+		t.reached = t.version
+	}
+	t.publish()
+	return turn, write, nil
 }
 
 // equip says which tools the steps in force depend on.

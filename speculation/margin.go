@@ -8,8 +8,12 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// probablyLands is the chance from which a change is waited for.
-const probablyLands = 0.7
+// probablyLands is the chance from which a change is waited for, and likeAll the same
+// where it is an average: then a change behind many is below the other, whatever it is.
+const (
+	probablyLands = 0.9
+	likeAll       = 0.7
+)
 
 // stayBehind puts a change behind those of its lane that it would overtake for
 // little: it gains less by that than what they share takes to be built again, and
@@ -24,13 +28,16 @@ func (c *landing) stayBehind(ch *queue.Change) {
 		return
 	}
 	limit := ch.Virtual.Add(min(time.Duration(r.Margin*float64(ch.Predicted)), r.MaxOvertake-ch.Predicted))
-	place := ch.Virtual
+	place, least := ch.Virtual, probablyLands
+	if c.facts.Beliefs.Model.Cold() {
+		least = likeAll
+	}
 	for id := range c.facts.Order.ConflictsOf(ch.ID) { // the last of them counts, so their order does not
 		o := c.s.Changes[id]
 		if o == nil || o.Builds == 0 || o.Phase != queue.Pending || o.Lane != ch.Lane || o.Arrival > ch.Arrival || o.Virtual < place || o.Virtual >= limit || c.facts.Order.IsBelow(ch, o) {
 			continue
 		}
-		if min(o.Chance, c.facts.Beliefs.Good(id)) >= probablyLands && o.Virtual.Sub(ch.Virtual) < c.rebuild(id, ch.ID) && !c.overtaken(o, ch.ID) {
+		if min(o.Chance, c.facts.Beliefs.Good(id)) >= least && o.Virtual.Sub(ch.Virtual) < c.rebuild(id, ch.ID) && !c.overtaken(o, ch.ID) {
 			place = o.Virtual + 1
 		}
 	}

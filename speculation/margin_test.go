@@ -27,7 +27,7 @@ func TestMargin(t *testing.T) {
 		{slots: 9, name: "of all its own", rules: config.Rules{Margin: 1}, takes: []time.Duration{20, 12}, want: []int{1, 2}},
 		{slots: 9, name: "built again anyway", takes: []time.Duration{30, 15, 27}, want: []int{2, 3, 1}},
 		{name: "not built yet", takes: []time.Duration{30, 27}, want: []int{2, 1}},
-		{slots: 9, name: "turned down, probably", good: map[int]float64{1: 0.6}, takes: []time.Duration{30, 27}, want: []int{2, 1}},
+		{slots: 9, name: "turned down, probably", good: map[int]float64{1: 0.8}, takes: []time.Duration{30, 27}, want: []int{2, 1}},
 		{slots: 9, name: "without", rules: config.Rules{Off: []config.Ingredient{config.IngredientMargin}}, takes: []time.Duration{30, 27}, want: []int{2, 1}},
 		{slots: 9, name: "in order of arrival", rules: config.Rules{Order: config.OrderArrival}, takes: []time.Duration{30, 27}, want: []int{1, 2}},
 	} {

@@ -55,7 +55,8 @@ func (c *landing) virtual(ch *queue.Change) queue.Instant {
 	if r.Order == config.OrderArrival {
 		return from
 	}
-	return from.Add(min(max(ch.Predicted, 0), r.MaxOvertake))
+	// Nobody is overtaken for parts of a second: no prediction is that good.
+	return from.Add(min(max(ch.Predicted, 0).Round(time.Second), r.MaxOvertake))
 }
 
 // learn folds one observation into what is known of durations.

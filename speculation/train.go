@@ -79,8 +79,8 @@ func (c *landing) members() []queue.ChangeID {
 			i++ // it is tried beside the train
 		case l != nil && !c.facts.Links.Cleared(l):
 			i++ // it waits for an approval of what it would change here
-		case l == nil && c.meets(line, id, c.waitsOn):
-			i++ // it is being built on less than this
+		case l == nil && c.waits(line, at, id, in):
+			i++ // it is being built on less than this, and that may tell more
 		case l == nil:
 			// Whoever comes next is merged on this one, so they wait for it; all
 			// that could follow are asked for in one go.
@@ -115,6 +115,13 @@ func (c *landing) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func
 		}
 	}
 	return false
+}
+
+// waits reports whether a change waits for what is being learned of it on some
+// commit of a line that ends at a commit. Where its futures say already that it passes
+// behind the members of the train, it does not: a build on less may never come.
+func (c *landing) waits(line map[queue.CommitID]bool, at queue.CommitID, id queue.ChangeID, in map[queue.ChangeID]bool) bool {
+	return c.meets(line, id, c.waitsOn) && (c.s.Links[queue.LinkOf(at, id)] != nil || c.facts.Futures.Regardless(c.facts.Futures.Node(id), in) != derived.Verified)
 }
 
 // waitsOn reports whether it is not known yet if a change may land as a link, nor
@@ -221,7 +228,7 @@ func (c *landing) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool
 			if len(out) == resolveChunk {
 				return out
 			}
-			if with[id] || c.doubtful(at, id) || !c.mayJoin(id, with) || c.meets(line, id, c.failsOn) || c.meets(line, id, c.waitsOn) {
+			if with[id] || c.doubtful(at, id) || !c.mayJoin(id, with) || c.meets(line, id, c.failsOn) || c.waits(line, at, id, with) {
 				continue
 			}
 			out = append(out, id)

@@ -157,7 +157,7 @@ func TestRefusals(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := store.Fetch(ctx, ours(hub), []lfs.Pointer{p}); !errors.Is(err, context.Canceled) {
+	if err := lfs.NewStore(t.TempDir()).Fetch(ctx, ours(hub), []lfs.Pointer{p}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	hub.Open(repository)

@@ -23,6 +23,9 @@
 //  5. A first build takes all targets of a change; a later one only those whose own chance
 //     to be needed is at least Single (0.4), and just in time: not before the last decision
 //     ahead is expected within 1.3 of its duration (offer.go).
+//     What has failed there before, and is to be run again before that decides, is run at
+//     once: all behind it wait for that. A change that has failed on its likeliest future
+//     is taken not to land (plan.go).
 //  6. Further futures by flips of the least certain outcome ahead (offer.go), and spare
 //     ones for slots that nobody wants (bypass.go).
 //  7. Candidates are taken by value until the slots are full or the value is below the
@@ -48,6 +51,20 @@
 // M+b, too, because a does not affect y: only x would be built again.
 //
 // # What each rule is worth
+//
+// With the model of a new server, on a generated world of 1,000 changes at 500 an hour on
+// 500 workers (simulate --changes 1000 --strategy oracle,ours; P50/P95/P99 of the oracle,
+// then builds per change; one seed; the first two rows with spare=never and
+// builds_per_change=1000, each with the rules of the rows above it):
+//
+//	retries                                            1                       0
+//	failed on the likeliest future, run again at once  1.06/1.49/1.70   4.72   0.78/1.18/1.31   4.09
+//	and taken not to land                              0.87/1.14/1.34   4.21   0.76/1.03/1.18   3.71
+//	and low thresholds while slots are idle            0.82/1.11/1.32   4.29   0.68/0.84/1.03   3.46
+//
+// A cap of 20 builds, whatever their size, ended at a P95 of 3.4 of the oracle; caps count
+// work for that reason (derived.Facts.Allowance). Bringing what has failed to the front of
+// the order, or sending what clashes to its back, gained less than 3 % and is not there.
 //
 // Measured with worlds of the simulator, a predictor that is right for 96 to 98 %, and 500
 // changes an hour on 500 workers; differences below 3 % are noise. Reproduce it with

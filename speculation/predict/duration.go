@@ -86,10 +86,13 @@ type Level struct{ n, mean float64 }
 
 // LevelOf returns that of a history, which may be nil.
 func LevelOf(d *queue.Duration) Level {
-	if d == nil || d.N < 1 || d.Mean <= 0 {
+	if d == nil || d.N < 1 {
 		return Level{}
 	}
 	n := math.Exp2(math.Floor(math.Log2(float64(min(d.N, levelWindow)))))
+	if d.Mean < time.Millisecond {
+		return Level{n: n} // some take no time at all
+	}
 	return Level{n, math.Round(math.Exp(math.Round(math.Log(float64(d.Mean))*10) / 10))}
 }
 
@@ -144,7 +147,12 @@ func Pace(paces []queue.Pace, work time.Duration) (took time.Duration, sigma flo
 		return 0, unknownSigma
 	}
 	at := paceAt(work)
-	n, mean, spread := pacePrior, 0.0, pacePrior*unknownSigma*unknownSigma
+	n, mean := pacePrior, 0.0 // of all sizes: what is not seen of a size is taken from there
+	for i := range paces {
+		n, mean = n+paces[i].N, mean+paces[i].N*paces[i].Mean
+	}
+	mean = mean / n * pacePrior
+	n, spread := pacePrior, pacePrior*unknownSigma*unknownSigma
 	for i := range paces {
 		p := &paces[i]
 		if p.N == 0 {

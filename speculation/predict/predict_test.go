@@ -78,7 +78,7 @@ func TestPaceFollowsWhatIsSeen(t *testing.T) {
 	}
 	for work := time.Minute; work < 500*time.Minute; work *= 3 {
 		got, sigma := predict.Pace(paces, work)
-		if ratio := float64(got) / float64(took(work)); ratio < 0.7 || ratio > 1.4 || sigma > 0.8 {
+		if ratio := float64(got) / float64(took(work)); ratio < 0.6 || ratio > 1.5 || sigma > 0.8 {
 			t.Errorf("%s of work take %s, predicted %s (%g)", work, took(work), got, sigma)
 		}
 	}

@@ -42,7 +42,8 @@
 //	submitqueue.go SubmitQueue'19 and '24, and speculate-all: speculator.go builds
 //	               the best of the paths that paths.go enumerates, by beliefs.go
 //	ours.go        the queue itself: the speculation.Step that the server runs, its
-//	               actions answered from the world; forest.go: the world as a repository
+//	               actions answered from the world; forest.go: the world as a repository.
+//	               "ours" is a new server; "ours-informed" has the world's predictor
 //	metrics.go     figures of a run; stats.go: figures of a world
 //	svg.go         both as a picture
 //

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -32,7 +33,9 @@ func (d *driver) look() {
 		return
 	}
 	d.eta = d.now + instant(etaEvery) - epoch
-	for id, f := range d.core.Forecasts() {
+	all := d.core.Forecasts()
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		f := all[id]
 		if n, ok := d.ids[id]; ok && f.Late >= d.now {
 			d.out.Forecasts = append(d.out.Forecasts, Forecast{Change: n, At: clock(d.now), Early: clock(max(f.Early, d.now)), Late: clock(f.Late)})
 		}

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue/storetest"
@@ -90,7 +92,7 @@ func TestOursIsDeterministic(t *testing.T) {
 		return o
 	}
 	if a, b := run(), run(); !reflect.DeepEqual(a, b) {
-		t.Error("two runs differ")
+		t.Errorf("two runs differ: %s", cmp.Diff(a, b, cmp.AllowUnexported(Outcome{})))
 	}
 }
 
