@@ -23,6 +23,9 @@ func (c *Core) rowArrival(ch *queue.Change, f *queue.Footprint) {
 func (c *Core) rowVerdict(ch *queue.Change) {
 	r := queue.NewVerdictRow(ch)
 	r.Features = c.featuresOf(ch)
+	if ch.Reason.Code == queue.ReasonFailed {
+		r.Sound = c.facts.Beliefs.Good(ch.ID)
+	}
 	c.row(queue.Row{Verdict: r})
 }
 

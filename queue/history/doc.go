@@ -20,8 +20,9 @@
 //	verdict   how a change ended: change, number, author, arrival, outcome (landed, rejected,
 //	          cancelled, nothing-to-land), reason (failed, merge-conflict, ...), commit, builds,
 //	          failures (step, targets, build, and what ran: change on chain on main), clashes
-//	          (paths that do not merge), against (landed changes that touch these), features.
-//	          A change of which main shows that it landed after all has a second one
+//	          (paths that do not merge), against (landed changes that touch these), features,
+//	          sound (of one that failed: how far, from 0 to 1, it is believed to be sound by
+//	          itself and to have broken with others). A change of which main shows that it landed after all has a second one
 //	result    what one step of a build has shown: build, step, whole (a step on the whole tree),
 //	          outcome (passed, failed, timeout, infrastructure), took_ms, asked (how many
 //	          targets), targets (at most 500: target, outcome, took_ms)

@@ -274,10 +274,8 @@ func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 	if d, ok := fs.Model.Duration(ch); ok {
 		return min(max(d, 0), predict.Longest)
 	}
-	if r, ok := fs.Model.(predict.Reader); ok {
-		if d, ok := r.DurationOf(fs.Story(ch)); ok {
-			return time.Duration(max(0, min(d.Quantile(0.5), predict.Longest.Seconds())) * float64(time.Second))
-		}
+	if ch.Guess.Took > 0 {
+		return predict.BlendTime(fs.s.Learned.Credit.Took, ch.Guess.Took, ch.Guess.Usual)
 	}
 	return fs.estimate(f)
 }

@@ -17,6 +17,7 @@ type Sample struct {
 
 	Decided  bool    // it has landed, or was turned down for a failure
 	Landed   bool    // which of them
+	Sound    bool    // it has landed, or is believed to have broken with others and not by itself
 	Took     float64 // seconds of its first build of all that it affects; 0: it had none
 	Censored bool    // that build was aborted after Took
 }
@@ -49,6 +50,7 @@ func Samples(rows []queue.Row) []Sample {
 		s := Sample{Change: id, Number: a.Number, At: at[id], Case: CaseOf(a.Features)}
 		if v := verdicts[id]; v != nil {
 			s.Landed = v.Outcome == queue.Landed
+			s.Sound = Sound(s.Landed, v.Sound)
 			s.Decided = s.Landed || v.Outcome == queue.Rejected && v.Reason == queue.ReasonFailed
 		}
 		if b := builds[id]; b != nil {

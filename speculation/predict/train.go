@@ -21,6 +21,7 @@ type TrainOptions struct {
 	Seed     uint64
 	Stages   int               // of each kind at most, of the model of durations; 0: 600
 	Progress func(what string) // told before each part; nil: nobody
+	Pause    func() error      // called now and then; nil: nothing is. An error of it ends the training and is Train's
 }
 
 // Report says how a model was made, and how good each part is on changes later than those
@@ -28,13 +29,14 @@ type TrainOptions struct {
 type Report struct {
 	Changes  int            `json:"changes"` // decided
 	Landed   int            `json:"landed"`  // of these
+	Sound    int            `json:"sound"`   // landed, or believed to have broken with others alone
 	From     int64          `json:"from"`    // arrival of the first, in milliseconds since 1970
 	To       int64          `json:"to"`      // and of the last
 	Success  SuccessReport  `json:"success"`
 	Duration DurationReport `json:"duration"`
 }
 
-// SuccessReport is of the chance that a change lands.
+// SuccessReport is of the chance that a change is sound by itself.
 type SuccessReport struct {
 	Why    string        `json:"why,omitempty"` // it is not used; empty: it is
 	Report *ChanceReport `json:"report,omitempty"`
@@ -65,9 +67,8 @@ type DurationFigures struct {
 // against base rate and last outcome (ChanceReport.Beats); MAPE and negative log likelihood
 // of the duration against the median and the queue's own estimate.
 //
-// Success is fitted to whether the change has landed, of those that landed or failed:
-// conflicts with others count as failures, so that it is a little low for the chance that a
-// change is sound by itself. Durations are LogNormal, with the settings that models of
+// Success is fitted to whether a change was sound by itself (Sound), of those that landed or
+// failed: what breaks with others is of the rates of pairs, which the queue keeps. Durations are LogNormal, with the settings that models of
 // this size were found to do best with.
 //
 // It is an error that fewer than FewestDecided changes are decided.
@@ -89,16 +90,25 @@ func Train(samples []Sample, opt TrainOptions) (*Trained, error) {
 		if s.Landed {
 			t.report.Landed++
 		}
+		if s.Sound {
+			t.report.Sound++
+		}
 	}
 	if opt.Progress == nil {
 		opt.Progress = func(string) {}
 	}
-	opt.Progress(fmt.Sprintf("fitting the chance that a change lands, to %d changes", len(decided)))
+	if opt.Pause == nil {
+		opt.Pause = func() error { return nil }
+	}
+	if err := opt.Pause(); err != nil {
+		return nil, err
+	}
+	opt.Progress(fmt.Sprintf("fitting the chance that a change is sound, to %d changes", len(decided)))
 	t.fitGood(decided)
 	built := slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.Took <= 0 })
 	opt.Progress(fmt.Sprintf("fitting durations, to %d builds", len(built)))
 	t.fitTook(built, opt)
-	return t, nil
+	return t, opt.Pause()
 }
 
 // beaten is why a part is not used that its baselines beat.
@@ -107,9 +117,9 @@ const beaten = "it does not beat its baselines on later changes"
 func (t *Trained) fitGood(decided []Sample) {
 	x, y := make([][]float64, len(decided)), make([]bool, len(decided))
 	for i, s := range decided {
-		x[i], y[i] = t.row(s.Case), s.Landed
+		x[i], y[i] = t.row(s.Case), s.Sound
 	}
-	if n := t.report.Landed; n == 0 || n == len(decided) {
+	if n := t.report.Sound; n == 0 || n == len(decided) {
 		t.report.Success.Why = "all changes ended alike"
 		return
 	}
@@ -193,7 +203,7 @@ func (f DurationFigures) beats(g DurationFigures) bool { return f.MAPE < g.MAPE 
 
 // boost fits durations.
 func (t *Trained) boost(built []Sample, opt TrainOptions) (*NGBoost, error) {
-	o := NGBoostOptions{Dist: LogNormal, Stages: opt.Stages, Rate: 0.05, RowFrac: 0.5, ColFrac: 0.5, MinLeaf: 5, Validation: 0.2, Patience: 100, Seed: opt.Seed}
+	o := NGBoostOptions{Dist: LogNormal, Stages: opt.Stages, Rate: 0.05, RowFrac: 0.5, ColFrac: 0.5, MinLeaf: 5, Validation: 0.2, Patience: 100, Seed: opt.Seed, Pause: opt.Pause}
 	if o.Stages == 0 {
 		o.Stages = 600
 	}

@@ -93,8 +93,9 @@ type driver struct {
 	serial int
 	tries  []int // builds so far, by change
 
-	commits int   // of main so far
-	onMain  []int // by change: which of them it is
+	rows    []queue.Row // of the event archive, to learn from
+	commits int         // of main so far
+	onMain  []int       // by change: which of them it is
 }
 
 // run is a build that runs.
@@ -204,9 +205,12 @@ func (d *driver) turn() {
 		for _, n := range turn.Notes {
 			d.decided(n)
 		}
-		if d.o.Record != nil {
-			for _, r := range turn.Rows {
+		for _, r := range turn.Rows {
+			if d.o.Record != nil {
 				d.o.Record(r)
+			}
+			if d.o.Learn {
+				d.rows = append(d.rows, r)
 			}
 		}
 		for i := range turn.Actions {
@@ -274,6 +278,8 @@ func (d *driver) carryOut(a *queue.Action) {
 		}
 		d.tree.land(p, d.ids)
 		d.tell(queue.Pushed{Action: a.Key, Push: p.ID, Moved: true})
+	case queue.Learn:
+		d.tellLater(d.learn(a.Key, t))
 	case queue.Publish:
 		d.tellLater(queue.Done{Action: a.Key, Shown: t.Want})
 	default:

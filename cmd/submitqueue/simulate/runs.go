@@ -19,12 +19,16 @@ type simulateRun struct {
 	set      map[string]string // only what the strategy has
 	without  string            // the ingredient that an ablation takes out
 	model    *predict.Trained  // nil: the strategy's own
+	learns   bool
 }
 
 func (r simulateRun) label() string {
 	name := r.strategy.Name()
 	if r.model != nil {
 		name += " trained"
+	}
+	if r.learns {
+		name += " learning"
 	}
 	if r.without != "" {
 		name += " " + r.without
@@ -42,7 +46,7 @@ func (s *Command) runs(strategies []sim.Strategy) []simulateRun {
 		for _, x := range strategies {
 			r := simulateRun{strategy: x, workers: workers, set: sim.SettingsFor(x, s.Set)}
 			if x.Name() == "ours" {
-				r.model = s.model
+				r.model, r.learns = s.model, s.Learn
 			}
 			out = append(out, r)
 			if !s.Ablate || x.Name() != "ours" {
@@ -53,7 +57,7 @@ func (s *Command) runs(strategies []sim.Strategy) []simulateRun {
 				set := map[string]string{}
 				maps.Copy(set, sim.SettingsFor(x, s.Set))
 				set[key] = value
-				out = append(out, simulateRun{strategy: x, workers: workers, set: set, without: setting, model: s.model})
+				out = append(out, simulateRun{strategy: x, workers: workers, set: set, without: setting, model: s.model, learns: s.Learn})
 			}
 		}
 	}
@@ -83,6 +87,7 @@ func replay(ctx context.Context, w *sim.World, runs []simulateRun, record func(q
 		if r.model != nil {
 			o.Model = r.model
 		}
+		o.Learn = r.learns
 		m, err := sim.Measure(ctx, w, r.strategy, o)
 		if err != nil {
 			shown.Clear()
