@@ -22,6 +22,25 @@ type Sample struct {
 	Censored bool    // that build was aborted after Took
 }
 
+// Slim returns of a row what Samples looks at, and false of a row that it does not.
+func Slim(r queue.Row) (queue.Row, bool) {
+	out := queue.Row{At: r.At}
+	switch {
+	case r.Arrival != nil:
+		a := r.Arrival
+		out.Arrival = &queue.ArrivalRow{Change: a.Change, Number: a.Number, Arrival: a.Arrival, Affected: a.Affected, Features: a.Features}
+	case r.Verdict != nil:
+		v := r.Verdict
+		out.Verdict = &queue.VerdictRow{Change: v.Change, Outcome: v.Outcome, Reason: v.Reason, Sound: v.Sound}
+	case r.Build != nil:
+		b := r.Build
+		out.Build = &queue.BuildRow{Build: b.Build, Change: b.Change, Also: b.Also, Asked: b.Asked, Started: b.Started, Outcome: b.Outcome, Steps: b.Steps}
+	default:
+		return queue.Row{}, false
+	}
+	return out, true
+}
+
 // Samples returns the changes of an event archive in the order in which they were analyzed.
 // A change is left out whose arrival no row tells. What ended otherwise than by a landing or
 // a failure, such as by a push, is not Decided.
