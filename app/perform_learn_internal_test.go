@@ -56,7 +56,7 @@ func TestLearnFromTheArchive(t *testing.T) {
 	if m := got.Model; m == nil || m.Changes != 400 || !m.Good.Used || !m.Took.Used || m.Version != 1 || m.Cause != queue.LearnFirst || len(m.Good.Figures) < 3 {
 		t.Fatalf("%+v, %s", got.Model, got.Why)
 	}
-	if err := json.Unmarshal(got.Model.Text, new(predict.Trained)); err != nil {
+	if err := json.Unmarshal([]byte(got.Model.Text), new(predict.Trained)); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,9 +1,6 @@
 package queue
 
-import (
-	"encoding/json"
-	"strconv"
-)
+import "strconv"
 
 // Models is which models a queue has learned of its own past, and which of them it uses.
 type Models struct {
@@ -54,7 +51,7 @@ type Model struct {
 	Good    ModelPart  `json:"good"`    // chances that changes are sound by themselves
 	Took    ModelPart  `json:"took"`    // durations of first builds
 
-	Text json.RawMessage `json:"text,omitempty"` // the model, of package predict
+	Text string `json:"text,omitempty"` // the model, of package predict, as JSON
 }
 
 // Useful reports whether any part of the model beats what needs no model.
@@ -100,3 +97,12 @@ type Learnt struct {
 }
 
 func (Learnt) event() {}
+
+// ModelsView is what there is to see of a queue's models.
+type ModelsView struct {
+	Models
+	Chances   float64  // how far the chances of the model in use are believed, from 0 to 1, against what is known without it
+	Durations float64  // the same of its durations
+	Unread    bool     // the model in use cannot be read by this version, and is not used
+	List      []*Model // versions that are kept, the newest first; the caller does not modify them
+}

@@ -48,7 +48,7 @@ func (c *learning) use() {
 	if m == nil || !c.without.Cold() {
 		return
 	}
-	if t := new(predict.Trained); json.Unmarshal(m.Text, t) == nil {
+	if t := new(predict.Trained); json.Unmarshal([]byte(m.Text), t) == nil {
 		c.facts.Beliefs.Model = t // else it is of a version that cannot be read here
 	}
 }
@@ -190,4 +190,19 @@ func (c *learning) follow(r *queue.Request) {
 	c.touch(queue.KindMeta, queue.MetaModel)
 	c.note(queue.Note{Number: r.Number, What: "model", Reason: queue.Reason{Names: []string{r.User, r.Command.Text}}})
 	c.entering.accept(r)
+}
+
+// view returns what there is to see of the models.
+func (c *learning) view() queue.ModelsView {
+	v := queue.ModelsView{Models: c.s.Model}
+	if c.s.Model.Using > 0 {
+		credit := c.s.Learned.Credit
+		v.Chances, v.Durations = predict.Weight(credit.Good), predict.Weight(credit.Took)
+		_, reads := c.facts.Beliefs.Model.(predict.Reader)
+		v.Unread = !reads
+	}
+	for _, n := range slices.Backward(derived.Sorted(c.s.Models)) {
+		v.List = append(v.List, c.s.Models[n])
+	}
+	return v
 }

@@ -37,7 +37,7 @@ var arrows = []struct {
 	{"cmd/submitqueue/config", []string{"cmd/submitqueue/analyzers", "cmd/submitqueue/doctor", "cmd/submitqueue/inspect", "cmd/submitqueue/print", "queue/config"}, "it reads and writes one file"},
 	{"cmd/submitqueue/simulate", []string{"cmd/submitqueue/client", "cmd/submitqueue/history", "cmd/submitqueue/model", "cmd/submitqueue/print", "queue", "queue/history", "speculation/predict", "speculation/sim"}, "flags and tables; the world is the simulator's"},
 	{"cmd/submitqueue/history", []string{"app/api", "cmd/submitqueue/client", "cmd/submitqueue/print", "queue", "queue/history"}, "rows from one place to another; what follows from them is of whoever reads them"},
-	{"cmd/submitqueue/model", []string{"cmd/submitqueue/client", "cmd/submitqueue/history", "cmd/submitqueue/print", "queue", "speculation/predict"}, "rows in, models and tables out; no queue is run by it"},
+	{"cmd/submitqueue/model", []string{"app/api", "cmd/submitqueue/client", "cmd/submitqueue/history", "cmd/submitqueue/print", "queue", "speculation/predict"}, "rows in, models and tables out; no queue is run by it"},
 	{"cmd/submitqueue/client", []string{"app/api", "cmd/submitqueue/print", "queue"}, "it speaks the API; the server's insides are not at its end of the wire"},
 	{"cmd/submitqueue/githubapp", []string{"cmd/submitqueue/print"}, "credentials in a file; who uses them is the caller's"},
 	{"cmd/submitqueue/print", nil, "it prints what it is given; words about a queue are of those that know queues"},

@@ -54,6 +54,7 @@ type cli struct {
 	Simulate  simulate.Command  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
 	History   history.Command   `cmd:"" help:"Export, import and make histories: what simulations, models and analytics are made of."`
 	Train     model.Train       `cmd:"" help:"Make a model of a queue's history: the chances and durations of changes."`
+	Model     model.Command     `cmd:"" help:"The models that a server has learned: how good they are, and which is planned with."`
 	Predict   model.Predict     `cmd:"" help:"Say what a model believes of a change, and why."`
 	Version   versionCommand    `cmd:"" help:"Print which version this is."`
 

@@ -30,6 +30,7 @@ func past(n int, seed uint64, told float64) []predict.Sample {
 		took := math.Exp(4 + told*0.8*math.Log1p(c.Affected) + 0.2*r.NormFloat64())
 		out[i] = predict.Sample{Change: queue.ChangeID(fmt.Sprint(i)), Number: i, At: queue.Instant(1000 * (i + 1)), Case: c, Decided: true,
 			Landed: r.Float64() < 1/(1+math.Exp(-z)), Took: took}
+		out[i].Sound = out[i].Landed
 		if r.IntN(10) == 0 {
 			out[i].Took, out[i].Censored = took*r.Float64(), true
 		}

@@ -31,7 +31,7 @@ func (t *Trained) Version() (*queue.Model, error) {
 		return nil, err
 	}
 	r := t.report
-	m := &queue.Model{Changes: r.Changes, First: queue.Instant(r.From), Last: queue.Instant(r.To), Text: text,
+	m := &queue.Model{Changes: r.Changes, First: queue.Instant(r.From), Last: queue.Instant(r.To), Text: string(text),
 		Good: queue.ModelPart{Used: r.Success.Why == "", Why: r.Success.Why},
 		Took: queue.ModelPart{Used: r.Duration.Why == "", Why: r.Duration.Why}}
 	if s := r.Success.Report; s != nil {

@@ -20,7 +20,7 @@ type Predict struct {
 	source
 	Explain string `xor:"change" required:"" help:"Number of a pull request; of several changes of it, the latest." placeholder:"PR"`
 	Change  string `xor:"change" required:"" help:"The same, or the id of a change." placeholder:"N"`
-	Model   string `help:"A model of submitqueue train; default: one is trained on the history." placeholder:"FILE" type:"path"`
+	Model   string `help:"A model of submitqueue train; default: the one that the server plans with; where it has none, and of a file, one is trained on the history." placeholder:"FILE" type:"path"`
 	Seed    uint64 `default:"1" help:"Of a model that is trained."`
 }
 
@@ -34,17 +34,27 @@ func (c *Predict) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	var m *predict.Trained
-	if c.Model != "" {
-		m, err = Load(c.Model)
-	} else {
-		m, err = trained(name, samples, c.Seed)
-	}
+	m, err := c.model(ctx, name, samples)
 	if err != nil {
 		return err
 	}
 	explain(m, s)
 	return nil
+}
+
+// model returns the model that is asked: of a file, of the server, or a new one.
+func (c *Predict) model(ctx context.Context, name string, samples []predict.Sample) (*predict.Trained, error) {
+	switch {
+	case c.Model != "":
+		return Load(c.Model)
+	case c.History == "":
+		m, err := served(ctx, c.Flags, name)
+		if m != nil || err != nil {
+			return m, err
+		}
+		fmt.Fprintf(os.Stderr, "%s: the server plans with no model; one is trained for this\n", name)
+	}
+	return trained(name, samples, c.Seed)
 }
 
 // find returns the latest change of a pull request, or the one with an id.
@@ -65,7 +75,7 @@ func explain(m *predict.Trained, s *predict.Sample) {
 	p.Line("")
 	r := m.Report()
 	if e, why, ok := m.ExplainGood(s.Case); ok {
-		p.Line(fmt.Sprintf("It lands with a chance of %.1f %%; an average change has %.1f %%, calibration makes %.1f %% of %.1f %%.",
+		p.Line(fmt.Sprintf("It is sound by itself with a chance of %.1f %%; an average change has %.1f %%, calibration makes %.1f %% of %.1f %%.",
 			100*e.Prob, 100*odds(e.Bias), 100*e.Calibrated, 100*e.Raw))
 		p.Grid(table(why, "log-odds", func(by float64) string { return fmt.Sprintf("%+.3f", by) }), "  ")
 	} else {

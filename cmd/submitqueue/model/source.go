@@ -3,7 +3,9 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
@@ -50,6 +52,23 @@ func Load(file string) (*predict.Trained, error) {
 	m := new(predict.Trained)
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("%s is no model that can be used here: %w", file, err)
+	}
+	return m, nil
+}
+
+// served returns the model that a server plans with; nil where it has none.
+func served(ctx context.Context, from client.Flags, name string) (*predict.Trained, error) {
+	c, err := from.Open()
+	if err != nil {
+		return nil, err
+	}
+	m := new(predict.Trained)
+	err = c.Get(ctx, "/api/model?"+query(name).Encode(), m)
+	if a := (*client.Answered)(nil); errors.As(err, &a) && a.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	return m, nil
 }

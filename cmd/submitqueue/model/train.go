@@ -68,7 +68,7 @@ func report(r predict.Report) {
 	p := print.Stdout()
 	p.Line(fmt.Sprintf("%s decided, %d landed", print.Counted(r.Changes, "change"), r.Landed))
 	p.Line("")
-	p.Line("Chance that a change lands: " + use(r.Success.Why))
+	p.Line("Chance that a change is sound by itself: " + use(r.Success.Why))
 	if s := r.Success.Report; s != nil {
 		row := func(name string, f predict.Figures) []string {
 			return []string{name, fmt.Sprint(f.Rows), fmt.Sprintf("%.4f", f.LogLoss), fmt.Sprintf("%.4f", f.Brier), fmt.Sprintf("%.3f", f.AUC), fmt.Sprintf("%.3f", f.CalibrationError)}
