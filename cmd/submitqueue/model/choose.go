@@ -16,9 +16,9 @@ import (
 
 // Command is what a server has learned of a queue: to look at, and to choose from.
 type Command struct {
-	List  list  `cmd:"" default:"withargs" help:"The models that are kept, how good each is, and which is planned with."`
-	Use   choose   `cmd:"" help:"Plan with an earlier model, with none, or with the newest that is better than none. It takes the permission over the queue."`
-	Learn learn `cmd:"" help:"Have the server learn a new model now."`
+	List  list   `cmd:"" default:"withargs" help:"The models that are kept, how good each is, and which is planned with."`
+	Use   choose `cmd:"" help:"Plan with an earlier model, with none, or with the newest that is better than none. It takes the permission over the queue."`
+	Learn learn  `cmd:"" help:"Have the server learn a new model now."`
 }
 
 type list struct {
