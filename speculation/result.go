@@ -220,8 +220,9 @@ func (c *judging) jobDone(r queue.JobDone) {
 	for _, f := range r.Failed {
 		if k, ok := named[f.Target]; ok {
 			c.fail(c.entry(k), b, r, f.Tail)
-			if e := c.s.Ledger[k.ID()]; e.Decisive(c.facts.Now, c.facts.Rules().Retries) {
-				failed = append(failed, f.Target)
+			e := c.s.Ledger[k.ID()]
+			if ran := r.Outcome == queue.JobFailed; ran && len(e.Failures) == 1 || !ran && c.facts.Ledger.Decides(e) {
+				failed = append(failed, f.Target) // to be run again, and red all but surely
 			}
 			delete(named, f.Target) // failed and passed in one report: failed
 		}
