@@ -10,7 +10,7 @@ type Models struct {
 	Latest int    `json:"latest,omitempty"` // the highest version that was ever asked for
 
 	Seen  int          `json:"seen,omitempty"`  // changes that have landed or failed since the queue began
-	Tried LearnAttempt `json:"tried,omitzero"`  // the latest attempt to learn that is over
+	Tried LearnAttempt `json:"tried,omitzero"`  // the latest attempt to learn
 	Asked *LearnAsked  `json:"asked,omitempty"` // what is to be learned beyond what is due by itself
 }
 
@@ -20,12 +20,12 @@ type LearnAsked struct {
 	At Instant `json:"at"`
 }
 
-// LearnAttempt is an attempt to learn that is over.
+// LearnAttempt is an attempt to learn.
 type LearnAttempt struct {
-	At    Instant    `json:"at"`
-	Seen  int        `json:"seen"` // as Models.Seen when it was begun
+	At    Instant    `json:"at"`   // when it was asked for
+	Seen  int        `json:"seen"` // as Models.Seen then
 	Cause LearnCause `json:"cause"`
-	Why   string     `json:"why,omitempty"` // it has made no model; empty: it has
+	Why   string     `json:"why,omitempty"` // it has made no model; empty: it has, or is not over
 }
 
 // LearnCause says why a queue learns.
@@ -101,6 +101,7 @@ func (Learnt) event() {}
 // ModelsView is what there is to see of a queue's models.
 type ModelsView struct {
 	Models
+	Learning  bool     // a model is being learned
 	Chances   float64  // how far the chances of the model in use are believed, from 0 to 1, against what is known without it
 	Durations float64  // the same of its durations
 	Unread    bool     // the model in use cannot be read by this version, and is not used

@@ -347,6 +347,6 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	case queue.Propose:
 		c.hunting.notProposed(t, cause)
 	case queue.Learn:
-		c.learning.tried(t, cause)
+		c.learning.tried(cause)
 	}
 }

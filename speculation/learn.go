@@ -68,7 +68,7 @@ func (c *learning) choose(version int) {
 // due asks for a model when it is time to.
 func (c *learning) due() {
 	m := &c.s.Model
-	if !c.without.Cold() || m.Latest > 0 && c.facts.Asked(queue.Learn{Version: m.Latest}) != "" {
+	if !c.without.Cold() || c.underWay() {
 		return
 	}
 	cause, ok := c.cause()
@@ -76,9 +76,16 @@ func (c *learning) due() {
 		return
 	}
 	m.Latest++
-	m.Tried.Cause = cause
+	m.Asked = nil
+	m.Tried = queue.LearnAttempt{At: c.facts.Now, Seen: m.Seen, Cause: cause}
 	c.touch(queue.KindMeta, queue.MetaModel)
 	c.upkeep.ask(queue.Learn{Version: m.Latest, Cause: cause})
+}
+
+// underWay reports whether a model is being learned.
+func (c *learning) underWay() bool {
+	v := c.s.Model.Latest
+	return v > 0 && c.facts.Asked(queue.Learn{Version: v}) != ""
 }
 
 // cause returns why a model is to be learned now; where time alone is missing it has the
@@ -117,7 +124,7 @@ func (c *learning) learnt(b queue.Learnt) {
 		return
 	}
 	t := a.Task.(queue.Learn)
-	c.tried(t, b.Why)
+	c.tried(b.Why)
 	if b.Model == nil || b.Model.Version != t.Version {
 		return
 	}
@@ -135,13 +142,9 @@ func (c *learning) learnt(b queue.Learnt) {
 	c.forget()
 }
 
-// tried takes in that an attempt is over.
-func (c *learning) tried(t queue.Learn, why string) {
-	m := &c.s.Model
-	m.Tried = queue.LearnAttempt{At: c.facts.Now, Seen: m.Seen, Cause: t.Cause, Why: why}
-	if t.Cause == queue.LearnAsk {
-		m.Asked = nil
-	}
+// tried takes in why an attempt has made no model; "": it has.
+func (c *learning) tried(why string) {
+	c.s.Model.Tried.Why = why
 	c.touch(queue.KindMeta, queue.MetaModel)
 }
 
@@ -194,7 +197,7 @@ func (c *learning) follow(r *queue.Request) {
 
 // view returns what there is to see of the models.
 func (c *learning) view() queue.ModelsView {
-	v := queue.ModelsView{Models: c.s.Model}
+	v := queue.ModelsView{Models: c.s.Model, Learning: c.underWay()}
 	if c.s.Model.Using > 0 {
 		credit := c.s.Learned.Credit
 		v.Chances, v.Durations = predict.Weight(credit.Good), predict.Weight(credit.Took)

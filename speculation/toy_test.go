@@ -105,19 +105,20 @@ func (reading) DurationOf(*predict.Case) (predict.Dist, bool) {
 	return predict.LogNormal.Of(90, 0), true
 }
 
-// What a model that reads cases said at an analysis is in the state: a core that is made anew with another model believes it, too, and outcomes move the
-// shift of what comes later.
+// What a model that reads cases said at an analysis is in the state: a core that is made
+// anew with another model believes it, too, and outcomes move the shift of what comes later.
 func TestWhatAModelReadsIsKept(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	w.core.facts.Beliefs.Model = reading{predict.Default}
 	p := w.land(edit{"a/code": "fine"})
 	w.settleDown()
 	ch := w.change(p)
-	if ch.Guess.Raw != 0.75 || ch.Guess.Good != 0.75 || ch.Predicted != 90*time.Second {
-		t.Fatalf("%+v, %v", ch.Guess, ch.Predicted)
+	g := ch.Guess
+	if g.Raw != 0.75 || g.Shifted != 0.75 || g.Good <= 0.75 || g.Good >= g.Without || g.Took != 90*time.Second || ch.Predicted >= g.Took || ch.Predicted <= g.Usual {
+		t.Fatalf("%+v, %v", g, ch.Predicted)
 	}
 	again := NewWith(w.store.load(w).State(), predict.Default)
-	if got := again.facts.Beliefs.Prior(again.s.Changes[ch.ID]); got != 0.75 {
+	if got := again.facts.Beliefs.Prior(again.s.Changes[ch.ID]); got != g.Good {
 		t.Errorf("a core that is made anew believes %v", got)
 	}
 	w.quiesce()
@@ -129,7 +130,7 @@ func TestWhatAModelReadsIsKept(t *testing.T) {
 	}
 	next := w.land(edit{"a/code": "better"})
 	w.settleDown()
-	if g := w.change(next).Guess; g.Raw != 0.75 || g.Good <= 0.75 {
+	if g := w.change(next).Guess; g.Raw != 0.75 || g.Shifted <= 0.75 {
 		t.Errorf("after a landing it is %+v", g)
 	}
 }

@@ -16,9 +16,9 @@ import (
 type Models struct {
 	Queue    string         `json:"queue"`
 	ModelUse                // which is used
-	Text     string         `json:"text"`  // the same in words
-	Seen     int            `json:"seen"`  // changes that have landed or failed since the queue began
-	Asked    bool           `json:"asked"` // somebody has asked for a new one, which is not there yet
+	Text     string         `json:"text"`     // the same in words
+	Seen     int            `json:"seen"`     // changes that have landed or failed since the queue began
+	Learning bool           `json:"learning"` // a new one is being made
 	Tried    *ModelAttempt  `json:"tried,omitempty"`
 	Versions []ModelVersion `json:"versions"` // the newest first
 }
@@ -33,7 +33,7 @@ type ModelUse struct {
 	Unread    bool    `json:"unread,omitempty"`
 }
 
-// ModelAttempt is the latest attempt to learn that is over.
+// ModelAttempt is the latest attempt to learn.
 type ModelAttempt struct {
 	At    time.Time `json:"at"`
 	Cause string    `json:"cause"`
@@ -71,7 +71,7 @@ func (s *Handlers) models(c echo.Context) error {
 		return err
 	}
 	m := v.Models
-	out := Models{Queue: v.Name, ModelUse: modelUseOf(m), Text: s.o.Words.Models(m), Seen: m.Seen, Asked: m.Asked != nil, Versions: []ModelVersion{}}
+	out := Models{Queue: v.Name, ModelUse: modelUseOf(m), Text: s.o.Words.Models(m), Seen: m.Seen, Learning: m.Learning || m.Asked != nil, Versions: []ModelVersion{}}
 	if t := m.Tried; t.At != 0 {
 		out.Tried = &ModelAttempt{At: moment(t.At), Cause: string(t.Cause), Why: t.Why}
 	}

@@ -129,7 +129,7 @@ func TestTrainNeedsEnough(t *testing.T) {
 		t.Error(err)
 	}
 	for i := range samples {
-		samples[i].Decided, samples[i].Landed, samples[i].Took = true, true, 0
+		samples[i].Decided, samples[i].Landed, samples[i].Sound, samples[i].Took = true, true, true, 0
 	}
 	if r := mustTrain(t, samples).Report(); r.Success.Why != "all changes ended alike" || !strings.Contains(r.Duration.Why, "0 builds") {
 		t.Errorf("%+v", r)

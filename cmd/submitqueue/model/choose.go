@@ -58,8 +58,8 @@ func listed(m api.Models) {
 	if m.Tried != nil && m.Tried.Why != "" {
 		p.Line("the latest attempt to learn has made no model: " + print.OneLine(m.Tried.Why))
 	}
-	if m.Asked {
-		p.Line("a new model is being learned, as somebody has asked")
+	if m.Learning {
+		p.Line("a new model is being learned")
 	}
 	for _, v := range m.Versions {
 		in := ""
