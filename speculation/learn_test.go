@@ -11,6 +11,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -100,7 +101,7 @@ func TestAQueueLearns(t *testing.T) {
 		t.Fatal("a core that is made anew does not plan with the model")
 	}
 	ch := again.s.Changes[w.change(p).ID]
-	if q, _ := r.GoodOf(again.facts.Beliefs.Story(ch)); math.Float64bits(q) != math.Float64bits(g.Raw) {
+	if q, _ := r.GoodOf(again.facts.Beliefs.Story(ch)); derived.ClampChance(q) != g.Raw {
 		t.Errorf("a core that is made anew says %v, not %v", q, g.Raw)
 	}
 	w.quiesce()

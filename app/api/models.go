@@ -16,9 +16,8 @@ import (
 type Models struct {
 	Queue    string         `json:"queue"`
 	ModelUse                // which is used
-	Text     string         `json:"text"`     // the same in words
-	Seen     int            `json:"seen"`     // changes that have landed or failed since the queue began
-	Learning bool           `json:"learning"` // a new one is being made
+	Text     string         `json:"text"` // the same in words
+	Seen     int            `json:"seen"` // changes that have landed or failed since the queue began
 	Tried    *ModelAttempt  `json:"tried,omitempty"`
 	Versions []ModelVersion `json:"versions"` // the newest first
 }
@@ -31,6 +30,9 @@ type ModelUse struct {
 	Chances   float64 `json:"chances"`         // how far its chances are believed, from 0 to 1
 	Durations float64 `json:"durations"`       // how far its durations are
 	Unread    bool    `json:"unread,omitempty"`
+
+	Learning bool      `json:"learning,omitempty"` // a new one is being made
+	Latest   time.Time `json:"latest,omitzero"`    // when the latest was asked for
 }
 
 // ModelAttempt is the latest attempt to learn.
@@ -71,7 +73,7 @@ func (s *Handlers) models(c echo.Context) error {
 		return err
 	}
 	m := v.Models
-	out := Models{Queue: v.Name, ModelUse: modelUseOf(m), Text: s.o.Words.Models(m), Seen: m.Seen, Learning: m.Learning || m.Asked != nil, Versions: []ModelVersion{}}
+	out := Models{Queue: v.Name, ModelUse: modelUseOf(m), Text: s.o.Words.Models(m), Seen: m.Seen, Versions: []ModelVersion{}}
 	if t := m.Tried; t.At != 0 {
 		out.Tried = &ModelAttempt{At: moment(t.At), Cause: string(t.Cause), Why: t.Why}
 	}
@@ -83,7 +85,7 @@ func (s *Handlers) models(c echo.Context) error {
 }
 
 func modelUseOf(m queue.ModelsView) ModelUse {
-	return ModelUse{m.Using, m.Fixed, m.By, m.Chances, m.Durations, m.Unread}
+	return ModelUse{m.Using, m.Fixed, m.By, m.Chances, m.Durations, m.Unread, m.Learning || m.Asked != nil, moment(m.Tried.At)}
 }
 
 // model answers with one model as `submitqueue train` writes it: the one in use where no

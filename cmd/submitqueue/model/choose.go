@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 	"time"
 
@@ -110,10 +109,15 @@ func (l *learn) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var ok api.Accepted
-	if err := c.Post(ctx, "/api/model", api.ModelCommand{Queue: l.Queue, Choose: queue.ModelLearn}, &ok); err != nil {
+	cmd := api.ModelCommand{Queue: l.Queue, Choose: queue.ModelLearn}
+	q, err := c.Command(ctx, "/api/model", cmd, func(q api.Queue, at time.Time) bool { return !q.Model.Latest.Before(at) && !q.Model.Learning })
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stdout, "the server learns of what it has archived of %s; see: submitqueue model\n", print.OneLine(ok.Queue))
+	var m api.Models
+	if err := c.Get(ctx, "/api/models?"+query(q.Name).Encode(), &m); err != nil {
+		return err
+	}
+	listed(m)
 	return nil
 }
