@@ -53,22 +53,22 @@ func query(name string) url.Values {
 
 func listed(m api.Models) {
 	p := print.Stdout()
-	p.Line(fmt.Sprintf("%s: %s", print.OneLine(m.Queue), print.OneLine(m.Text)))
+	fmt.Println(fmt.Sprintf("%s: %s", print.OneLine(m.Queue), print.OneLine(m.Text)))
 	if m.Tried != nil && m.Tried.Why != "" {
-		p.Line("the latest attempt to learn has made no model: " + print.OneLine(m.Tried.Why))
+		fmt.Println("the latest attempt to learn has made no model: " + print.OneLine(m.Tried.Why))
 	}
 	if m.Learning {
-		p.Line("a new model is being learned")
+		fmt.Println("a new model is being learned")
 	}
 	for _, v := range m.Versions {
 		in := ""
 		if v.Version == m.Using {
 			in = ", in use"
 		}
-		p.Line("")
-		p.Line(fmt.Sprintf("model %d%s, made %s of %s", v.Version, in, p.Clock(v.At), print.Counted(v.Changes, "change")))
-		p.Line("  chances of changes: " + print.OneLine(v.Good.Text))
-		p.Line("  durations: " + print.OneLine(v.Took.Text))
+		fmt.Println()
+		fmt.Println(fmt.Sprintf("model %d%s, made %s of %s", v.Version, in, p.Clock(v.At), print.Counted(v.Changes, "change")))
+		fmt.Println("  chances of changes: " + print.OneLine(v.Good.Text))
+		fmt.Println("  durations: " + print.OneLine(v.Took.Text))
 	}
 }
 
