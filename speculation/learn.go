@@ -43,13 +43,13 @@ const (
 
 // use has what is predicted from now on come from the model in use.
 func (c *learning) use() {
-	c.facts.Beliefs.Model = c.without
+	c.facts.Beliefs.Ask(c.without)
 	m := c.s.Models[c.s.Model.Using]
 	if m == nil || !c.without.Cold() {
 		return
 	}
 	if t := new(predict.Trained); json.Unmarshal([]byte(m.Text), t) == nil {
-		c.facts.Beliefs.Model = t // else it is of a version that cannot be read here
+		c.facts.Beliefs.Ask(t) // else it is of a version that cannot be read here
 	}
 }
 

@@ -51,6 +51,10 @@ func (fs *Beliefs) untrained(ch *queue.Change) float64 {
 	return ClampChance(q)
 }
 
+// Ask has predictions come from another model from now on. What the one before has said of
+// changes stays.
+func (fs *Beliefs) Ask(m predict.Model) { fs.Model = m }
+
 // Read asks a model that reads cases about a change that has just been analyzed, with a
 // footprint, and keeps its answers with the change.
 func (fs *Beliefs) Read(ch *queue.Change, f *queue.Footprint) {
