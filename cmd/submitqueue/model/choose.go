@@ -53,7 +53,7 @@ func query(name string) url.Values {
 
 func listed(m api.Models) {
 	p := print.Stdout()
-	fmt.Println(fmt.Sprintf("%s: %s", print.OneLine(m.Queue), print.OneLine(m.Text)))
+	fmt.Printf("%s: %s\n", print.OneLine(m.Queue), print.OneLine(m.Text))
 	if m.Tried != nil && m.Tried.Why != "" {
 		fmt.Println("the latest attempt to learn has made no model: " + print.OneLine(m.Tried.Why))
 	}
@@ -66,7 +66,7 @@ func listed(m api.Models) {
 			in = ", in use"
 		}
 		fmt.Println()
-		fmt.Println(fmt.Sprintf("model %d%s, made %s of %s", v.Version, in, p.Clock(v.At), print.Counted(v.Changes, "change")))
+		fmt.Printf("model %d%s, made %s of %s\n", v.Version, in, p.Clock(v.At), print.Counted(v.Changes, "change"))
 		fmt.Println("  chances of changes: " + print.OneLine(v.Good.Text))
 		fmt.Println("  durations: " + print.OneLine(v.Took.Text))
 	}
