@@ -32,6 +32,11 @@ type Words interface {
 	Forecast(f queue.Forecast, now queue.Instant) string
 	// Partners returns with whom a change is built or lands; "" where with nobody.
 	Partners(v queue.View) string
+	// Models says which model is planned with, ModelPart how good a part of one is, and
+	// ModelCause why it was learned.
+	Models(v queue.ModelsView) string
+	ModelPart(p queue.ModelPart) string
+	ModelCause(c queue.LearnCause) string
 	// Upgrade says how far a newer version of the analyzer is proven, in a sentence
 	// without its end.
 	Upgrade(u *queue.UpgradeView) string
