@@ -221,8 +221,9 @@ func (c *judging) jobDone(r queue.JobDone) {
 		if k, ok := named[f.Target]; ok {
 			c.fail(c.entry(k), b, r, f.Tail)
 			e := c.s.Ledger[k.ID()]
-			if ran := r.Outcome == queue.JobFailed; ran && len(e.Failures) == 1 || !ran && c.facts.Ledger.Decides(e) {
-				failed = append(failed, f.Target) // to be run again, and red all but surely
+			alone := r.Outcome == queue.JobFailed && len(b.Also) == 0
+			if alone && len(e.Failures) == 1 || !alone && c.facts.Ledger.Decides(e) {
+				failed = append(failed, f.Target) // of one alone: to be run again, and red all but surely
 			}
 			delete(named, f.Target) // failed and passed in one report: failed
 		}
