@@ -31,7 +31,7 @@ func TestAPINamesPartners(t *testing.T) {
 	want := map[int]*api.Partners{
 		7: nil,
 		8: {Rollup: []string{"7.aaaaaaaa", "9.dddddddd"}, Text: "Many changes wait for few builds, so it is built with #7 and #9 and is to land together with them in one merge. " +
-			"Each has its own verdict: if that merge fails through one of them, they are tried apart."},
+			"Each has its own verdict: if that merge fails, it is split until it is known through whom."},
 		9: {Shares: []string{"7.aaaaaaaa"}, Text: "It shares a build with #7. Each has its own verdict, and lands by itself."},
 		5: {Rollup: []string{"7.aaaaaaaa"}, Text: "It landed together with #7 in one merge; the checks are of that merge."},
 	}
