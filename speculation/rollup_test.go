@@ -233,9 +233,9 @@ func (alike) Conflict(*queue.Change, *queue.Change) float64 { return 0 }
 func TestARollupIsSplitDownToTheCulprit(t *testing.T) {
 	rules := rolling
 	rules.Retries = 1
-	w, pulls := lineUp(t, unit, rules, edit{"b/code": "v"})
+	w, _ := lineUp(t, unit, rules, edit{"b/code": "v"})
 	w.core.facts.Beliefs.Model = alike{}
-	pulls = nil
+	var pulls []*pull
 	for _, word := range []string{"w", "x", "bad", "z"} {
 		p := w.open(w.main, edit{"b/code": word})
 		pulls = append(pulls, p)
