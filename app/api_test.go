@@ -163,6 +163,7 @@ func TestAPICommandsNeedTheToken(t *testing.T) {
 }
 
 func TestAPICommands(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, path, body string
 		status           int

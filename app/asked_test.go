@@ -13,6 +13,7 @@ import (
 // what was asked for, or nothing. That is so of what the forge remembers, and of a
 // command that was stored.
 func TestPushedBeforeItWasTakenIn(t *testing.T) {
+	t.Parallel()
 	for name, stored := range map[string]bool{"the forge remembers": false, "the command is stored": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

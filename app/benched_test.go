@@ -29,6 +29,7 @@ func (failing) Build(_ context.Context, b queue.Build, out workers.Output) worke
 // A host that fails all it is given joins a server: sound changes land, it is benched,
 // and the page, the API, the history and the log say so.
 func TestBrokenHostIsBenchedAndShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{".submitqueue.yml": oneStep, "test.sh": "test ! -e bad\n"})
 	ctx, leave := context.WithCancel(t.Context())
 	done := make(chan struct{})

@@ -10,6 +10,7 @@ import (
 // A replica whose clock runs hours ahead takes in a command. The owner's time stays
 // its own, so that deadlines pass as they should.
 func TestReplicaWhoseClockRunsAhead(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{".submitqueue.yml": "version: 1\nsteps:\n  - {name: test, run: 'true', timeout: 1m}\n", "a": "a\n"})
 	r.branch("topic", "main", map[string]string{"b": "b\n"})
 	n := must(r.forge.Open(t.Context(), "topic", "ann"))

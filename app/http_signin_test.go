@@ -201,6 +201,7 @@ func TestForeignFormsAreRefused(t *testing.T) {
 // In a real browser the button of a link signs in, under the policies that the pages have,
 // and a form of another site does not.
 func TestBrowserSignsIn(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}

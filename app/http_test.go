@@ -393,6 +393,7 @@ func TestEventsTellOfChanges(t *testing.T) {
 
 // The server's deadlines are for requests, not for live pages.
 func TestEventsOutliveTheReadTimeout(t *testing.T) {
+	t.Parallel()
 	w := newWindow(t, func(o *app.ServerOptions) { o.ReadTimeout, o.Beat = 20*time.Millisecond, 30*time.Millisecond })
 	lines := w.stream(t)
 	for range 5 { // 150 ms
@@ -440,6 +441,7 @@ func TestShutdownEndsSilentConnections(t *testing.T) {
 
 // In a browser, the page follows the queue without being loaded again.
 func TestBrowserFollowsTheQueue(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}

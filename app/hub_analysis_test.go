@@ -68,6 +68,7 @@ func running(t *testing.T) app.Analyzers {
 // change is unknown with the reason, is built as a whole, and lands; main is
 // unknown then, and who repairs it lands, too.
 func TestProgramsInTrouble(t *testing.T) {
+	t.Parallel()
 	for file, want := range map[string]string{
 		"rubbish": "line 1: it is not a JSON object",
 		"hang":    "it did not end within 4s",
@@ -308,6 +309,7 @@ func TestTextualConflictEndToEnd(t *testing.T) {
 // one carries it out again. What takes too long is on the clock of the core
 // (speculation).
 func TestRestartDuringAnAnalysis(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	r := newRigWith(t, areas(), func(s config.Analysis) (conflict.Analyzer, error) {
 		a, err := analyzers(s)

@@ -57,6 +57,7 @@ func drawLayout(t *rapid.T) layout {
 // Whatever is merged, squashed or rebased: a branch that is used for anything but its
 // pull request is where it was, and the pull request says what has become of it.
 func TestBranchesThatOthersUseStay(t *testing.T) {
+	t.Parallel()
 	draw := rapid.Custom(drawLayout)
 	free, used := 0, 0
 	for seed := range 4 {
@@ -135,6 +136,7 @@ func (h *hub) serve(branch string) {
 // A pull request of a branch that others ask for lands by squash: what they build on
 // stays, with and without the deleting of branches.
 func TestSquashFromAReleaseBranch(t *testing.T) {
+	t.Parallel()
 	for _, remove := range []bool{false, true} {
 		t.Run(fmt.Sprint("delete ", remove), func(t *testing.T) {
 			h := newHub(t, hubOptions{files: methods("method: squash")})

@@ -161,6 +161,7 @@ func TestCIRunsLate(t *testing.T) {
 // Skipped and cancelled checks are no result: such a build is an infrastructure
 // error, and after some of them the change is parked, not rejected.
 func TestCIWithoutResultIsNoVerdict(t *testing.T) {
+	t.Parallel()
 	for _, word := range []string{"skipped", "neutral", "cancelled", "stale", "action_required"} {
 		t.Run(word, func(t *testing.T) {
 			h := newCIHub(t, byCI(), func(p forgetest.CIPush) []forgetest.CIJob {
@@ -329,6 +330,7 @@ func TestCIYesterdaysCheck(t *testing.T) {
 // With `rerun` failed jobs get a second run before they have failed; a pass then
 // is marked.
 func TestCIRerun(t *testing.T) {
+	t.Parallel()
 	script := func(again string) func(forgetest.CIPush) []forgetest.CIJob {
 		return func(p forgetest.CIPush) []forgetest.CIJob {
 			list := judged(p)
@@ -527,6 +529,7 @@ func TestCICostsOneLook(t *testing.T) {
 // Where a step says so, a pass of a push's workflow on the pull request's own
 // head counts, if the head's tree is the one to be verified.
 func TestCIEarlierPasses(t *testing.T) {
+	t.Parallel()
 	everywhere := func(p forgetest.CIPush) []forgetest.CIJob {
 		if p.Branch == "main" || strings.HasPrefix(p.Branch, "submitqueue-targets/") {
 			return nil
@@ -594,6 +597,7 @@ func TestCIEarlierPassesThatAreForgotten(t *testing.T) {
 // Two workflows start for a build; both have a job "test", that of the second behind a
 // job "setup". What the first one says is not taken for the whole truth.
 func TestCITwoWorkflowsWithOneName(t *testing.T) {
+	t.Parallel()
 	for _, want := range []string{"success", "failure"} {
 		t.Run(want, func(t *testing.T) {
 			h := newCIHub(t, byCI(), judged)

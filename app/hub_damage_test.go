@@ -15,6 +15,7 @@ import (
 // Whatever befalls the mirror of a server that runs, the next change lands, and
 // nobody's change is parked or rejected for it.
 func TestDamagedMirrorIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(forgetest.Damages)) {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, hubOptions{http: true, files: map[string]string{"word": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"}})
@@ -43,6 +44,7 @@ func (h *hub) spared() {
 
 // Damages that come one after the other, while changes are being landed.
 func TestDamagesWhileLanding(t *testing.T) {
+	t.Parallel()
 	draw := rapid.SliceOfN(rapid.SampledFrom(slices.Sorted(maps.Keys(forgetest.Damages))), 2, 4)
 	for seed := range 4 {
 		damages := draw.Example(seed)

@@ -44,6 +44,7 @@ func (h *hub) reachable() {
 // A repository that is renamed, and one that is given to another owner, keeps its
 // queue with all that is in it.
 func TestRepositoryMoves(t *testing.T) {
+	t.Parallel()
 	for name, to := range map[string]string{"renamed": "acme/store", "transferred": "globex/shop"} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
@@ -118,6 +119,7 @@ func TestWebhooksOfWhoHasTakenTheOldName(t *testing.T) {
 // While our access is taken away, everything waits and says why; nothing is lost
 // of what was asked for before or meanwhile, and GitHub is hardly asked.
 func TestAccessIsTakenAwayAndGivenBack(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		away, back func(h *hub)
 		says       string
@@ -180,6 +182,7 @@ func TestTargetBranchGone(t *testing.T) {
 // What the App is known by at GitHub is taken away: everything waits, says what to
 // do, and goes on with new credentials.
 func TestAppIsGone(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		away, back func(h *hub)
 		says       string
@@ -231,6 +234,7 @@ func TestAppIsGone(t *testing.T) {
 // Where a branch of a pull request is deleted, GitHub closes it, and it leaves the
 // queue with words. With the branch back, it is opened and asked for anew.
 func TestBranchesAreDeletedAndRestored(t *testing.T) {
+	t.Parallel()
 	for name, branch := range map[string]string{"the head": "topic", "the queue's own": "main", "another's head, as base": "low"} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, hubOptions{workers: workers.NewInstant(4), unguarded: true, files: areas()})
@@ -372,6 +376,7 @@ func (h *hub) renamed(first, second, built int, branch string) {
 // requests with it. They keep their places, and are told what is waited for. Under
 // its old name, or served under the new one, all goes on.
 func TestTargetBranchRenamed(t *testing.T) {
+	t.Parallel()
 	start := func(h *hub, branch string) { h.start(hubOptions{workers: workers.NewInstant(4), branch: branch}) }
 	for name, back := range map[string]func(h *hub) (branch string){
 		"and back":    func(h *hub) string { mustNot(h.T, h.RenameBranch("ada", "trunk", "main")); return "main" },
@@ -409,6 +414,7 @@ func TestTargetBranchRenamed(t *testing.T) {
 
 // Where nobody has chosen the branch, the queue goes along, whatever is heard of it.
 func TestOwnBranchRenamed(t *testing.T) {
+	t.Parallel()
 	for name, lost := range map[string]int{"all is heard": 0, "only pull requests are": 2, "only the repository is": 4} {
 		t.Run(name, func(t *testing.T) {
 			o := func(branch string) hubOptions {

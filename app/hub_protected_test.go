@@ -13,6 +13,7 @@ import (
 // edits that file where it was. Git's merge of the two edits the protected file: it is
 // built and lands once an administrator has approved the edit, too.
 func TestProtectedByRename(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{"merge", "squash", "rebase"} {
 		t.Run(method, func(t *testing.T) {
 			body := "name: ci\n" + strings.Repeat("jobs: one line of many\n", 30) + "end: 1\n"
@@ -63,6 +64,7 @@ func TestProtectedByRename(t *testing.T) {
 // takes the edit along. The administrator has not seen it: the move waits until its
 // branch holds the edit, too, and that head is approved.
 func TestProtectedByLateMove(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{"merge", "squash", "rebase"} {
 		t.Run(method, func(t *testing.T) {
 			body := "name: ci\n" + strings.Repeat("jobs: one line of many\n", 30) + "end: 1\n"

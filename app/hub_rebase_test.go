@@ -144,6 +144,7 @@ func TestFastForwardLands(t *testing.T) {
 // The answer to the push of several commits is lost, with a forged trailer on one
 // of them: main shows them, and they are the queue's.
 func TestRebaseIsRecognised(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{"rebase", "fast-forward"} {
 		t.Run(method, func(t *testing.T) {
 			h := newHub(t, hubOptions{files: methods("method: " + method)})
@@ -233,6 +234,7 @@ func TestRebaseRefusesWhatAMergeHolds(t *testing.T) {
 // CI that verifies whatever is on a commit (covers: tree) tells of that commit only,
 // not of those on the way to it.
 func TestRebaseUnderCIThatCoversTheTree(t *testing.T) {
+	t.Parallel()
 	for _, covers := range []string{"asked", "tree"} {
 		t.Run(covers, func(t *testing.T) {
 			files := areasByCI()

@@ -55,6 +55,7 @@ func (h *hub) blocked(n int) {
 // build. A sound change of web is not rejected for it: it waits, and lands when a change
 // has repaired main, which lands although main is red.
 func TestCIThatRunsEverythingOnARedMain(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(h *hub) {
 		h.push("ada", "main", map[string]string{"api/bad": "x\n"})
 		n := h.land("topic", map[string]string{"web/x": "x\n"})
@@ -68,6 +69,7 @@ func TestCIThatRunsEverythingOnARedMain(t *testing.T) {
 
 // The same, and main is repaired past the queue as well.
 func TestCIThatRunsEverythingOnAMainRepairedByOthers(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(h *hub) {
 		h.push("ada", "main", map[string]string{"api/bad": "x\n"})
 		n := h.land("topic", map[string]string{"web/x": "x\n"})
@@ -81,6 +83,7 @@ func TestCIThatRunsEverythingOnAMainRepairedByOthers(t *testing.T) {
 // A change that is red by itself is rejected under the same CI as long as main is
 // sound, and by a control: main passed after the change's build had failed.
 func TestCIThatRunsEverythingRejectsAgainstAControl(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(h *hub) {
 		n := h.land("topic", map[string]string{"web/bad": "x\n"})
 		h.rejected(n, "failed in `unit`")

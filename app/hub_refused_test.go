@@ -13,6 +13,7 @@ import (
 // of the push land, that one is parked with the rule in GitHub's words, the queue is
 // not paused, and it lands when the rule lets it.
 func TestOneRefusedCommitOfAPush(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct {
 		name, file, content, rule string
 		screen                    forgetest.Screen
@@ -59,6 +60,7 @@ func TestOneRefusedCommitOfAPush(t *testing.T) {
 // Builds run by the CI, and GitHub takes no ref with one of three changes that are built
 // on each other. That one is parked with the rule; those refused with it land without it.
 func TestOneRefusedRefOfBuilds(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct {
 		name, file, content, rule string
 		screen                    forgetest.Screen

@@ -15,6 +15,7 @@ func actions(more string) map[string]string {
 
 // Nobody's title, description or commit keeps the CI from what the queue commits.
 func TestMarkersDoNotSkipTheCI(t *testing.T) {
+	t.Parallel()
 	for method, want := range map[string]string{
 		"merge":  "Merge #1: Fix (skip ci) it\n\nChange: ",
 		"squash": "Fix (skip ci) it (#1)\n\nWhy (no ci).\n\n\n(skip-checks: true)\n\nCo-authored-by: (ci skip) <bob@x>\nChange: ",
@@ -37,6 +38,7 @@ func TestMarkersDoNotSkipTheCI(t *testing.T) {
 // A marker that rebase and fast-forward keep is named, at once where only GitHub
 // Actions can report the check, else at the deadline; a push without it lands.
 func TestMarkerThatStaysIsNamed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		files map[string]string
 		says  string

@@ -71,6 +71,7 @@ func TestBadDeliveries(t *testing.T) {
 // TestForgeInTrouble has GitHub fail in the ways it does: what cannot be asked
 // is asked again, is never a verdict, and lands in the end.
 func TestForgeInTrouble(t *testing.T) {
+	t.Parallel()
 	for name, f := range map[string]forgetest.Fault{
 		"500 for the pull request":   {Method: "GET", Path: "/repos/*/*/pulls/*", Status: 500, Times: 2},
 		"429 for the permission":     {Method: "GET", Path: "/repos/*/*/collaborators/**", Status: 429, Times: 1, Header: http.Header{"Retry-After": {"1"}}},

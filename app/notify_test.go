@@ -29,6 +29,7 @@ func (f *follows) Follow(ctx context.Context, name, reader string) (string, erro
 // Whoever owns a queue tells what it decides, and nobody else does: what another server
 // notes waits until this one owns the queue.
 func TestOwnerNotifies(t *testing.T) {
+	t.Parallel()
 	told := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
 		var m notify.Message

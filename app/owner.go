@@ -22,7 +22,7 @@ import (
 )
 
 // OwnerOptions are what the owner of one queue works with. All fields but
-// Called, Metrics, Observer, Notify, Missed, Moved, Progress and Model are required.
+// Called, Metrics, Observer, Notify, Missed, Moved, Progress, Model and Learner are required.
 type OwnerOptions struct {
 	Queue     string   // its key, e.g. "github:77@main": that it keeps, whatever becomes of the repository's and the branch's names
 	Called    []string // names that the repository had, as far as they are known, the present one last; none: the queue is called by its key
@@ -46,6 +46,7 @@ type OwnerOptions struct {
 	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
 	Model     predict.Model          // what is believed of changes before they are built; nil: predict.Default
+	Learner   *Learner               // of the server, where its queues learn one after the other; nil: the queue has its own
 }
 
 // Owner owns one queue while it holds the queue's lease: it takes events in,
@@ -93,6 +94,9 @@ func NewOwner(o OwnerOptions) *Owner {
 	}
 	if o.Model == nil {
 		o.Model = predict.Default
+	}
+	if o.Learner == nil {
+		o.Learner = NewLearner()
 	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)

@@ -48,6 +48,7 @@ func (p *performer) table(own ownership) []kind {
 	keys, commits := p.passes, p.passes.commits
 	observing := &observer{commits: commits, pushes: p.pushes, forget: p.forget}
 	inspecting := &inspections{commits: commits, levels: map[string]level{}}
+	learns := learning{p.ground}
 	pushing := &pusher{commits: commits, pushes: p.pushes, ownership: own}
 	return []kind{
 		// What reads.
@@ -63,6 +64,9 @@ func (p *performer) table(own ownership) []kind {
 			twice: "It reads main's past, and tries merges that nobody keeps."},
 		{task: queue.Inspect{}, at: inAsks, grace: gitGrace, do: of(inspecting.inspect),
 			twice: "It asks the forge; the later answer is the better one."},
+
+		{task: queue.Learn{}, do: of(learns.learn),
+			twice: "It reads the event archive; the same rows make the same model, and the state takes one of each version."},
 
 		// What makes commits in the mirror.
 		{task: queue.Meet{}, at: inGit, grace: gitGrace, do: of(commits.meet),

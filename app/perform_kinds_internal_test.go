@@ -320,6 +320,9 @@ func (w *twiceWorld) taskLike(kind queue.Task) queue.Task {
 		return queue.Tell{Commit: main, Want: "words"}
 	case queue.React:
 		return queue.React{Number: topic.Number, Comment: "c", Accepted: true}
+	case queue.Learn:
+		must2(0, w.store.Keep(w.t.Context(), "q", lived(400)))(w.t)
+		return queue.Learn{Version: 1, Cause: queue.LearnFirst}
 	case queue.Propose:
 		pick := queue.Pick{Change: "revert", Revert: culprit, Head: culprit, Title: "bad"}
 		made := w.carry(w.process(), queue.Resolve{Base: main, Picks: []queue.Pick{pick}})[0].(queue.Resolved)

@@ -235,6 +235,7 @@ func withoutRetries(files map[string]string) map[string]string {
 }
 
 func TestOneChangeLands(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{".submitqueue.yml": oneStep, "test.sh": "test ! -e bad\n"})
 	r.branch("good", "main", map[string]string{"a": "a\n"})
 	n := r.land("good")
@@ -251,6 +252,7 @@ func TestOneChangeLands(t *testing.T) {
 }
 
 func TestBadChangeIsRejected(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{".submitqueue.yml": oneStep, "test.sh": "test ! -e bad || { echo there is a bad file; exit 1; }\n"})
 	before := r.main()
 	r.branch("bad", "main", map[string]string{"bad": "bad\n"})

@@ -12,6 +12,7 @@ import (
 // A change that adds a submodule lands when the step that asks for it passes on what is in
 // it; one whose submodule cannot be fetched is parked, and said to be.
 func TestSubmodulesOfAStep(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{".submitqueue.yml": `version: 1
 checkout: {submodules: true}
 queue: {infra_retries: 1}

@@ -39,6 +39,7 @@ func (r *rig) proven(what string, tools func(name string) bool) {
 // the only host become others, main is proven anew, and changes land meanwhile and
 // after; where they cannot be told, nothing of the step is built, and it is said.
 func TestToolsArePartOfAStep(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	version, ran := filepath.Join(dir, "version"), filepath.Join(dir, "ran")
 	write := func(text string) {
@@ -137,6 +138,7 @@ steps:
 // Of hosts with different tools, those with the most slots are gone by; another one gets
 // no builds of the step, and is shown.
 func TestHostWithOtherTools(t *testing.T) {
+	t.Parallel()
 	version := filepath.Join(t.TempDir(), "version")
 	if err := os.WriteFile(version, []byte("cc 1\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ func (s *panicStore) Commit(ctx context.Context, w queue.Turn) error {
 // A turn that panics keeps no lock: the queue says that it has stopped, begins again
 // from what is stored, and loses nothing of what it was told.
 func TestAPanickingTurnBeginsAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{".submitqueue.yml": oneStep, "test.sh": "test ! -e bad\n"})
 	r.branch("first", "main", map[string]string{"a": "a\n"})
 	r.branch("second", "main", map[string]string{"b": "b\n"})

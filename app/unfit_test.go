@@ -12,6 +12,7 @@ import (
 // A commit with a path that git checks out nowhere is the fault of whoever made it, and
 // says so; it keeps nobody else waiting.
 func TestPathsThatGitDoesNotCheckOut(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{".submitqueue.yml": oneStep, "test.sh": "true\n"})
 	in := func(stdin string, args ...string) string {
 		cmd := exec.Command("git", append([]string{"-C", r.bare, "-c", "user.name=a", "-c", "user.email=a@x"}, args...)...)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -30,31 +31,33 @@ func coreAt(tip queue.CommitID) *speculation.Core {
 // Whoever reads does not wait for a turn: neither for what is shown of the queue, nor for
 // whether it is ready, nor for what has changed.
 func TestReadersDoNotWaitForTurns(t *testing.T) {
-	o := ownerOf("a")
-	o.turning.Lock() // a turn is being made
-	defer o.turning.Unlock()
-	var readers sync.WaitGroup
-	for range 30 {
-		readers.Go(func() {
-			if v := o.View(); v.Main.Tip != "a" || v.Version == 0 {
-				t.Errorf("at %s, version %d", v.Main.Tip, v.Version)
-			}
-			if b := o.Brief(); b.Main.Tip != "a" || b.Away != "" {
-				t.Errorf("%+v", b)
-			}
-			if v, ok := o.Change("c1"); !ok || v.Change.Number != 1 {
-				t.Errorf("%v, %+v", ok, v)
-			}
-			if v, ok := o.Change("2"); !ok || v.Change.ID != "c2" {
-				t.Errorf("%v, %+v", ok, v)
-			}
-			if _, err := o.Ledger(t.Context(), "1", 1); err == nil {
-				t.Error("the ledger was read meanwhile")
-			}
-			_, _, _ = o.Ready(), o.Changed(), o.Target()
-		})
-	}
-	readers.Wait()
+	synctest.Test(t, func(t *testing.T) {
+		o := ownerOf("a")
+		o.turning.Lock() // a turn is being made
+		defer o.turning.Unlock()
+		var readers sync.WaitGroup
+		for range 30 {
+			readers.Go(func() {
+				if v := o.View(); v.Main.Tip != "a" || v.Version == 0 {
+					t.Errorf("at %s, version %d", v.Main.Tip, v.Version)
+				}
+				if b := o.Brief(); b.Main.Tip != "a" || b.Away != "" {
+					t.Errorf("%+v", b)
+				}
+				if v, ok := o.Change("c1"); !ok || v.Change.Number != 1 {
+					t.Errorf("%v, %+v", ok, v)
+				}
+				if v, ok := o.Change("2"); !ok || v.Change.ID != "c2" {
+					t.Errorf("%v, %+v", ok, v)
+				}
+				if _, err := o.Ledger(t.Context(), "1", 1); err == nil {
+					t.Error("the ledger was read meanwhile")
+				}
+				_, _, _ = o.Ready(), o.Changed(), o.Target()
+			})
+		}
+		readers.Wait()
+	})
 }
 
 // What was read stays what it was, and another state is shown at once where the last view
@@ -102,37 +105,39 @@ func TestNotEachTurnMakesAView(t *testing.T) {
 // Somebody who has done something and looks at the queue then sees what came of it: a
 // command line that asks for the status right after it was told that a request is taken.
 func TestReadersSeeWhatWasDoneBefore(t *testing.T) {
-	o := ownerOf("a")
-	ended := make(chan struct{})
-	loop := make(chan struct{})
-	go func() { // as turns.run does
-		defer close(loop)
-		for {
-			select {
-			case <-o.window.wanted:
-				o.serve()
-			case <-time.After(max(o.window.untilShow(), time.Millisecond)):
-				o.turning.Lock()
-				if o.window.behind.Load() && o.window.untilShow() <= 0 {
-					o.show()
+	synctest.Test(t, func(t *testing.T) {
+		o := ownerOf("a")
+		ended := make(chan struct{})
+		loop := make(chan struct{})
+		go func() { // as turns.run does
+			defer close(loop)
+			for {
+				select {
+				case <-o.window.wanted:
+					o.serve()
+				case <-time.After(max(o.window.untilShow(), time.Millisecond)):
+					o.turning.Lock()
+					if o.window.behind.Load() && o.window.untilShow() <= 0 {
+						o.show()
+					}
+					o.turning.Unlock()
+				case <-ended:
+					return
 				}
-				o.turning.Unlock()
-			case <-ended:
-				return
+			}
+		}()
+		for _, tip := range []queue.CommitID{"b", "c", "d"} {
+			o.turning.Lock()
+			o.core.State().Main.Tip = tip
+			o.publish()
+			o.turning.Unlock()
+			if v := o.Fresh(); v.Main.Tip != tip {
+				t.Errorf("main was at %s, and is shown at %s", tip, v.Main.Tip)
 			}
 		}
-	}()
-	for _, tip := range []queue.CommitID{"b", "c", "d"} {
-		o.turning.Lock()
-		o.core.State().Main.Tip = tip
-		o.publish()
-		o.turning.Unlock()
-		if v := o.Fresh(); v.Main.Tip != tip {
-			t.Errorf("main was at %s, and is shown at %s", tip, v.Main.Tip)
-		}
-	}
-	close(ended)
-	<-loop
+		close(ended)
+		<-loop
+	})
 }
 
 // Details are made for those who look, kept fresh while they do, and forgotten after that.

@@ -75,7 +75,7 @@ func (r *rig) reader() func(path string) (int, string) {
 		began := time.Now()
 		w := httptest.NewRecorder()
 		server.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil))
-		if took := time.Since(began); took > 3*time.Second { // of a page: a moment; of what the store knows: it is given up by then
+		if took := time.Since(began); took > 20*time.Second { // of a page: a moment; of what the store knows: it is given up after two seconds; the rest is the machine's
 			r.t.Errorf("GET %s has taken %v", path, took)
 		}
 		return w.Code, w.Body.String()
@@ -86,6 +86,7 @@ func (r *rig) reader() func(path string) (int, string) {
 // does: pages and the API show the queue as it was, say that the store is away, and answer
 // in words where only the store knows.
 func TestNobodyWhoReadsWaitsForTheStore(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, map[string]string{".submitqueue.yml": oneStep, "test.sh": "test ! -e bad\n"})
 	r.branch("good", "main", map[string]string{"a": "a\n"})
 	landed := r.land("good")
@@ -125,6 +126,10 @@ func TestNobodyWhoReadsWaitsForTheStore(t *testing.T) {
 		_, body := get("/api/queue")
 		if strings.Contains(body, "the store has not answered since") && strings.Contains(body, `"title":"good"`) {
 			break
+		}
+		select { // the page would not be another one before that
+		case <-r.owner.Changed():
+		case <-time.After(50 * time.Millisecond):
 		}
 		if time.Now().After(end) {
 			t.Fatalf("nobody is told that the store is away: %s", body)

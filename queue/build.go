@@ -117,6 +117,8 @@ type Learned struct {
 	Main    Rate `json:"main,omitzero"`     // steps run on main itself that have passed, of those with a result
 	Failing int  `json:"failing,omitempty"` // changes turned down for a failure since one has landed
 
+	Shift    Shift   `json:"shift,omitzero"`     // of the chances of the model in use, by what came of them
+	Credit   Credit  `json:"credit,omitzero"`    // in the model in use, against what is known without it
 	Reach    []Reach `json:"reach,omitempty"`    // of forecasts, by their group; the first: of all
 	Promised Instant `json:"promised,omitempty"` // when forecasts were last written down
 }
@@ -132,6 +134,19 @@ type Pace struct {
 type Rate struct {
 	Held float64 `json:"held"`
 	Of   float64 `json:"of"`
+}
+
+// Shift moves all chances of a model by the same log-odds.
+type Shift struct {
+	By          float64 `json:"by"`
+	Information float64 `json:"information"` // how much it rests on
+}
+
+// Credit is how far a model is believed beyond what it was at first, as log-odds
+// (package predict, credit.go).
+type Credit struct {
+	Good float64 `json:"good,omitempty"` // of its chances
+	Took float64 `json:"took,omitempty"` // of its durations
 }
 
 // Page is a page for people at whoever ran something.

@@ -93,6 +93,20 @@ type Foreseen struct {
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
 	Rivals    int           `json:"rivals,omitempty"`    // changes on arrival that it could break with
+	Guess     Guess         `json:"guess,omitzero"`      // what a trained model says of it
+}
+
+// Guess is what a trained model has said of a change at its last analysis, beside what the
+// queue knew without one; zero: nothing.
+type Guess struct {
+	Model   int     `json:"model,omitempty"`   // version of the model that has said so
+	Raw     float64 `json:"raw,omitempty"`     // chance that it is sound by itself, by the model alone; 0: it does not say
+	Shifted float64 `json:"shifted,omitempty"` // the same, shifted by what had come of the model's others then
+	Without float64 `json:"without,omitempty"` // the chance without the model
+	Good    float64 `json:"good,omitempty"`    // the chance that is believed, between these two
+
+	Took  time.Duration `json:"took,omitempty"`  // how long its first build takes, by the model; 0: it does not say
+	Usual time.Duration `json:"usual,omitempty"` // the same without the model
 }
 
 // Manner is how a change lands: as which commits, with which words, on top of

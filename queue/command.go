@@ -36,6 +36,7 @@ const (
 	CommandFreeze     Verb = "freeze"     // a pause that ends by itself; Text: until when, and why
 	CommandForget     Verb = "forget"     // takes passes back; Text: which (ParseForgotten)
 	CommandBlame      Verb = "blame"      // says what has turned main red
+	CommandModel      Verb = "model"      // chooses the model that is planned with; Text: a version, ModelNone, ModelNewest or ModelLearn
 )
 
 // Command is one command of a comment.

@@ -71,6 +71,28 @@ func takesForgotten(c *Command, rest []string) bool {
 	return ok
 }
 
+// What a command about models may say in place of a version.
+const (
+	ModelNone   = "none"   // none is used
+	ModelNewest = "newest" // the newest that is better than none is used, as long as nobody says otherwise
+	ModelLearn  = "learn"  // a new one is made
+)
+
+// takesModel reads which model is meant.
+func takesModel(c *Command, rest []string) bool {
+	if len(rest) != 1 {
+		return false
+	}
+	switch word := strings.ToLower(rest[0]); word {
+	case ModelNone, ModelNewest, ModelLearn:
+		c.Text = word
+		return true
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(rest[0], "v"))
+	c.Text = strconv.Itoa(n)
+	return err == nil && n > 0
+}
+
 // Bounds of a freeze.
 const (
 	leastFreeze = time.Minute

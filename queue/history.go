@@ -59,6 +59,9 @@ type VerdictRow struct {
 	Clashes  []string     `json:"clashes,omitempty"` // paths that do not merge
 	Against  []ChangeID   `json:"against,omitempty"` // landed changes that touch these
 	Features Features     `json:"features,omitempty"`
+	// Sound is how far a change that was turned down for a failure is believed to be sound by
+	// itself and to have broken with others. 0: nobody has said.
+	Sound float64 `json:"sound,omitempty"`
 }
 
 // FailureRow is a step that a change was rejected for, and what ran.

@@ -41,6 +41,14 @@ func (s *State) Rewind(now Instant, by time.Duration) (changed []Ref) {
 	if s.Push != nil && r.value(reflect.ValueOf(s.Push)) {
 		changed = append(changed, Ref{KindMeta, MetaPush})
 	}
+	if r.value(reflect.ValueOf(&s.Model)) {
+		changed = append(changed, Ref{KindMeta, MetaModel})
+	}
+	for v, m := range s.Models { // who looks at a version has it, too
+		if x := *m; r.value(reflect.ValueOf(&x)) {
+			s.Models[v], changed = &x, append(changed, Ref{KindModel, fmt.Sprint(v)})
+		}
+	}
 	if r.value(reflect.ValueOf(s.Spent)) {
 		changed = append(changed, Ref{KindMeta, MetaSpent})
 	}

@@ -3,6 +3,7 @@ package queue
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 // State is all that is known of one queue: facts only. What can be computed
@@ -26,7 +27,9 @@ type State struct {
 	Areas      map[string]*Area   // by directory
 	Promises   map[ChangeID]*Promises
 	Learned    Learned
-	Accuracy   float64 // running share of predictions on arrival that came true; 0: none yet
+	Model      Models
+	Models     map[int]*Model // by version
+	Accuracy   float64        // running share of predictions on arrival that came true; 0: none yet
 	Actions    map[string]*Action
 	Hunts      map[string]*Hunt // for what turned main red
 	Hosts      map[string]*Host // by name
@@ -56,6 +59,7 @@ func NewState(branch string) *State {
 		Actions:    map[string]*Action{},
 		Hunts:      map[string]*Hunt{},
 		Hosts:      map[string]*Host{},
+		Models:     map[int]*Model{},
 	}
 }
 
@@ -131,12 +135,13 @@ const (
 	KindAuthor    Kind = "author"
 	KindArea      Kind = "area"
 	KindPromises  Kind = "promises"
+	KindModel     Kind = "model"
 )
 
 // Kinds returns all kinds of records.
 func Kinds() []Kind {
 	return []Kind{KindMeta, KindChange, KindRequest, KindPull, KindFootprint, KindLink, KindSteps,
-		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl, KindHost, KindAuthor, KindArea, KindPromises}
+		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl, KindHost, KindAuthor, KindArea, KindPromises, KindModel}
 }
 
 // Ref names a record.
@@ -161,6 +166,7 @@ const (
 	MetaSpent    = "spent"
 	MetaAccuracy = "accuracy"
 	MetaLearned  = "learned"
+	MetaModel    = "model"
 )
 
 // Encode returns the record of that name as the state holds it now, and false
@@ -196,7 +202,10 @@ func (s *State) lookup(r Ref) (any, bool) {
 		case MetaAccuracy:
 			return s.Accuracy, s.Accuracy != 0
 		case MetaLearned:
-			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0 || s.Learned.Reach != nil || s.Learned.Promised != 0
+			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0 || s.Learned.Reach != nil || s.Learned.Promised != 0 ||
+				s.Learned.Shift != Shift{} || s.Learned.Credit != Credit{}
+		case MetaModel:
+			return s.Model, s.Model != Models{}
 		}
 		return nil, false
 	case KindChange:
@@ -237,6 +246,12 @@ func (s *State) lookup(r Ref) (any, bool) {
 		return find(s.Areas, r.ID)
 	case KindPromises:
 		return find(s.Promises, ChangeID(r.ID))
+	case KindModel:
+		n, err := strconv.Atoi(r.ID)
+		if err != nil {
+			return nil, false
+		}
+		return find(s.Models, n)
 	}
 	return nil, false
 }
@@ -269,6 +284,8 @@ func (s *State) Load(r Record) error {
 			err = json.Unmarshal(r.Data, &s.Accuracy)
 		case MetaLearned:
 			err = json.Unmarshal(r.Data, &s.Learned)
+		case MetaModel:
+			err = json.Unmarshal(r.Data, &s.Model)
 		default:
 			err = fmt.Errorf("not known to this version")
 		}
@@ -306,6 +323,8 @@ func (s *State) Load(r Record) error {
 		err = load(s.Areas, r, func(v *Area) string { return v.Dir })
 	case KindPromises:
 		err = load(s.Promises, r, func(v *Promises) ChangeID { return v.Change })
+	case KindModel:
+		err = load(s.Models, r, func(v *Model) int { return v.Version })
 	default:
 		err = fmt.Errorf("not known to this version")
 	}

@@ -27,6 +27,8 @@ func drawState(r *rapid.T) *queue.State {
 	s.Accuracy = 0.9
 	s.Learned = filled(r, queue.Learned{})
 	s.Learned.Failing = 1 // a queue that has learned nothing has no record
+	s.Model = filled(r, queue.Models{})
+	s.Model.Seen = 1 // likewise
 	for _, id := range rapid.SliceOfNDistinct(rapid.StringN(0, 6, -1), 1, 3, rapid.ID).Draw(r, "ids") {
 		change, request, link := filled(r, queue.Change{}), filled(r, queue.Request{}), filled(r, queue.Link{})
 		steps, build, entry := filled(r, queue.StepSet{}), filled(r, queue.Build{}), filled(r, queue.Entry{})
@@ -53,6 +55,9 @@ func drawState(r *rapid.T) *queue.State {
 		pull := filled(r, queue.Pull{})
 		pull.Number = n
 		s.Pulls[n] = &pull
+		model := filled(r, queue.Model{})
+		model.Version = n
+		s.Models[n] = &model
 	}
 	return s
 }
@@ -60,14 +65,14 @@ func drawState(r *rapid.T) *queue.State {
 // refsOf names all records of a state.
 func refsOf(s *queue.State) []queue.Ref {
 	var refs []queue.Ref
-	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy, queue.MetaLearned} {
+	for _, meta := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy, queue.MetaLearned, queue.MetaModel} {
 		refs = append(refs, queue.Ref{Kind: queue.KindMeta, ID: meta})
 	}
 	for kind, m := range map[queue.Kind]any{
 		queue.KindChange: s.Changes, queue.KindRequest: s.Requests, queue.KindPull: s.Pulls, queue.KindFootprint: s.Footprints,
 		queue.KindLink: s.Links, queue.KindSteps: s.Steps, queue.KindBuild: s.Builds, queue.KindEntry: s.Ledger, queue.KindControl: s.Controls, queue.KindHost: s.Hosts,
 		queue.KindDuration: s.Durations, queue.KindBelief: s.Beliefs, queue.KindAction: s.Actions,
-		queue.KindAuthor: s.Authors, queue.KindArea: s.Areas, queue.KindPromises: s.Promises,
+		queue.KindAuthor: s.Authors, queue.KindArea: s.Areas, queue.KindPromises: s.Promises, queue.KindModel: s.Models,
 	} {
 		for _, key := range reflect.ValueOf(m).MapKeys() {
 			id := ""
@@ -145,7 +150,7 @@ func TestStateLoadErrors(t *testing.T) {
 func TestKinds(t *testing.T) {
 	kinds := queue.Kinds()
 	slices.Sort(kinds)
-	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 18 {
+	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 19 {
 		t.Errorf("%d kinds: %v", n, queue.Kinds())
 	}
 }

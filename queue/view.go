@@ -66,8 +66,9 @@ type QueueView struct {
 	Failing    []Evidence // that they are red by, at most 5
 	Unrun      []Evidence // what main is verified by and no runner can run, because a command is not there; at most 5
 	MainBuilds []BuildView
-	Blame      Reason       // who has turned main red (ReasonBlame)
-	Hunts      []Hunt       // what is, and lately was, looked for on main; those that go on first
-	Hosts      []HostView   // on which its builds run, as far as they are known, by name
+	Blame      Reason     // who has turned main red (ReasonBlame)
+	Hunts      []Hunt     // what is, and lately was, looked for on main; those that go on first
+	Hosts      []HostView // on which its builds run, as far as they are known, by name
+	Models     ModelsView
 	Upgrade    *UpgradeView // nil: no newer version of the analyzer is being proven
 }

@@ -33,6 +33,8 @@ func (c *upkeep) patience(t queue.Task) time.Duration {
 			limit += h.Bench.Probe.Jobs[0].Step.Timeout
 		}
 		return limit
+	case queue.Learn:
+		return time.Hour // it waits for those of other queues, and gives way to all else
 	case queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Analyze, queue.Resolve:
 		limit := 10 * time.Minute
 		if m := c.s.Main.Config; m != nil {
@@ -280,6 +282,8 @@ func (c *upkeep) idle(t queue.Task) bool {
 		return x == nil || x.Revert == nil || x.Revert.Number != 0
 	case queue.Tell:
 		return t.Commit != c.s.Main.Tip
+	case queue.Learn:
+		return t.Version != c.s.Model.Latest
 	}
 	return false
 }
@@ -342,5 +346,7 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		c.mainline.unsure(t.Push)
 	case queue.Propose:
 		c.hunting.notProposed(t, cause)
+	case queue.Learn:
+		c.learning.tried(cause)
 	}
 }

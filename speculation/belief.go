@@ -101,12 +101,26 @@ func (c *blaming) measure(ch *queue.Change, landed bool) {
 		return
 	}
 	c.learnRates(ch, landed)
+	c.learning.seen()
+	c.seeGuess(ch, landed)
 	hit := 0.0
 	if (ch.Chance >= 0.5) == landed {
 		hit = 1
 	}
 	c.s.Accuracy = c.facts.Beliefs.Accuracy() + (hit-c.facts.Beliefs.Accuracy())/memory
 	c.touch(queue.KindMeta, queue.MetaAccuracy)
+}
+
+// seeGuess folds in whether what the model in use has said of a change came true.
+func (c *blaming) seeGuess(ch *queue.Change, landed bool) {
+	g, l := ch.Guess, &c.s.Learned
+	if g.Raw == 0 || g.Model != c.s.Model.Using {
+		return
+	}
+	sound := predict.Sound(landed, c.facts.Beliefs.Good(ch.ID))
+	l.Shift = predict.SeeShift(l.Shift, g.Raw, sound)
+	l.Credit.Good = predict.SeeChance(l.Credit.Good, g.Shifted, g.Without, sound)
+	c.touch(queue.KindMeta, queue.MetaLearned)
 }
 
 // learnRates folds in whether a change was sound, and whether what it met has broken it,

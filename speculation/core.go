@@ -29,6 +29,7 @@ type Core struct {
 	blaming  blaming
 	telling  telling
 	upkeep   upkeep
+	learning learning
 
 	// Derived, valid between turns.
 	analyzing map[queue.ChangeID]int // analyses under way of each change
@@ -62,6 +63,8 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}, dirty: map[queue.Ref]bool{}}
 	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{c, queue.Commands(), followers()}, guarding{c}, blaming{c}
 	c.landing.Core, c.mainline.Core, c.upkeep.Core = c, c, c
+	c.learning = learning{c, model}
+	c.learning.use()
 	c.settling = settling{Core: c, meeting: map[queue.ChangeID]bool{}, untried: map[queue.ChangeID]bool{}}
 	c.telling = telling{Core: c, publishing: map[int]queue.Digest{}, told: map[int]told{}}
 	for _, id := range derived.Sorted(s.Changes) {
@@ -91,6 +94,10 @@ func latest(s *queue.State) queue.Instant {
 	for _, f := range s.Main.Forgotten {
 		at = max(at, f.At+1) // what is asked for is asked for after it
 	}
+	for _, m := range s.Models {
+		at = max(at, m.At)
+	}
+	at = max(at, s.Model.Tried.At)
 	for _, h := range s.Hunts {
 		at = max(at, h.Began, h.Red, h.Over)
 	}
@@ -131,6 +138,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.mainline.upgrade()
 	c.benching.bench()
 	c.upkeep.attend()
+	c.learning.due()
 	c.facts.Futures.Refresh()
 	c.wakeAt(c.facts.Ledger.Fade())
 	c.entering.thaw()

@@ -85,6 +85,8 @@ func (c *Core) fold(e queue.Event) {
 		c.doneShowing(b)
 	case queue.Failed:
 		c.upkeep.failed(b)
+	case queue.Learnt:
+		c.learning.learnt(b)
 	case queue.Renamed:
 		c.mainline.renamed(b)
 	case queue.Capacity:
@@ -303,6 +305,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	c.touch(queue.KindFootprint, string(ch.ID))
 	ch.Stale = ch.Stale && !current
 	ch.Touches = c.settling.touches(&f)
+	c.facts.Beliefs.Read(ch, &f)
 	c.touchChange(ch)
 	if ch.Virtual == 0 {
 		ch.Predicted = c.facts.Beliefs.Predict(ch, &f)

@@ -36,6 +36,7 @@ func followers() map[queue.Verb]follower {
 			c.answer(r, c.Blame())
 			c.react(r, true)
 		},
+		queue.CommandModel:  func(c *entering, r *queue.Request, _ queue.Inspected) { c.learning.follow(r) },
 		queue.CommandForget: func(c *entering, r *queue.Request, _ queue.Inspected) { c.judging.takeBack(r) },
 	}
 }

@@ -13,14 +13,14 @@ import (
 // Nothing here is read by anything but models, so nothing of it may change a verdict.
 
 // facetsOf returns what the forge says of a pull request, with what the queue has counted
-// of it.
+// of it, which may have begun later than the pull request.
 func (c *entering) facetsOf(number int, b queue.Inspected) *queue.Facets {
 	var f queue.Facets
 	if b.Facets != nil {
 		f = *b.Facets
 	}
 	if p := c.s.Pulls[number]; p != nil {
-		f.Attempts, f.Pushes = p.Ended, p.Pushes
+		f.Attempts, f.Pushes = max(f.Attempts, p.Ended), max(f.Pushes, p.Pushes)
 	}
 	return &f
 }

@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"flag"
+	"runtime/debug"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue/storetest"
@@ -20,5 +21,6 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
+	debug.SetGCPercent(400) // a small heap with much garbage
 	m.Run()
 }

@@ -88,7 +88,11 @@ func (c *landing) paced(b *queue.Build) {
 	if b.Started == 0 || slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return !j.Done }) {
 		return
 	}
-	c.s.Learned.Pace = predict.ObservePace(c.s.Learned.Pace, c.facts.Builds.WorkOf(b), c.facts.Now.Sub(b.Started))
+	took := c.facts.Now.Sub(b.Started)
+	if ch := c.s.Changes[b.Change]; ch != nil && len(b.Also) == 0 && ch.Course.Builds == 1 && ch.Guess.Model == c.s.Model.Using {
+		c.s.Learned.Credit.Took = predict.SeeTime(c.s.Learned.Credit.Took, ch.Guess.Took, ch.Guess.Usual, took)
+	}
+	c.s.Learned.Pace = predict.ObservePace(c.s.Learned.Pace, c.facts.Builds.WorkOf(b), took)
 	c.touch(queue.KindMeta, queue.MetaLearned)
 }
 

@@ -220,8 +220,10 @@ func (c *judging) jobDone(r queue.JobDone) {
 	for _, f := range r.Failed {
 		if k, ok := named[f.Target]; ok {
 			c.fail(c.entry(k), b, r, f.Tail)
-			if e := c.s.Ledger[k.ID()]; e.Decisive(c.facts.Now, c.facts.Rules().Retries) {
-				failed = append(failed, f.Target)
+			e := c.s.Ledger[k.ID()]
+			alone := r.Outcome == queue.JobFailed && len(b.Also) == 0
+			if alone && len(e.Failures) == 1 || !alone && c.facts.Ledger.Decides(e) {
+				failed = append(failed, f.Target) // of one alone: to be run again, and red all but surely
 			}
 			delete(named, f.Target) // failed and passed in one report: failed
 		}

@@ -15,14 +15,17 @@ func (c *Core) row(r queue.Row) {
 // rowArrival tells of a change that was analyzed for the first time.
 func (c *Core) rowArrival(ch *queue.Change, f *queue.Footprint) {
 	r := queue.NewArrivalRow(ch, f)
-	r.Features = featuresOf(ch)
+	r.Features = c.featuresOf(ch)
 	c.row(queue.Row{Arrival: r})
 }
 
 // rowVerdict tells of a change that has ended.
 func (c *Core) rowVerdict(ch *queue.Change) {
 	r := queue.NewVerdictRow(ch)
-	r.Features = featuresOf(ch)
+	r.Features = c.featuresOf(ch)
+	if ch.Reason.Code == queue.ReasonFailed {
+		r.Sound = c.facts.Beliefs.Good(ch.ID)
+	}
 	c.row(queue.Row{Verdict: r})
 }
 
@@ -52,20 +55,13 @@ func (c *Core) landedAs(commit queue.CommitID) (ids []queue.ChangeID) {
 	return ids
 }
 
-// featuresOf is what the state knows of a change, as numbers; nothing, where it has not
-// been analyzed.
-func featuresOf(ch *queue.Change) queue.Features {
+// featuresOf is what is known of a change now, by the names of predict.Features, with its
+// builds and infrastructure errors so far; nothing, where it has not been analyzed.
+func (c *Core) featuresOf(ch *queue.Change) queue.Features {
 	if ch.Virtual == 0 {
 		return nil
 	}
-	t := ch.Touches
-	return queue.Features{"targets": float64(t.Targets), "files": float64(t.Files), "dirs": float64(t.Dirs),
-		"graph": boolean(t.Graph), "all": boolean(t.All), "fail_rate": t.FailRate, "builds": float64(ch.Course.Builds), "infra": float64(ch.Infra)}
-}
-
-func boolean(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
+	f := queue.Features(c.facts.Beliefs.Story(ch).Known())
+	f["builds"], f["infra"] = float64(ch.Course.Builds), float64(ch.Infra)
+	return f
 }

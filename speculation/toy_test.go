@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -92,6 +93,45 @@ func TestAddAPredictor(t *testing.T) {
 		if got := w.phases(first, second); got != "landed landed, rejected failed" {
 			t.Errorf("with %s: %s", row.Name, got)
 		}
+	}
+}
+
+// reading is a predictor that reads cases.
+type reading struct{ predict.Model }
+
+func (reading) GoodOf(c *predict.Case) (float64, bool) { return 0.25 + 0.5/(1+c.Files), true }
+
+func (reading) DurationOf(*predict.Case) (predict.Dist, bool) {
+	return predict.LogNormal.Of(90, 0), true
+}
+
+// What a model that reads cases said at an analysis is in the state: a core that is made
+// anew with another model believes it, too, and outcomes move the shift of what comes later.
+func TestWhatAModelReadsIsKept(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	w.core.facts.Beliefs.Model = reading{predict.Default}
+	p := w.land(edit{"a/code": "fine"})
+	w.settleDown()
+	ch := w.change(p)
+	g := ch.Guess
+	if g.Raw != 0.75 || g.Shifted != 0.75 || g.Good <= 0.75 || g.Good >= g.Without || g.Took != 90*time.Second || ch.Predicted >= g.Took || ch.Predicted <= g.Usual {
+		t.Fatalf("%+v, %v", g, ch.Predicted)
+	}
+	again := NewWith(w.store.load(w).State(), predict.Default)
+	if got := again.facts.Beliefs.Prior(again.s.Changes[ch.ID]); got != g.Good {
+		t.Errorf("a core that is made anew believes %v", got)
+	}
+	w.quiesce()
+	if w.phases(p) != "landed landed" {
+		t.Error(w.phases(p))
+	}
+	if s := w.core.State().Learned.Shift; s.By <= 0 {
+		t.Errorf("the shift is %+v", s)
+	}
+	next := w.land(edit{"a/code": "better"})
+	w.settleDown()
+	if g := w.change(next).Guess; g.Raw != 0.75 || g.Shifted <= 0.75 {
+		t.Errorf("after a landing it is %+v", g)
 	}
 }
 

@@ -75,7 +75,8 @@ func (c *Core) Shown(number int) *queue.Change {
 
 // Queue returns the facts that people are shown of the whole queue.
 func (c *Core) Queue(name string) queue.QueueView {
-	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.telling.trust(), Upgrade: c.mainline.upgradeView(), Hosts: c.benching.hostViews()}
+	q := queue.QueueView{Name: name, Main: c.s.Main, Slots: c.s.Slots, Trust: c.telling.trust(), Upgrade: c.mainline.upgradeView(), Hosts: c.benching.hostViews(),
+		Models: c.learning.view()}
 	var waiting []*queue.Change
 	for _, id := range derived.Sorted(c.s.Changes) {
 		ch := c.s.Changes[id]

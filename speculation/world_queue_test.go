@@ -70,15 +70,16 @@ type world struct {
 	hosts       hosts
 	rules       config.Rules
 	protected   bool
-	textual     bool                      // footprints name the touched paths
-	versions    []string                  // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
-	refuses     bool                      // main's protection refuses pushes
-	versionless bool                      // the queue's state is of a server that knew no versions of analyzers
-	refusesRef  func(*queue.Build) string // the rule that refuses a ref for a build of a commit; "": it is taken
-	refusesIf   func(*queue.Push) string  // the rule that refuses a push for what is in it; "": it may pass
-	requires    bool                      // the forge asks things of pull requests
-	everything  bool                      // steps that name no target run everything, whatever they are asked for
-	rule        string                    // in the words of which it does so
+	textual     bool                           // footprints name the touched paths
+	versions    []string                       // versions of the analyzer that the server has, the newest first; none: nobody speaks of them
+	refuses     bool                           // main's protection refuses pushes
+	versionless bool                           // the queue's state is of a server that knew no versions of analyzers
+	refusesRef  func(*queue.Build) string      // the rule that refuses a ref for a build of a commit; "": it is taken
+	refusesIf   func(*queue.Push) string       // the rule that refuses a push for what is in it; "": it may pass
+	learns      func(queue.Learn) *queue.Model // makes a model; nil: there is none to make
+	requires    bool                           // the forge asks things of pull requests
+	everything  bool                           // steps that name no target run everything, whatever they are asked for
+	rule        string                         // in the words of which it does so
 
 	roles       map[string]string  // of users, besides boss and dev
 	permissions config.Permissions // besides what world.config says
@@ -248,6 +249,8 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 		return []queue.Body{w.weigh(a.Key, t)}
 	case queue.Propose:
 		return []queue.Body{w.propose(a.Key, t)}
+	case queue.Learn:
+		return []queue.Body{w.learn(a.Key, t)}
 	case queue.Tell:
 		w.toldMain = append(w.toldMain, t)
 		return []queue.Body{queue.Done{Action: a.Key}}

@@ -96,7 +96,10 @@ func refsOf(s *queue.State) []queue.Ref {
 	out = refs(out, queue.KindAuthor, s.Authors)
 	out = refs(out, queue.KindArea, s.Areas)
 	out = refs(out, queue.KindPromises, s.Promises)
-	for _, name := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy, queue.MetaLearned} {
+	for v := range s.Models {
+		out = append(out, queue.Ref{Kind: queue.KindModel, ID: fmt.Sprint(v)})
+	}
+	for _, name := range []string{queue.MetaMain, queue.MetaSlots, queue.MetaCapacity, queue.MetaPush, queue.MetaTrain, queue.MetaSpent, queue.MetaAccuracy, queue.MetaLearned, queue.MetaModel} {
 		ref := queue.Ref{Kind: queue.KindMeta, ID: name}
 		if _, ok, _ := s.Encode(ref); ok && (name != queue.MetaMain || s.Main.Tip != "") && (name != queue.MetaSlots || s.Slots != 0) {
 			out = append(out, ref)

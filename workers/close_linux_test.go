@@ -33,6 +33,7 @@ func TestCloseLeavesNoProcess(t *testing.T) {
 }
 
 func TestCloseHasALimit(t *testing.T) {
+	t.Parallel()
 	p, _ := open(t, 1, func(o *PoolOptions) { o.Runner.Grace = 500 * time.Millisecond })
 	dir := t.TempDir()
 	mustRun(t, p, build("b1", job(step("cd "+dir+"\n"+stubborn+"wait"), ".")), "run/b1/1")

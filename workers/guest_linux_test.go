@@ -68,7 +68,7 @@ func hide(path string) {
 	runtime.LockOSThread()
 	go func() {
 		self := fmt.Sprintf("/proc/%d", os.Getpid())
-		for state, _, ok := readStat(self); !ok || state != 'Z'; state, _, ok = readStat(self) {
+		for !isZombie(self) {
 			time.Sleep(time.Millisecond)
 		}
 		hold(path)

@@ -352,6 +352,7 @@ func TestResultsOfAnAgentAreChecked(t *testing.T) {
 }
 
 func TestEventsDoNotWaitForTheirReader(t *testing.T) {
+	t.Parallel()
 	p, err := NewPool(PoolOptions{Slots: 1, Dir: t.TempDir(), Log: quiet(), Runner: RunnerOptions{Checkout: tree{}}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // signal sends sig to every process of the session and every one with its mark.
@@ -43,33 +45,35 @@ func (s session) members() []int {
 			}
 			continue
 		}
-		state, sid, ok := readStat(dir)
-		if !ok || state == 'Z' || state == 'X' {
-			continue
-		}
-		if sid == s.id && s.id != 0 || s.mark != "" && marked(dir, s.mark) {
+		if s.of(pid) && !isZombie(dir) || s.mark != "" && marked(dir, s.mark) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
 }
 
-// readStat returns the state and the session of a process.
-func readStat(dir string) (state byte, sid int, ok bool) {
-	stat, err := readProc(dir + "/stat")
-	if err != nil {
-		return 0, 0, false
+// of says whether a process is in the session.
+func (s session) of(pid int) bool {
+	if s.id == 0 {
+		return false
 	}
-	// The program's name, in brackets, may contain anything.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 4 {
-		return 0, 0, false
-	}
-	sid, err = strconv.Atoi(fields[3])
-	return fields[0][0], sid, err == nil
+	sid, err := unix.Getsid(pid) // a tenth of the price of reading stat
+	return err == nil && sid == s.id
 }
 
-// marked says whether a process was started under the slot with this mark.
+// isZombie says whether a process has ended and nobody has asked how, or is gone.
+func isZombie(dir string) bool {
+	stat, err := readProc(dir + "/stat")
+	if err != nil {
+		return true
+	}
+	// The program's name, in brackets, may contain anything.
+	state := bytes.TrimLeft(stat[bytes.LastIndexByte(stat, ')')+1:], " ")
+	return len(state) == 0 || state[0] == 'Z' || state[0] == 'X'
+}
+
+// marked says whether a process was started under the slot with this mark. A zombie has
+// no environment.
 func marked(dir, mark string) bool {
 	env, err := readProc(dir + "/environ")
 	if err != nil {

@@ -29,10 +29,7 @@ func started(t *testing.T, path string) int {
 }
 
 // runs says whether a process exists and is no zombie.
-func runs(pid int) bool {
-	state, _, ok := readStat("/proc/" + strconv.Itoa(pid))
-	return ok && state != 'Z' && state != 'X'
-}
+func runs(pid int) bool { return !isZombie("/proc/" + strconv.Itoa(pid)) }
 
 // stubborn ignores SIGTERM; escaped has left the session, and ignores it too.
 const (
@@ -45,6 +42,7 @@ const (
 )
 
 func TestNothingOutlivesAStep(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		last    string
 		timeout time.Duration
@@ -98,6 +96,7 @@ func TestPipeHeldOpenDoesNotHang(t *testing.T) {
 // A process that leaves the session and clears its environment is not found:
 // the limit that the package's documentation states. The step ends all the same.
 func TestWhatIsNotCaught(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	run := `env -i PATH="$PATH" setsid sh -c 'echo $$ > ` + pidFile + `; exec sleep 600' &
 while ! test -s ` + pidFile + `; do sleep 0.01; done`

@@ -14,6 +14,7 @@ import (
 // what it was asked for: another runner may have it. A command that ends by itself is
 // what it ends with.
 func TestCommandThatCannotBeRun(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"plain": "text"})
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -18,6 +18,7 @@ import (
 // A command that has failed before all of it was run for a package has not passed it,
 // whatever the command's shape. The tool of the commands notes what it was run for.
 func TestPassNeedsTheWholeCommand(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")
 	tool := `#!/bin/sh

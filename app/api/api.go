@@ -57,11 +57,14 @@ func (s *Handlers) Register(r Routes) {
 	r.Get("/api/ledger", s.ledger)
 	r.Get("/api/forget", s.forgetting)
 	r.Get("/api/rows", s.rows)
+	r.Get("/api/models", s.models)
+	r.Get("/api/model", s.model)
 	r.Post("/api/land", access.Land, "land", s.land)
 	r.Post("/api/cancel", access.Land, "cancel", s.cancel)
 	r.Post("/api/pause", access.Admin, "pause landings", s.pause)
 	r.Post("/api/resume", access.Admin, "let landings go on", s.resume)
 	r.Post("/api/forget", access.Admin, "have passes forgotten", s.forget)
+	r.Post("/api/model", access.Admin, "choose the model that is planned with", s.chooseModel)
 	r.Post("/api/rows", access.Admin, "import a history", s.keepRows)
 }
 

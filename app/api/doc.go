@@ -13,11 +13,14 @@
 //	GET  /api/ledger?queue=&what=&max=     Ledger: what is known of a key, a target or a change
 //	GET  /api/forget?queue=&what=          Forget: what forgetting would do
 //	GET  /api/rows?queue=&place=&max=      Rows: of the event archive, oldest first (package queue/history)
+//	GET  /api/models?queue=                Models: what the queue has learned of its past, and how good that is
+//	GET  /api/model?queue=&version=        one of them, as submitqueue train writes it
 //	POST /api/land                         LandCommand -> Accepted
 //	POST /api/cancel                       CancelCommand -> Accepted
 //	POST /api/pause                        PauseCommand -> Accepted
 //	POST /api/resume                       ResumeCommand -> Accepted
 //	POST /api/forget                       ForgetCommand -> Accepted
+//	POST /api/model                        ModelCommand -> Accepted
 //	POST /api/rows                         RowsCommand -> RowsKept
 //
 // Anything but success is an Error.

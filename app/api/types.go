@@ -59,6 +59,7 @@ type Queue struct {
 	Unrun        []Evidence `json:"unrun,omitempty"`       // what the branch is verified by and no runner can run
 	UnrunText    string     `json:"unrun_text,omitempty"`  // the same in words, with what to do
 	Analyzer     string     `json:"analyzer,omitempty"`    // version of the analyzer in force
+	Model        ModelUse   `json:"model,omitzero"`        // that it plans with; /api/models has the others
 	Upgrade      *Upgrade   `json:"upgrade,omitempty"`     // a newer version is being proven
 	Drift        []Drift    `json:"drift,omitempty"`       // what fails on the branch by now, though nothing in it has changed
 	MainBuilds   []Build    `json:"main_builds,omitempty"` // builds of the branch itself
@@ -258,7 +259,7 @@ func (s *Handlers) queueOf(v queue.QueueView) Queue {
 		QueueSummary: s.summaryOf(v), ConfigError: v.Main.Broken, Configured: v.Main.Config != nil, RedTargets: v.Red,
 		Trust: Trust(v.Trust), MainBuilds: s.buildsOf(v.MainBuilds), Order: []Change{}, Recent: []Change{}, Verdicts: len(v.Recent),
 	}
-	q.Analyzer = v.Main.Analyzer
+	q.Analyzer, q.Model = v.Main.Analyzer, modelUseOf(v.Models)
 	q.Failing, q.Unrun = s.evidenceOf(queue.Change{}, v.Failing), s.evidenceOf(queue.Change{}, v.Unrun)
 	if len(v.Unrun) > 0 {
 		q.UnrunText = s.o.Words.Unrun(v.Unrun)

@@ -64,6 +64,8 @@ var notes = map[string]noteRow{
 	"resumed": {title: "Landings resumed", more: noteBy},
 	"frozen":  {line: frozenNote},
 	"forgot":  {line: forgotNote},
+	"learned": {line: learnedNote},
+	"model":   {line: modelNote},
 
 	"forced":      {title: "The target branch was force-pushed"},
 	"outside":     {title: "The target branch got commits that the queue did not make"},

@@ -39,10 +39,10 @@ func TestWhyTexts(t *testing.T) {
 		"the target branch itself, because that was proven long ago, in a slot that nobody else wants": {Kind: queue.WorthWatch},
 		"as one merge of #12 and #14: all of them are good with a chance of 90 %, and so many take about 0.61 builds for each that lands, splits counted; one by one it would be 1.11": {Kind: queue.WorthTogether,
 			With: []queue.ChangeID{"12.aa", "14.bb"}, AllGood: 0.9, PerLanding: 0.607, OneByOne: 1.108},
-		"as one merge of #12, #14 and #15":                                                             {Kind: queue.WorthTogether, With: []queue.ChangeID{"12.aa", "14.bb", "15.cc"}},
-		"on the target branch as it is; nothing is ahead of it, for #12 and #14":                       {Kind: queue.WorthAlone, With: []queue.ChangeID{"12.aa", "14.bb"}},
-		"in case another future comes":                                                                 {Kind: queue.WorthFlip},
-		"of tomorrow":                                                                                  {Kind: "of tomorrow"},
+		"as one merge of #12, #14 and #15":                                       {Kind: queue.WorthTogether, With: []queue.ChangeID{"12.aa", "14.bb", "15.cc"}},
+		"on the target branch as it is; nothing is ahead of it, for #12 and #14": {Kind: queue.WorthAlone, With: []queue.ChangeID{"12.aa", "14.bb"}},
+		"in case another future comes":                                           {Kind: queue.WorthFlip},
+		"of tomorrow":                                                            {Kind: "of tomorrow"},
 	} {
 		for _, local := range []bool{false, true} {
 			if got := (texts.Words{Local: local}).Why(x, "not this"); got != want {

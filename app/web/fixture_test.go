@@ -24,9 +24,16 @@ func ago(d time.Duration) queue.Instant { return noon().Add(-d) }
 // words are of a forge that calls everything by its code.
 type words struct{}
 
-func (words) Noun() string                 { return "pull request" }
-func (words) Land() string                 { return "Say please." }
-func (words) Host(h queue.HostView) string { return "bench of " + h.Name }
+func (words) Models(v queue.ModelsView) string {
+	return fmt.Sprint("model ", v.Using, " of ", len(v.List))
+}
+func (words) ModelPart(p queue.ModelPart) string {
+	return fmt.Sprint("part used: ", p.Used, " ", p.Why)
+}
+func (words) ModelCause(c queue.LearnCause) string { return "cause " + string(c) }
+func (words) Noun() string                         { return "pull request" }
+func (words) Land() string                         { return "Say please." }
+func (words) Host(h queue.HostView) string         { return "bench of " + h.Name }
 func (words) OtherTools(host string, o queue.OtherTools) string {
 	return "tools of " + host + " for " + o.Step
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -31,6 +32,11 @@ type Words interface {
 	Forecast(f queue.Forecast, now queue.Instant) string
 	// Partners returns with whom a change is built or lands; "" where with nobody.
 	Partners(v queue.View) string
+	// Models says which model is planned with, ModelPart how good a part of one is, and
+	// ModelCause why it was learned.
+	Models(v queue.ModelsView) string
+	ModelPart(p queue.ModelPart) string
+	ModelCause(c queue.LearnCause) string
 	// Upgrade says how far a newer version of the analyzer is proven, in a sentence
 	// without its end.
 	Upgrade(u *queue.UpgradeView) string
@@ -77,13 +83,25 @@ type Pages struct {
 // New returns the pages.
 func New(o Options) *Pages {
 	p := &Pages{words: o.Words, byName: map[string]*template.Template{}}
-	for _, name := range []string{"queues", "queue", "change", "problem", "setup", "setupgo", "setupmade", "signin", "enter", "leave"} {
-		p.byName[name] = template.Must(template.New(name).Funcs(template.FuncMap{
-			"warning": func() string { return o.Warning }, "notice": func() string { return o.Notice }, "closed": func() bool { return o.Closed }}).ParseFS(templates,
-			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
+	for name, t := range parsed() {
+		p.byName[name] = template.Must(t.Clone()).Funcs(template.FuncMap{
+			"warning": func() string { return o.Warning }, "notice": func() string { return o.Notice }, "closed": func() bool { return o.Closed }})
 	}
 	return p
 }
+
+// parsed returns every page before anybody's options are known. Nobody renders these: a
+// template that was rendered cannot be cloned.
+var parsed = sync.OnceValue(func() map[string]*template.Template {
+	pages := map[string]*template.Template{}
+	for _, name := range []string{"queues", "queue", "change", "problem", "setup", "setupgo", "setupmade", "signin", "enter", "leave"} {
+		pages[name] = template.Must(template.New(name).Funcs(template.FuncMap{"warning": unset, "notice": unset, "closed": unset}).ParseFS(templates,
+			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
+	}
+	return pages
+})
+
+func unset() string { panic("a page is rendered that was not made by New") }
 
 // Static serves the pages' style sheet, script and icon.
 func Static() http.Handler {

@@ -66,6 +66,7 @@ type queueModel struct {
 	Order      []row
 	Parked     []row
 	Recent     []row
+	Models     *models
 	Land       string // how to ask for landing
 }
 
@@ -78,6 +79,7 @@ func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 		Head:   p.head(v, now),
 		Alerts: p.alerts(d, v, now),
 		Sketch: newSketch(d, v),
+		Models: p.models(v.Models, now),
 	}
 	for _, b := range v.MainBuilds {
 		m.MainBuilds = append(m.MainBuilds, p.build(d, b, nil))

@@ -22,6 +22,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/explain"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/history"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/model"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/simulate"
@@ -52,6 +53,9 @@ type cli struct {
 	Chaos     chaos.Command     `cmd:"" help:"Run this build under kills, cut networks and lost data, and judge each commit and verdict."`
 	Simulate  simulate.Command  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
 	History   history.Command   `cmd:"" help:"Export, import and make histories: what simulations, models and analytics are made of."`
+	Train     model.Train       `cmd:"" help:"Make a model of a queue's history: the chances and durations of changes."`
+	Model     model.Command     `cmd:"" help:"The models that a server has learned: how good they are, and which is planned with."`
+	Predict   model.Predict     `cmd:"" help:"Say what a model believes of a change, and why."`
 	Version   versionCommand    `cmd:"" help:"Print which version this is."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print which version this is."`

@@ -12,6 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/bazel"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // edits are random changes of a repository of packages p0 to p5, each with a
@@ -67,8 +68,11 @@ func packages() *conflicttest.Tree {
 func TestRememberedIsFresh(t *testing.T) {
 	b := mustOpen(t)
 	r := rand.New(rand.NewPCG(3, 4))
-	tree := packages()
-	for range 12 {
+	tree, edits := packages(), 5
+	if storetest.Required("long") {
+		edits = 12
+	}
+	for range edits {
 		for range 1 + r.IntN(3) {
 			tree = edit(r, tree)
 		}

@@ -20,8 +20,9 @@
 //	verdict   how a change ended: change, number, author, arrival, outcome (landed, rejected,
 //	          cancelled, nothing-to-land), reason (failed, merge-conflict, ...), commit, builds,
 //	          failures (step, targets, build, and what ran: change on chain on main), clashes
-//	          (paths that do not merge), against (landed changes that touch these), features.
-//	          A change of which main shows that it landed after all has a second one
+//	          (paths that do not merge), against (landed changes that touch these), features,
+//	          sound (of one that failed: how far, from 0 to 1, it is believed to be sound by
+//	          itself and to have broken with others). A change of which main shows that it landed after all has a second one
 //	result    what one step of a build has shown: build, step, whole (a step on the whole tree),
 //	          outcome (passed, failed, timeout, infrastructure), took_ms, asked (how many
 //	          targets), targets (at most 500: target, outcome, took_ms)
@@ -32,12 +33,10 @@
 //	main      a commit that main has got: commit, changes (that landed as it), outside (it
 //	          was not the queue's)
 //
-// Features are numbers by name. Those of the core: targets, files, dirs (how many it
-// touches), graph and all (1 or 0: it changes the graph, it touches everything), fail_rate
-// (highest share of late failures among its targets), builds and infra (builds started,
-// infrastructure errors lately). Those of a log: targets, files, dirs, added, removed (lines),
-// binaries, tests (test files) and revert (1 or 0). Others, such as commits, revision,
-// attempts and test_plan, are read where they are there.
+// Features are numbers by name. Those of the core are the columns of a Case of package
+// predict, as far as they are known, with builds and infra (builds started, infrastructure
+// errors lately). Those of a log have the same names: affected, files, dirs, lines_added,
+// lines_removed, binaries, test_files and revert.
 //
 // Two rows of one kind about the same change, build, step of a build or commit say the same
 // thing twice, and the later one counts (Tidy). Lines are in the order in which they were

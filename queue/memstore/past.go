@@ -83,10 +83,11 @@ func (s *Store) Rows(ctx context.Context, name, place string, max int) (rows []q
 	defer s.mu.Unlock()
 	p := &s.shelf(name).past
 	first := p.had - int64(len(p.rows))
-	for i := min(p.had, at) - first; i < int64(len(p.rows)) && len(rows) < max; i++ {
-		if i < 0 {
-			i = 0 // it has been dropped
-		}
+	from := min(p.had, at) - first
+	if from < 0 {
+		from = 0 // what was there has been dropped
+	}
+	for i := from; i < int64(len(p.rows)) && len(rows) < max; i++ {
 		var r queue.Row
 		if err := json.Unmarshal(p.rows[i].data, &r); err != nil {
 			return nil, "", fmt.Errorf("memstore: row: %w", err)

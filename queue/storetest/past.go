@@ -95,9 +95,10 @@ func pastBounds(t *testing.T, h Harness) {
 		at     func(i int) queue.Instant
 		want   int
 	}{
-		"age":   {queue.PastBounds{Age: time.Hour}, func(i int) queue.Instant { return now.Add(time.Duration(i-70) * time.Hour / 4) }, 33},
-		"rows":  {queue.PastBounds{Rows: 40}, func(int) queue.Instant { return now }, 40},
-		"bytes": {queue.PastBounds{Bytes: 50 * sizeOf(t, one)}, func(int) queue.Instant { return now }, 50},
+		"age":         {queue.PastBounds{Age: time.Hour}, func(i int) queue.Instant { return now.Add(time.Duration(i-70) * time.Hour / 4) }, 33},
+		"rows":        {queue.PastBounds{Rows: 40}, func(int) queue.Instant { return now }, 40},
+		"bytes":       {queue.PastBounds{Bytes: 50 * sizeOf(t, one)}, func(int) queue.Instant { return now }, 50},
+		"all of them": {queue.PastBounds{Age: time.Hour}, func(int) queue.Instant { return now.Add(-2 * time.Hour) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := h
@@ -111,6 +112,9 @@ func pastBounds(t *testing.T, h Harness) {
 			got := h.allRows(t, h.Store, 1000)
 			if n := len(got); n < c.want-4 || n > c.want+2 {
 				t.Errorf("%d rows are kept, want about %d", n, c.want)
+			}
+			if c.want == 0 {
+				return
 			}
 			if last := got[len(got)-1]; last.Verdict.Builds != 199 {
 				t.Errorf("the last row is %d", last.Verdict.Builds)

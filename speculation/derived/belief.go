@@ -1,6 +1,8 @@
 package derived
 
 import (
+	"time"
+
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
@@ -34,11 +36,49 @@ func (fs *Beliefs) Good(id queue.ChangeID) float64 {
 // Prior is the chance that a change is green on its own before anything of it is known.
 // Where the model knows no more than an average, that follows what the queue has seen.
 func (fs *Beliefs) Prior(ch *queue.Change) float64 {
+	if ch.Guess.Good > 0 {
+		return ClampChance(ch.Guess.Good)
+	}
+	return fs.untrained(ch)
+}
+
+// untrained is Prior but for what a trained model has said.
+func (fs *Beliefs) untrained(ch *queue.Change) float64 {
 	q := fs.Model.Good(ch)
 	if fs.Model.Cold() && q > MinChance && q < 1-MinChance {
 		q = predict.GoodRate(fs.s.Learned.Good, q)
 	}
 	return ClampChance(q)
+}
+
+// Ask has predictions come from another model from now on. What the one before has said of
+// changes stays.
+func (fs *Beliefs) Ask(m predict.Model) { fs.Model = m }
+
+// Read asks a model that reads cases about a change that has just been analyzed, with a
+// footprint, and keeps its answers with the change.
+func (fs *Beliefs) Read(ch *queue.Change, f *queue.Footprint) {
+	ch.Guess = queue.Guess{}
+	r, ok := fs.Model.(predict.Reader)
+	if !ok {
+		return
+	}
+	said := fs.Story(ch)
+	g := queue.Guess{}
+	if q, ok := r.GoodOf(said); ok {
+		g.Raw = ClampChance(q)
+		g.Shifted = ClampChance(predict.Shifted(fs.s.Learned.Shift, g.Raw))
+		g.Without = fs.untrained(ch)
+		g.Good = predict.Blend(fs.s.Learned.Credit.Good, g.Shifted, g.Without)
+	}
+	if d, ok := r.DurationOf(said); ok {
+		g.Took = time.Duration(max(0, min(d.Quantile(0.5), predict.Longest.Seconds())) * float64(time.Second))
+		g.Usual = fs.estimate(f)
+	}
+	if g != (queue.Guess{}) {
+		g.Model = fs.s.Model.Using
+	}
+	ch.Guess = g
 }
 
 // PairChance is the chance that two changes, each green on its own, are red

@@ -33,16 +33,26 @@ func Directories(f *queue.Footprint) []string {
 // Case returns what is known of a change now, for models. It looks at each of some hundred
 // targets, so it is for when something has happened to the change, and not for each plan.
 func (fs *Beliefs) Case(ch *queue.Change) *predict.Case {
+	c := fs.Story(ch)
+	if _, ranked := fs.Order.Rank[ch.ID]; ranked {
+		c.Height = float64(len(fs.Order.Ahead(ch.ID)))
+	}
+	return c
+}
+
+// Story is Case but for the place in the order, which may be out of date in the middle of a
+// turn: it looks at the state alone.
+func (fs *Beliefs) Story(ch *queue.Change) *predict.Case {
 	c := predict.NewCase()
 	fs.described(c, ch)
 	fs.analyzed(c, ch)
 	fs.written(c, ch)
 	c.BuildsPassed, c.BuildsFailed = float64(ch.Green), float64(ch.Red)
-	if _, ranked := fs.Order.Rank[ch.ID]; ranked {
-		c.Height = float64(len(fs.Order.Ahead(ch.ID)))
-	}
 	c.MainPassed = predict.MainRate(fs.s.Learned.Main)
 	c.QueueFailing = float64(fs.s.Learned.Failing)
+	if f := fs.s.Footprints[ch.ID]; f != nil && fs.s.Main.Config != nil {
+		c.Estimate = fs.estimate(f).Seconds()
+	}
 	return c
 }
 

@@ -110,6 +110,7 @@ var causes = []cause{
 	{[]string{"main_passed"}, func(s *queue.State) { s.Learned.Main = queue.Rate{Held: 9, Of: 9} }},
 	{[]string{"queue_success", "author_success"}, func(s *queue.State) { s.Learned.Good = queue.Rate{Held: 99, Of: 99} }},
 	{[]string{"queue_failing"}, func(s *queue.State) { s.Learned.Failing++ }},
+	{[]string{"estimate"}, func(s *queue.State) { s.Durations["unit\x00t"].Mean = hour }},
 }
 
 var pairCauses = []cause{

@@ -9,7 +9,7 @@ import (
 // facts.
 func (fs *Facts) Changed(r queue.Ref) {
 	switch r.Kind {
-	case queue.KindRequest, queue.KindPull, queue.KindAction, queue.KindAuthor, queue.KindArea, queue.KindPromises:
+	case queue.KindRequest, queue.KindPull, queue.KindAction, queue.KindAuthor, queue.KindArea, queue.KindPromises, queue.KindModel:
 		return
 	case queue.KindChange:
 		if !fs.Order.changed(queue.ChangeID(r.ID)) {

@@ -274,8 +274,14 @@ func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 	if d, ok := fs.Model.Duration(ch); ok {
 		return min(max(d, 0), predict.Longest)
 	}
-	return fs.Pace(fs.work(f))
+	if ch.Guess.Took > 0 {
+		return predict.BlendTime(fs.s.Learned.Credit.Took, ch.Guess.Took, ch.Guess.Usual)
+	}
+	return fs.estimate(f)
 }
+
+// estimate returns how long building a footprint takes by the histories of its targets.
+func (fs *Beliefs) estimate(f *queue.Footprint) time.Duration { return fs.Pace(fs.work(f)) }
 
 // Pace returns how long a build takes whose targets take work when added up.
 func (fs *Beliefs) Pace(work time.Duration) time.Duration {

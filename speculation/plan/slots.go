@@ -185,7 +185,7 @@ func (p *slots) take() {
 		if cand.spare {
 			free = p.lend(free)
 		}
-		if free <= 0 && (cand.spare || ending == 0 && p.least(cand.value) == nil) {
+		if free <= 0 && (cand.spare || ending == 0 && p.least(cand) == nil) {
 			return
 		}
 		if p.overQuota(cand) {
@@ -235,7 +235,7 @@ func (p *slots) take() {
 		case ending > 0:
 			ending-- // a slot is about to come free for it
 		default:
-			if b := p.least(cand.value); b != nil {
+			if b := p.least(cand); b != nil {
 				p.stop(b)
 			}
 		}
@@ -315,8 +315,8 @@ func (p *slots) wakeWorth(cand candidate) {
 }
 
 // least returns the running build that is worth least for the time it still
-// takes, if the newcomer is worth twice as much.
-func (p *slots) least(value float64) *queue.Build {
+// takes, if the newcomer is worth twice as much and does not wait for it.
+func (p *slots) least(cand candidate) *queue.Build {
 	var least *queue.Build
 	var rate float64
 	if p.facts.Without(config.IngredientPreempt) {
@@ -324,8 +324,11 @@ func (p *slots) least(value float64) *queue.Build {
 	}
 	for _, live := range p.facts.Builds.Building {
 		b := live.Build
-		if b.Cancel || live.Credit*preemptGain > value {
+		if b.Cancel || live.Credit*preemptGain > cand.value {
 			continue
+		}
+		if p.facts.Order.ConflictsOf(cand.change)[b.Change] && p.facts.Order.Rank[b.Change] < p.facts.Order.Rank[cand.change] {
+			continue // the newcomer waits for what this one shows
 		}
 		if r := live.Credit / float64(p.facts.Builds.Expected(b).Sub(p.facts.Now)+time.Second); least == nil || r < rate {
 			least, rate = b, r

@@ -188,13 +188,13 @@ type booster struct {
 
 // boost learns from a sample; the stages after the best on the held-out rows
 // are cut off. It returns how many of the stages learn both parameters.
-func boost(learn, valid sample, opt NGBoostOptions) (m *NGBoost, both int) {
+func boost(learn, valid sample, opt NGBoostOptions) (m *NGBoost, both int, err error) {
 	mu, sigma := learn.marginal()
 	smallest := max(sigma*math.Exp(-etaRange/2), 1e-12*(1+math.Abs(mu)))
 	m = &NGBoost{family: opt.Dist, features: len(learn.cols), floor: math.Log(smallest)}
 	m.start = [2]float64{mu, math.Log(max(sigma, smallest))}
 	if sigma <= smallest {
-		return m, 0
+		return m, 0, nil
 	}
 	n := len(learn.y)
 	b := &booster{
@@ -203,16 +203,20 @@ func boost(learn, valid sample, opt NGBoostOptions) (m *NGBoost, both int) {
 		rows: make([]uint32, 0, n), order: make([]uint32, n), features: make([]int, 0, m.features),
 		asks: [2][]pull{make([]pull, n), make([]pull, n)},
 	}
-	b.run(opt.Stages, len(b.asks))
+	if err := b.run(opt.Stages, len(b.asks)); err != nil {
+		return nil, 0, err
+	}
 	both = len(m.trees)
-	b.run(opt.MeanStages, 1)
-	return m, both
+	if err := b.run(opt.MeanStages, 1); err != nil {
+		return nil, 0, err
+	}
+	return m, both, nil
 }
 
 // run adds up to so many stages that learn the first parameters.
-func (b *booster) run(stages, parameters int) {
+func (b *booster) run(stages, parameters int) error {
 	if stages == 0 {
-		return
+		return nil
 	}
 	b.at, b.held = newState(b.learn, b.m.start, b.m.floor), newState(b.valid, b.m.start, b.m.floor)
 	for i := range b.m.trees {
@@ -225,6 +229,11 @@ func (b *booster) run(stages, parameters int) {
 		least = b.held.score()
 	}
 	for range stages {
+		if b.opt.Pause != nil {
+			if err := b.opt.Pause(); err != nil {
+				return err
+			}
+		}
 		t, step, shift := b.stage(parameters)
 		if !t[0].within(maxDuration) || !t[1].within(maxDuration) {
 			break
@@ -246,6 +255,7 @@ func (b *booster) run(stages, parameters int) {
 	if validated {
 		b.m.trees = slices.Clip(b.m.trees[:best])
 	}
+	return nil
 }
 
 // stage makes the trees of one stage, ready to be subtracted, and returns the

@@ -39,6 +39,7 @@ type Case struct {
 	// History.
 	TargetsFailed, TargetsRed, TargetsFlaked float64
 	MainPassed, QueueSuccess, QueueFailing   float64
+	Estimate                                 float64 // in seconds
 }
 
 // column is a feature, and where a case has its value.
@@ -87,6 +88,7 @@ var features = []column[Case]{
 	{Feature{"main_passed", "share of the latest steps on main itself that have passed, smoothed", "queue", false}, false, func(c *Case) *float64 { return &c.MainPassed }},
 	{Feature{"queue_success", "share of the latest changes of everybody that have landed, smoothed", "queue", false}, false, func(c *Case) *float64 { return &c.QueueSuccess }},
 	{Feature{"queue_failing", "changes turned down for a failure since one has landed", "queue", false}, true, func(c *Case) *float64 { return &c.QueueFailing }},
+	{Feature{"estimate", "seconds that building it takes, by the histories of its targets", "queue", false}, true, func(c *Case) *float64 { return &c.Estimate }},
 }
 
 // Features returns the columns of Case.Vector, in order.
@@ -99,6 +101,13 @@ func NewCase() *Case { return unknown(features) }
 // too short, and returns it. Counts and times with a long tail are log1p; no value is
 // infinite. It allocates nothing where dst has room.
 func (c *Case) Vector(dst []float64) []float64 { return vector(features, c, dst) }
+
+// Known returns what is known, by the names of the columns.
+func (c *Case) Known() map[string]float64 { return known(features, c) }
+
+// CaseOf returns a case of which that is known, and nothing else. Names that are no columns
+// are passed over, as are values that are not finite.
+func CaseOf(values map[string]float64) *Case { return caseOf(features, values) }
 
 // MarshalJSON writes what is known, by the names of the columns.
 func (c *Case) MarshalJSON() ([]byte, error) { return encode(features, c) }
@@ -138,26 +147,33 @@ func vector[C any](table []column[C], c *C, dst []float64) []float64 {
 	return dst
 }
 
-func encode[C any](table []column[C], c *C) ([]byte, error) {
+func known[C any](table []column[C], c *C) map[string]float64 {
 	known := map[string]float64{}
 	for _, f := range table {
 		if v := *f.of(c); !math.IsNaN(v) && !math.IsInf(v, 0) {
 			known[f.Name] = v
 		}
 	}
-	return json.Marshal(known)
+	return known
 }
 
+func encode[C any](table []column[C], c *C) ([]byte, error) { return json.Marshal(known(table, c)) }
+
 func decode[C any](table []column[C], c *C, data []byte) error {
-	var known map[string]float64
-	if err := json.Unmarshal(data, &known); err != nil {
+	var values map[string]float64
+	if err := json.Unmarshal(data, &values); err != nil {
 		return fmt.Errorf("predict: reading a case: %w", err)
 	}
-	*c = *unknown(table)
+	*c = *caseOf(table, values)
+	return nil
+}
+
+func caseOf[C any](table []column[C], values map[string]float64) *C {
+	c := unknown(table)
 	for _, f := range table {
-		if v, ok := known[f.Name]; ok {
+		if v, ok := values[f.Name]; ok && !math.IsInf(v, 0) {
 			*f.of(c) = v
 		}
 	}
-	return nil
+	return c
 }

@@ -56,7 +56,7 @@ func TestFeaturesAreAppendOnly(t *testing.T) {
 		"Case": "affected new_targets gone_targets everything graph commits files dirs lines_added lines_removed hunks binaries build_files test_files " +
 			"behind checks_passed checks_failed checks_pending attempts pushes approvals revert test_plan open_hours " +
 			"author_success author_changes author_days author_paths builds_passed builds_failed height " +
-			"targets_failed targets_red targets_flaked main_passed queue_success queue_failing",
+			"targets_failed targets_red targets_flaked main_passed queue_success queue_failing estimate",
 		"PairCase": "shared_targets shared_share shared_dirs same_author overlap_hours gap_hours co_change",
 	} {
 		var names []string

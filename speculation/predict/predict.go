@@ -63,6 +63,7 @@
 //	main_passed     queue    dynamic share of the latest steps on main itself that have passed, smoothed
 //	queue_success   queue    dynamic share of the latest changes of everybody that have landed, smoothed
 //	queue_failing   queue    dynamic changes turned down for a failure since one has landed
+//	estimate        queue    dynamic seconds that building it takes, by the histories of its targets
 //
 // Of two changes, they see a PairCase (PairFeatures):
 //
@@ -73,6 +74,18 @@
 //	overlap_hours   queue    dynamic hours that both have been in the queue at once
 //	gap_hours       queue    static  hours from the arrival of one to that of the other
 //	co_change       queue    dynamic highest share of the changes in a directory of one that touched one of the other, too
+//
+// # What is trained?
+//
+// Train makes a Trained of the rows of a queue's event archive (Samples): the chance that a
+// change lands (FitChance) and how long its first whole build takes (FitNGBoost), both from
+// its case on arrival. Each part is judged on changes later than those it was fitted to, and
+// one that does not beat its baselines there is left out: the rates and the durations of a
+// first day hold in its place. Pairs are not trained.
+//
+// A Trained is asked once for each analysis of a change, and what it says is kept with the
+// change; outcomes move its chances by a Shift that the queue keeps. What builds of a change
+// show enters by package speculation's beliefs, not by the model: that would count it twice.
 package predict
 
 import (

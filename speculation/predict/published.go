@@ -38,9 +38,9 @@ func publishedZ(y, x Arrival) float64 {
 	return d / s
 }
 
-// publishedZero is where the product of the chances to be first counts as 0;
+// PublishedZero is where the product of the chances to be first counts as 0;
 // the paper gives no number.
-const publishedZero = 1e-3
+const PublishedZero = 1e-3
 
 // PublishedNeeded returns P_needed of a build by the published formula, the
 // product of outcomes and of P(it ends before k) for each k that it may bypass.
@@ -48,7 +48,7 @@ const publishedZero = 1e-3
 // changes ahead. ahead and passable are as in Needed, before has P(c ends before
 // k) for each passable k.
 func PublishedNeeded(ahead, passable, before []float64) float64 {
-	if first := product(before); first >= publishedZero {
+	if first := product(before); first >= PublishedZero {
 		return product(ahead) * first
 	}
 	return product(ahead) * product(passable)

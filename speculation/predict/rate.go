@@ -1,6 +1,10 @@
 package predict
 
-import "math"
+import (
+	"math"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
 
 // Rate is how often something has succeeded, with exponential forgetting: sums in which
 // an observation that is k observations old weighs (1 - 1/memory)^k. The zero value has
@@ -89,6 +93,14 @@ func (s Shift) Observe(p float64, passed bool) Shift {
 	s.By += slope / (shiftPrior + s.Information)
 	s.By = max(-shiftBound, min(shiftBound, s.By))
 	return s
+}
+
+// Shifted returns a chance that a model gives, shifted.
+func Shifted(s queue.Shift, p float64) float64 { return Shift(s).Apply(p) }
+
+// SeeShift is Shift.Observe for the shift that a queue keeps.
+func SeeShift(s queue.Shift, p float64, passed bool) queue.Shift {
+	return queue.Shift(Shift(s).Observe(p, passed))
 }
 
 // followed returns chances of rows in time order, each shifted by what came of those

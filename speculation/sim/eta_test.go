@@ -8,6 +8,7 @@ import (
 // Of the intervals that people see about four of five hold, and they are no wider than a
 // few times what is left, in a queue that has known nothing when it began.
 func TestETAIsCalibrated(t *testing.T) {
+	t.Parallel()
 	w := mustWorld(t, func(p *Params) { p.Changes = 500 })
 	e := mustRun(t, w, ours{}, 250, nil).ETA
 	if e == nil || e.Samples < 500 {

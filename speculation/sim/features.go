@@ -142,15 +142,28 @@ func (w *World) author(change int) string {
 func (f *Features) show(into *queue.Footprint) {
 	if f != nil {
 		into.Paths, into.Files, into.Dirs = f.Paths, f.Files, f.Dirs
+		into.Extent = queue.Extent{Counted: true, Lines: f.Added, Dropped: f.Removed}
+		if f.Tests {
+			into.Extent.Tests = 1
+		}
 	}
+}
+
+// facets are what a forge says of it, with what a queue would have counted before.
+func (f *Features) facets() *queue.Facets {
+	if f == nil {
+		return nil
+	}
+	return &queue.Facets{Commits: &f.Commits, Files: &f.Files, Added: &f.Added, Removed: &f.Removed, Revert: &f.Revert, Plan: &f.TestPlan,
+		Attempts: f.Attempts, Pushes: max(0, f.Revision-1)}
 }
 
 // featuresIn reads features from an event archive.
 func featuresIn(a *queue.ArrivalRow) *Features {
 	n := func(name string) int { return int(max(0, min(1e9, a.Features[name]))) }
-	f := &Features{Author: a.Author, Paths: slices.Clone(a.Paths), Files: n("files"), Dirs: n("dirs"), Added: n("added"), Removed: n("removed"),
-		Commits: n("commits"), Revision: n("revision"), Attempts: n("attempts"), Tests: n("tests") > 0, TestPlan: n("test_plan") > 0, Revert: n("revert") > 0}
-	if a.Features["tests"] == 0 {
+	f := &Features{Author: a.Author, Paths: slices.Clone(a.Paths), Files: n("files"), Dirs: n("dirs"), Added: n("lines_added"), Removed: n("lines_removed"),
+		Commits: n("commits"), Revision: 1 + n("pushes"), Attempts: n("attempts"), Tests: n("test_files") > 0, TestPlan: n("test_plan") > 0, Revert: n("revert") > 0}
+	if a.Features["test_files"] == 0 {
 		f.Tests = slices.ContainsFunc(f.Paths, func(p string) bool { return strings.Contains(strings.ToLower(p), "test") })
 	}
 	return f

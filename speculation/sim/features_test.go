@@ -10,6 +10,7 @@ import (
 // Features of a generated world tell broken changes from sound ones as well as the package
 // says, and their sizes follow durations.
 func TestFeaturesTellSomething(t *testing.T) {
+	t.Parallel()
 	p := Defaults()
 	p.Changes, p.Seed = 12_000, 7
 	w, err := Generate(p)
@@ -57,7 +58,10 @@ func TestFeaturesTellSomething(t *testing.T) {
 // Features change nothing of what was drawn before them, and nothing of what ours does
 // where its model does not look at them.
 func TestFeaturesLeaveTheRest(t *testing.T) {
-	w := mustWorld(t, func(p *Params) { p.Seed, p.Large, p.TreeBroken, p.TreeStepMin = 9, 0.02, 0.02, 3 })
+	t.Parallel()
+	w := mustWorld(t, func(p *Params) {
+		p.Changes, p.Seed, p.Large, p.TreeBroken, p.TreeStepMin = fewer(120, 60), 9, 0.02, 0.02, 3
+	})
 	bare := *w
 	bare.Changes = slices.Clone(w.Changes)
 	for i := range bare.Changes {

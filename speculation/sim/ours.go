@@ -93,8 +93,9 @@ type driver struct {
 	serial int
 	tries  []int // builds so far, by change
 
-	commits int   // of main so far
-	onMain  []int // by change: which of them it is
+	rows    []queue.Row // of the event archive, to learn from
+	commits int         // of main so far
+	onMain  []int       // by change: which of them it is
 }
 
 // run is a build that runs.
@@ -204,9 +205,12 @@ func (d *driver) turn() {
 		for _, n := range turn.Notes {
 			d.decided(n)
 		}
-		if d.o.Record != nil {
-			for _, r := range turn.Rows {
+		for _, r := range turn.Rows {
+			if d.o.Record != nil {
 				d.o.Record(r)
+			}
+			if d.o.Learn {
+				d.rows = append(d.rows, r)
 			}
 		}
 		for i := range turn.Actions {
@@ -232,7 +236,7 @@ func (d *driver) carryOut(a *queue.Action) {
 	case queue.Watch:
 		d.tell(d.watch(a.Key, t))
 	case queue.Inspect:
-		d.tell(queue.Inspected{Action: a.Key, Head: headOf(t.Number - 1), Base: "main", Author: d.w.author(t.Number - 1), Open: true, Permission: "admin",
+		d.tell(queue.Inspected{Action: a.Key, Head: headOf(t.Number - 1), Base: "main", Author: d.w.author(t.Number - 1), Facets: d.w.Changes[t.Number-1].Features.facets(), Open: true, Permission: "admin",
 			ConfigAt: d.core.State().Main.ConfigAt})
 	case queue.Analyze:
 		d.ids[t.Change] = t.Pick.Number - 1
@@ -274,6 +278,8 @@ func (d *driver) carryOut(a *queue.Action) {
 		}
 		d.tree.land(p, d.ids)
 		d.tell(queue.Pushed{Action: a.Key, Push: p.ID, Moved: true})
+	case queue.Learn:
+		d.tellLater(d.learn(a.Key, t))
 	case queue.Publish:
 		d.tellLater(queue.Done{Action: a.Key, Shown: t.Want})
 	default:

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // paths enumerates the paths of changes lazily, the most needed first. A path is
@@ -107,8 +109,11 @@ func (p *paths) branch(best path) {
 }
 
 // walk takes the likelier outcome of each change ahead, in order, but for flips,
-// and returns how likely all that is together and the path's key. What it took
-// is in assume until the next walk. It collects the flips where asked to.
+// and returns how likely all that is together and the path's key. Of one that the
+// change may bypass, both outcomes are needed as much: as likely as it is that the
+// change ends before it (CI at Scale, 2025, the general formula of P_needed), unless it
+// is next to impossible that it ends before all of them. What it took is in assume
+// until the next walk. It collects the flips where asked to.
 func (p *paths) walk(c int, flips []int, collect bool) (needed float64, key uint64) {
 	x := &p.changes[c]
 	p.stamp++
@@ -116,6 +121,7 @@ func (p *paths) walk(c int, flips []int, collect bool) (needed float64, key uint
 		p.assume[x.flips[f].change] = assumption{stamp: -p.stamp, lands: !x.flips[f].lands}
 	}
 	needed, key = 1, x.base
+	first := p.firstOf(c, x.ahead)
 	for _, a := range x.ahead {
 		chance := p.chance(a)
 		lands := chance >= 0.5
@@ -131,8 +137,10 @@ func (p *paths) walk(c int, flips []int, collect bool) (needed float64, key uint
 			key ^= label(a)
 		}
 		other := 1 - taken
-		if p.bypassable(c, a) {
-			taken, other = max(taken, p.boost), max(other, p.boost)
+		if first > 0 {
+			if q := p.before(c, a); q > 0 {
+				taken, other = q, q
+			}
 		}
 		needed *= taken
 		if collect {
@@ -140,6 +148,25 @@ func (p *paths) walk(c int, flips []int, collect bool) (needed float64, key uint
 		}
 	}
 	return needed, key
+}
+
+// firstOf returns the chance that a change ends before all that it may bypass, as the
+// paper has it: the product; 0 where that counts as none, and where they are too many.
+func (p *paths) firstOf(c int, ahead []int) float64 {
+	if !p.bypass {
+		return 0
+	}
+	first, n := 1.0, 0
+	for _, a := range ahead {
+		if q := p.before(c, a); q > 0 {
+			first *= q
+			n++
+		}
+	}
+	if n > p.most || first < predict.PublishedZero {
+		return 0
+	}
+	return first
 }
 
 // chance returns how likely a change ahead is to land, given what is decided and

@@ -3,6 +3,9 @@ package sim
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
 // odds say how likely things are, and what is known instead.
@@ -82,6 +85,24 @@ func (p *Params) believe(r *rand.Rand, c *Change, sound float64) {
 	sigma := p.MAPE * math.Sqrt(math.Pi/2)
 	c.Predicted.DurationMin = max(0.001, thousandth(c.DurationMin*math.Exp(sigma*r.NormFloat64())))
 	c.Predicted.DurationSDMin = thousandth(c.Predicted.DurationMin * sigma)
+}
+
+// uninformed returns the world as one sees it whom no predictor tells anything: each
+// change, each pair and each duration is like any other, as likely to be good as a new
+// server holds it to be.
+func (w *World) uninformed() *World {
+	out := *w
+	out.Changes = slices.Clone(w.Changes)
+	g := NewGraph(w)
+	prior := predict.Default
+	for i := range out.Changes {
+		c := &out.Changes[i]
+		c.Predicted = Prediction{Success: prior.Good(nil), DurationMin: 1}
+		for _, j := range g.Earlier[i] {
+			c.Predicted.Conflicts = append(c.Predicted.Conflicts, Chance{With: j, P: prior.Conflict(nil, nil)})
+		}
+	}
+	return &out
 }
 
 // belief returns the calibrated probability of something with a prior, as seen

@@ -9,6 +9,7 @@ import (
 // The figures of the issue: of 50 injected red mains at least 49 have the right culprit,
 // with evidence complete within two build times of the slowest step in the median.
 func TestRedMainsNameTheirCulprits(t *testing.T) {
+	t.Parallel()
 	r, err := sim.InjectRedMains(t.Context(), 50, 1)
 	if err != nil {
 		t.Fatal(err)

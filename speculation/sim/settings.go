@@ -101,7 +101,9 @@ func (speculateAll) settings() []string    { return speculateSettings() }
 func (submitQueue2019) settings() []string { return speculateSettings() }
 func (submitQueue2024) settings() []string { return speculateSettings() }
 
-func speculateSettings() []string { return []string{"boost", "epoch", "learn", "threshold"} }
+func speculateSettings() []string {
+	return []string{"bypass", "epoch", "first", "informed", "learn", "threshold"}
+}
 
 // settings are the keys of the configuration's queue section.
 func (ours) settings() []string {

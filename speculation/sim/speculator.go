@@ -1,6 +1,10 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/speculation/predict"
+)
 
 // speculator is SubmitQueue: for each change it builds, on several paths, all of
 // the change's targets, and decides by the path that came true. Results of one
@@ -20,7 +24,8 @@ type rules struct {
 	predict   bool    // by predictions; otherwise every change lands with 1/2
 	learn     bool    // results change how likely a change is to land
 	bypass    bool    // decide a change when all paths that are left agree
-	boost     float64 // the unlikelier outcome of a change that may be bypassed is needed at least so much
+	first     float64 // chance to end before one ahead from which a change may bypass it
+	most      int     // so many at once: each doubles its paths
 	threshold float64 // needed of a build that is worth running
 	horizon   int     // only so many pending changes for each worker are looked at
 }
@@ -67,14 +72,21 @@ func (s *speculator) ended(b *build) {
 
 func (s *speculator) voided(c int) { clear(s.changes[c].known) }
 
-// bypassable reports whether a change's build is predicted to end before that of
-// one ahead of it, were both to start on arrival.
-func (s *speculator) bypassable(c, ahead int) bool {
-	return s.boost > 0 && s.expected(ahead) > s.expected(c)
+// before returns the chance that a change's builds end before those of one ahead of
+// it, by the published rule; 0 where it may not bypass that one.
+func (s *speculator) before(c, ahead int) float64 {
+	if !s.bypass {
+		return 0
+	}
+	if p := predict.PublishedBefore(s.arrival(c), s.arrival(ahead)); p >= s.first {
+		return p
+	}
+	return 0
 }
 
-func (s *speculator) expected(c int) float64 {
-	return s.w.Changes[c].ArriveMin + s.w.Changes[c].Predicted.DurationMin
+func (s *speculator) arrival(c int) predict.Arrival {
+	x := &s.w.Changes[c]
+	return predict.Arrival{At: x.ArriveMin, Mean: x.Predicted.DurationMin, SD: x.Predicted.DurationSDMin}
 }
 
 func (s *speculator) plan() {

@@ -76,6 +76,7 @@ func TestOracleOnTheGivenWorlds(t *testing.T) {
 // TestPeersOnTheGivenWorld holds the peers to the study's figures (e-500; P50 and
 // P95 as ratios, builds per change), within a share.
 func TestPeersOnTheGivenWorld(t *testing.T) {
+	t.Parallel()
 	w := mustWorld(t, "e-500")
 	bases := map[int]*sim.Metrics{} // by workers
 	for _, c := range []struct {
@@ -110,6 +111,7 @@ func TestPeersOnTheGivenWorld(t *testing.T) {
 // SubmitQueue next, then optimistic and speculate-all, and the single queue last;
 // "CI at Scale" (2025): bypassing and the threshold save builds.
 func TestClaimsOfThePapers(t *testing.T) {
+	t.Parallel()
 	w := mustGenerate(t, func(p *sim.Params) { p.Changes, p.Components = 600, 150 })
 	m := map[string]*sim.Metrics{}
 	for _, name := range []string{"oracle", "submitqueue-2019", "submitqueue-2024", "optimistic", "speculate-all", "single", "bors"} {

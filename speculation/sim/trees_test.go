@@ -37,6 +37,7 @@ func each(n int, f func(c *Change)) func(int, *Change) {
 // tree: 95 of 100 are decided within their own build and twice the step,
 // whatever else happens.
 func TestTrainsCarryATreeStep(t *testing.T) {
+	t.Parallel()
 	breaks := func(c *Change) { c.BreaksTree = true }
 	usual := []string{"a hundred", "one in twenty, foreseen", "one in a hundred breaks the step", "two hundred at once"} // without SUBMITQUEUE_REQUIRE=long
 	for _, c := range []struct {
@@ -95,6 +96,7 @@ func TestStepRunsBesideTheBuildWhereChangesAreFew(t *testing.T) {
 // What probably breaks the step is found before it boards: without that, those
 // behind it are built again each time.
 func TestTrialsKeepTheTrainGoing(t *testing.T) {
+	t.Parallel()
 	w := independent(300, each(20, func(c *Change) { c.BreaksTree = true }))
 	with, without := mustRun(t, w, ours{informed: true}, 1000, nil), mustRun(t, w, ours{informed: true}, 1000, map[string]string{"off": "[trials]"})
 	t.Logf("P50 %.2f P95 %.2f min with %.2f builds; without trials %.2f, %.2f with %.2f", with.P50, with.P95, with.Builds, without.P50, without.P95, without.Builds)
@@ -107,6 +109,7 @@ func TestTrialsKeepTheTrainGoing(t *testing.T) {
 // every build is of the whole tree. Main is green, and as long as failures are
 // foreseen nobody waits for long.
 func TestOpaqueWorldsAreInOrder(t *testing.T) {
+	t.Parallel()
 	broken := each(20, func(c *Change) { c.BrokenTarget = c.ID })
 	foreseen := each(20, func(c *Change) { c.BrokenTarget, c.Predicted.Success = c.ID, 0.2 })
 	for _, c := range []struct {

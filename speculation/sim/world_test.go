@@ -53,6 +53,7 @@ func mustUnpack(t testing.TB, packed []byte) []byte {
 }
 
 func TestGivenWorldsSurviveTheRound(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"e-500", "large-500", "e-100"} {
 		w := mustWorld(t, name)
 		packed := mustWrite(t, w)

@@ -168,8 +168,8 @@ func (c *commit) features(targets int) queue.Features {
 	if strings.HasPrefix(c.title, "Revert ") || strings.HasPrefix(c.title, "revert:") {
 		revert = 1
 	}
-	return queue.Features{"targets": float64(targets), "files": float64(len(c.paths)), "dirs": float64(len(dirs)), "added": c.added,
-		"removed": c.removed, "binaries": c.binaries, "tests": float64(tests), "revert": revert}
+	return queue.Features{"affected": float64(targets), "files": float64(len(c.paths)), "dirs": float64(len(dirs)), "lines_added": c.added,
+		"lines_removed": c.removed, "binaries": c.binaries, "test_files": float64(tests), "revert": revert}
 }
 
 // folder returns the target of a file: its first two folders; "." for one in the root.

@@ -45,6 +45,7 @@ type queueSet struct {
 	keys    *queueKeys // nil: no forge gives ids; set before there are queues of one
 	share   *app.Share
 	metrics *app.Metrics
+	learner *app.Learner // of all queues
 
 	once     sync.Once // the pool of checkouts
 	pool     *checkout.Pool
@@ -94,7 +95,7 @@ func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 		Queue: q.Key(), Called: q.Called, Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: clone, Workers: controller, Analyzers: o.Analyzers.With(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
 		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
-		Missed: q.Look, Observer: set.s.observer(q.Key()), Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Key(), Words: texts.Words{Local: o.Requests != nil}},
+		Missed: q.Look, Observer: set.s.observer(q.Key()), Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Learner: set.learner, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Key(), Words: texts.Words{Local: o.Requests != nil}},
 	})}, nil
 }
 

@@ -17,26 +17,9 @@ import (
 
 // past makes the world of a history.
 func (s *Command) past(ctx context.Context, p sim.Params) (*sim.World, error) {
-	name, rows := s.History, []queue.Row(nil)
-	if s.Queue != "" {
-		c, err := client.Flags{Server: s.Server, Data: s.Data}.Open()
-		if err != nil {
-			return nil, err
-		}
-		if name, err = c.Rows(ctx, s.Queue, func(page []queue.Row) error {
-			rows = append(rows, page...)
-			return nil
-		}); err != nil {
-			return nil, err
-		}
-		rows = history.Tidy(rows)
-	} else {
-		l, err := history.Load(s.History)
-		if err != nil {
-			return nil, err
-		}
-		command.Warn(l)
-		rows = l.Rows
+	name, rows, err := command.Read(ctx, s.History, client.Flags{Server: s.Server, Data: s.Data, Queue: s.Queue})
+	if err != nil {
+		return nil, err
 	}
 	w, err := sim.FromHistory(rows, p)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 	"github.com/submitqueue/submitqueue/speculation/sim"
 )
 
@@ -17,13 +18,22 @@ type simulateRun struct {
 	workers  int
 	set      map[string]string // only what the strategy has
 	without  string            // the ingredient that an ablation takes out
+	model    *predict.Trained  // nil: the strategy's own
+	learns   bool
 }
 
 func (r simulateRun) label() string {
-	if r.without != "" {
-		return r.strategy.Name() + " " + r.without
+	name := r.strategy.Name()
+	if r.model != nil {
+		name += " trained"
 	}
-	return r.strategy.Name()
+	if r.learns {
+		name += " learning"
+	}
+	if r.without != "" {
+		name += " " + r.without
+	}
+	return name
 }
 
 func (r simulateRun) String() string { return fmt.Sprintf("%s with %d workers", r.label(), r.workers) }
@@ -34,7 +44,11 @@ func (s *Command) runs(strategies []sim.Strategy) []simulateRun {
 	var out []simulateRun
 	for _, workers := range s.Workers {
 		for _, x := range strategies {
-			out = append(out, simulateRun{strategy: x, workers: workers, set: sim.SettingsFor(x, s.Set)})
+			r := simulateRun{strategy: x, workers: workers, set: sim.SettingsFor(x, s.Set)}
+			if x.Name() == "ours" {
+				r.model, r.learns = s.model, s.Learn
+			}
+			out = append(out, r)
 			if !s.Ablate || x.Name() != "ours" {
 				continue
 			}
@@ -43,7 +57,7 @@ func (s *Command) runs(strategies []sim.Strategy) []simulateRun {
 				set := map[string]string{}
 				maps.Copy(set, sim.SettingsFor(x, s.Set))
 				set[key] = value
-				out = append(out, simulateRun{strategy: x, workers: workers, set: set, without: setting})
+				out = append(out, simulateRun{strategy: x, workers: workers, set: set, without: setting, model: s.model, learns: s.Learn})
 			}
 		}
 	}
@@ -70,6 +84,10 @@ func replay(ctx context.Context, w *sim.World, runs []simulateRun, record func(q
 		if r.strategy.Name() == "ours" {
 			o.Record = record
 		}
+		if r.model != nil {
+			o.Model = r.model
+		}
+		o.Learn = r.learns
 		m, err := sim.Measure(ctx, w, r.strategy, o)
 		if err != nil {
 			shown.Clear()

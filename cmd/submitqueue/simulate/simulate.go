@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/model"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/speculation/predict"
 	"github.com/submitqueue/submitqueue/speculation/sim"
 )
 
@@ -51,6 +53,10 @@ type Command struct {
 	Set      map[string]string `help:"A setting of the planner, KEY=VALUE; repeat it." placeholder:"KEY=VALUE" group:"run" mapsep:"none"`
 	Ablate   bool              `help:"Also run ours without each of its ingredients, one at a time." group:"run"`
 
+	Model string `help:"Run strategy ours with a model of submitqueue train, in place of knowing nothing on its first day." placeholder:"FILE" type:"path" group:"run"`
+
+	Learn bool `help:"Have strategy ours learn models of what it sees, as a server does; its time counts as the run's." group:"run"`
+
 	Red int `help:"Inject so many red mains instead, print how often the commit that is named is the right one and how soon, and end with status 1 where it is another in more than one of 50." placeholder:"N" group:"run"`
 
 	Stats bool   `help:"Print the world's figures as JSON and stop." group:"out"`
@@ -58,6 +64,8 @@ type Command struct {
 	Keep  string `name:"save-history" help:"Write the history of strategy ours to a file, as a server would." placeholder:"FILE" type:"path" group:"out"`
 	JSON  string `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path" group:"out"`
 	SVG   string `name:"svg" help:"Draw the turnarounds and the ratios into a file." placeholder:"FILE" type:"path" group:"out"`
+
+	model *predict.Trained // of ours; nil: none
 }
 
 // Vars are the strategies, for the help. Without --strategy those run
@@ -93,6 +101,11 @@ func (s *Command) Run(ctx context.Context) error {
 	}
 	if err := s.check(strategies); err != nil {
 		return err
+	}
+	if s.Model != "" {
+		if s.model, err = model.Load(s.Model); err != nil {
+			return err
+		}
 	}
 	debug.SetGCPercent(400) // a world is small, and time is what counts
 	w, stats, err := s.prepare(ctx)
@@ -254,7 +267,13 @@ func (s *Command) check(strategies []sim.Strategy) error {
 			return fmt.Errorf("--set, with %s: %w", r.label(), err)
 		}
 	}
-	files := map[string]string{s.World: "--world", s.Trace: "--trace", s.History: "--history"}
+	if s.Model != "" && !slices.ContainsFunc(strategies, func(x sim.Strategy) bool { return x.Name() == "ours" }) {
+		return errors.New("--model is for strategy ours; name it in --strategy")
+	}
+	if s.Learn && !slices.ContainsFunc(strategies, func(x sim.Strategy) bool { return x.Name() == "ours" }) {
+		return errors.New("--learn is for strategy ours; name it in --strategy")
+	}
+	files := map[string]string{s.World: "--world", s.Trace: "--trace", s.History: "--history", s.Model: "--model"}
 	if s.Keep != "" && (len(s.Workers) != 1 || s.Ablate || !slices.ContainsFunc(strategies, func(x sim.Strategy) bool { return x.Name() == "ours" })) {
 		return errors.New("--save-history writes what one run of strategy ours does: name it in --strategy, with one number of --workers and without --ablate")
 	}

@@ -1,0 +1,77 @@
+package predict
+
+import (
+	"math"
+	"time"
+)
+
+// A queue believes a trained model as far as it does better than what the queue knows
+// without one: the mean of both, weighed by how likely each has made what came, with
+// forgetting (dynamic model averaging: Raftery, Kárný, Ettler, Online Prediction Under Model
+// Uncertainty via Dynamic Model Averaging, Technometrics 2010, section 2.2). Without
+// forgetting, the sum of the log losses of such a mean is at most -ln of the weight at the
+// beginning, 0.13, above that of the better one, whatever comes.
+//
+// Weights are kept as the log-odds that have been added to those of the beginning, so that
+// the zero value is that of a model that has just come into use.
+const (
+	firstCredit  = 2   // log-odds of a model that has beaten its baselines
+	creditMemory = 200 // outcomes
+	creditBound  = 6   // beyond which more of the same adds nothing
+	creditStep   = 2   // that one outcome adds at most
+	timeScale    = 0.2 // of the Laplace distribution that errors of logarithms of durations are taken to have
+)
+
+// Weight returns how far a model is believed, from 0 to 1.
+func Weight(credit float64) float64 { return sigmoid(firstCredit + credit) }
+
+// Drifted reports that what the queue knows without the model has done better lately.
+func Drifted(credit float64) bool { return credit < -firstCredit }
+
+// Blend returns the chance between that of a model and that without one.
+func Blend(credit, model, without float64) float64 {
+	w := Weight(credit)
+	return w*model + (1-w)*without
+}
+
+// SeeChance returns the credit with one more outcome of which the model and the queue
+// without one said these chances, between 0 and 1, both excluded.
+func SeeChance(credit, model, without float64, came bool) float64 {
+	if !came {
+		model, without = 1-model, 1-without
+	}
+	return moved(credit, math.Log(model)-math.Log(without))
+}
+
+// BlendTime returns the duration between that of a model and that without one: their mean as
+// logarithms. Where one of them is not positive it is the other.
+func BlendTime(credit float64, model, without time.Duration) time.Duration {
+	if model <= 0 || without <= 0 {
+		return max(model, without)
+	}
+	w := Weight(credit)
+	return time.Duration(min(math.Exp(w*math.Log(float64(model))+(1-w)*math.Log(float64(without))), float64(Longest)))
+}
+
+// SeeTime returns the credit with one more duration of which the model and the queue without
+// one said these. One that is not positive says nothing.
+func SeeTime(credit float64, model, without, took time.Duration) float64 {
+	if model <= 0 || without <= 0 || took <= 0 {
+		return credit
+	}
+	off := func(said time.Duration) float64 { return math.Abs(math.Log(float64(took) / float64(said))) }
+	return moved(credit, (off(without)-off(model))/timeScale)
+}
+
+func moved(credit, by float64) float64 {
+	if math.IsNaN(by) {
+		return credit
+	}
+	by = max(-creditStep, min(creditStep, by))
+	return max(-creditBound, min(creditBound, credit*(1-1.0/creditMemory)+by))
+}
+
+// Sound reports whether a change counts as sound by itself for models: it has landed, or it
+// was turned down and is believed to have broken with others more than by itself. What breaks
+// with others is of the chances of pairs, and would be counted twice.
+func Sound(landed bool, belief float64) bool { return landed || belief >= 0.5 }
