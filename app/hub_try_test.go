@@ -37,6 +37,7 @@ func TestTryReportsAndLandsNothing(t *testing.T) {
 	h.until("it was tried twice", func(c *speculation.Core) bool {
 		return h.notes("tried") == 3 && c.State().Pulls[bad].Try == ""
 	})
+	h.quiet()
 	h.says(bad, "🧪 Tried: failed in `test`")
 	if h.Head("main") != main {
 		t.Error("main has moved")
