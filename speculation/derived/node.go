@@ -219,7 +219,9 @@ func (fs *Futures) Edges(n *Node) []Edge {
 		}
 		// Who stays ahead keeps its place relative to the others.
 		if at := slices.IndexFunc(old, func(e Edge) bool { return e.To == to }); at >= 0 {
-			n.Edges, old = append(n.Edges, old[at]), old[at+1:]
+			e := old[at]
+			e.Q = fs.Beliefs.PairChance(a, n.ID)
+			n.Edges, old = append(n.Edges, e), old[at+1:]
 			continue
 		}
 		n.Edges = append(n.Edges, Edge{To: to, Shared: Common(n.X, to.X), Q: fs.Beliefs.PairChance(a, n.ID), Below: fs.Order.IsBelow(to.Ch, n.Ch)})
