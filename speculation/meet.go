@@ -28,6 +28,9 @@ func (c *settling) meetings() {
 		return
 	}
 	for _, id := range derived.Sorted(c.untried) {
+		if ch := c.s.Changes[id]; ch != nil && ch.Phase == queue.Landing {
+			continue // its push may be lost: then it stands in the order again
+		}
 		delete(c.untried, id)
 		c.meet(c.s.Changes[id])
 	}
