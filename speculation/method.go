@@ -110,7 +110,9 @@ func (c *entering) movedAlong(b queue.HeadMoved) bool {
 		return false
 	}
 	if !last.Verdict.Along { // main was seen there before the push had its answer
-		last.Verdict.Along = true
+		v := *last.Verdict // views that have been taken share the one before
+		v.Along = true
+		last.Verdict = &v
 		c.touchChange(last)
 	}
 	return true
