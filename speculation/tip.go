@@ -322,7 +322,9 @@ func (c *mainline) pushed(b queue.Pushed) {
 		c.touchMain()
 		for _, id := range b.Along {
 			if ch := c.s.Changes[id]; ch != nil && ch.Verdict != nil {
-				ch.Verdict.Along = true
+				v := *ch.Verdict
+				v.Along = true
+				ch.Verdict = &v
 			}
 		}
 		for i, commit := range p.Commits {
