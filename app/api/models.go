@@ -101,15 +101,27 @@ func (s *Handlers) model(c echo.Context) error {
 			return &Problem{http.StatusBadRequest, "version is a number from 1 up."}
 		}
 	}
-	for _, x := range v.Models.List {
-		if x.Version == version {
-			return answer(c, json.RawMessage([]byte(x.Text)))
-		}
+	if x := versionOf(v.Models, version); x != nil {
+		return answer(c, json.RawMessage([]byte(x.Text)))
 	}
 	if version == 0 {
 		return &Problem{http.StatusNotFound, "The queue plans with no model: " + s.o.Words.Models(v.Models) + "."}
 	}
-	return &Problem{http.StatusNotFound, fmt.Sprintf("Model %d is not kept, or was never made; GET /api/models lists those that are.", version)}
+	return noModel(version)
+}
+
+// versionOf returns a model by its version; nil where it is not kept.
+func versionOf(m queue.ModelsView, version int) *queue.Model {
+	for _, x := range m.List {
+		if x.Version == version {
+			return x
+		}
+	}
+	return nil
+}
+
+func noModel(version int) error {
+	return &Problem{http.StatusNotFound, fmt.Sprintf("Model %d is not kept, or was never made; `submitqueue model` and GET /api/models list those that are.", version)}
 }
 
 func (s *Handlers) chooseModel(c echo.Context) error {
@@ -120,6 +132,18 @@ func (s *Handlers) chooseModel(c echo.Context) error {
 	command := "/queue model " + cmd.Choose
 	if p := queue.ParseCommands(command); !plainName(cmd.Choose, 20) || len(p) != 1 || p[0].Verb != queue.CommandModel {
 		return &Problem{http.StatusBadRequest, "`choose` is the version of a model, none, newest or learn."}
+	}
+	if version, err := strconv.Atoi(cmd.Choose); err == nil { // the queue itself would only say that it knows no such command
+		v, err := s.Named(cmd.Queue)
+		if err != nil {
+			return err
+		}
+		switch x := versionOf(v.Models, version); {
+		case x == nil:
+			return noModel(version)
+		case !x.Useful():
+			return &Problem{http.StatusConflict, fmt.Sprintf("Model %d is no better than what needs no model, and is not planned with.", version)}
+		}
 	}
 	return s.aboutQueue(c, cmd.Queue, cmd.User, command)
 }
