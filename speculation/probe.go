@@ -10,7 +10,6 @@ import (
 )
 
 // Of the builds of a hunt.
-const ()
 
 // huntOf returns the hunt that a link was made for, or nil.
 func (c *hunting) huntOf(id queue.LinkID) *queue.Hunt {

@@ -16,6 +16,7 @@ type Problem struct {
 // Error implements error: what is shown.
 func (p *Problem) Error() string { return p.Text }
 
+// WriteJSON answers with a status and a value as JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

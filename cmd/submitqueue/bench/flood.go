@@ -92,6 +92,7 @@ func floodOne(ctx context.Context, server, signature string) bool {
 // zeros is a text without an end.
 type zeros struct{}
 
+// Read implements io.Reader.
 func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil

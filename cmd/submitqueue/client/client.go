@@ -32,6 +32,8 @@ type Client struct {
 	Base, Token string
 }
 
+// Open returns a client of the server that the flags name, or of the one that this user
+// runs. Its error says how to name one.
 func (f Flags) Open() (*Client, error) {
 	c := &Client{Token: os.Getenv(api.TokenVariable)}
 	if f.Server != "" {
