@@ -9,8 +9,6 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
-// Of the builds of a hunt.
-
 // huntOf returns the hunt that a link was made for, or nil.
 func (c *hunting) huntOf(id queue.LinkID) *queue.Hunt {
 	_, hunt, ok := strings.Cut(string(id), "@hunt:")

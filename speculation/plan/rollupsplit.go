@@ -83,10 +83,7 @@ func (p *rollups) turn(rest []queue.ChangeID) {
 			p.propose(Free{Members: rest, By: set})
 			return
 		}
-		if first.After == "" && len(p.failing(append(slices.Clone(set), rest...))) > 0 {
-			return
-		}
-		if first.After != "" {
+		if first.After != "" || len(p.failing(slices.Concat(set, rest))) > 0 {
 			return
 		}
 	}
@@ -302,17 +299,10 @@ func (p *rollups) badOn(group []queue.ChangeID, base []*derived.Node) bool {
 	for _, n := range base {
 		all = append(all, n.ID)
 	}
-	for _, id := range append(all, group...) {
+	all = append(all, group...)
+	for _, id := range group {
 		for _, t := range p.facts.Futures.Node(id).X.Targets {
-			m := p.facts.Futures.Assumed.At(t)
-			mine := false
-			for _, other := range append(all, group...) {
-				if x := p.facts.Futures.AffectedBy(other); x.Touches(t) {
-					m ^= x.Mark
-					mine = mine || slices.Contains(group, other)
-				}
-			}
-			if st, k := p.facts.Futures.Look(m); mine && (st == derived.Failed || k != nil && k.Doubted()) {
+			if st, k := p.facts.Futures.Look(p.markOf(t, all)); st == derived.Failed || k != nil && k.Doubted() {
 				return true
 			}
 		}
