@@ -14,11 +14,14 @@ type Refusal struct {
 	Status int      // the answer to what git asks before it pushes is this HTTP status, with Said as its body
 	Cut    bool     // there is no answer: the connection ends
 	After  bool     // the push takes effect all the same
-	Source string   // the thread or page it is taken from
+	Source string   // where it is from; see Refusals
 }
 
-// Refusals are answers as they were recorded in public, with names changed to those of
-// this fake ("main", "acme/shop"); by what they mean.
+// Refusals are answers by what they mean, with names changed to those of this fake
+// ("main", "acme/shop"). A Source that is a thread (owner/repository#number) was read, and
+// has the words. One that begins with "unread" was not: the words are as they are
+// commonly known. That a push took effect all the same (After) is no thread's; it is what
+// an answer that is lost can hide.
 var Refusals = struct {
 	Rules   []Refusal // somebody has to change the commits or the settings
 	Trouble []Refusal // the server's own: the same push goes through later
@@ -53,14 +56,14 @@ var Refusals = struct {
 		{Name: "workflow file", Reason: "refusing to allow a GitHub App to create or update workflow `.github/workflows/dlc.yml` without `workflows` permission", Source: "repo-sync/github-sync#23"},
 		{Name: "hook of an Enterprise server", Reason: "pre-receive hook declined", Source: "progrium/gitreceive#36"},
 		{Name: "hidden ref", Reason: "deny updating a hidden ref", Source: "kbroman/qtl#49"},
-		{Name: "GitLab's protected branch", Reason: "pre-receive hook declined", Source: "docs.gitlab.com: Protected branches",
+		{Name: "GitLab's protected branch", Reason: "pre-receive hook declined", Source: "unread: docs.gitlab.com: Protected branches",
 			Said: []string{"GitLab: You are not allowed to push code to protected branches on this project."}},
 		{Name: "no permission", Status: http.StatusForbidden, Source: "bloomberg/rmqcpp#61", Said: []string{"Permission to acme/shop.git denied to github-actions[bot]."}},
-		{Name: "archived", Status: http.StatusForbidden, Source: "docs.github.com: Archiving repositories", Said: []string{"This repository was archived so it is read-only."}},
+		{Name: "archived", Status: http.StatusForbidden, Source: "unread: docs.github.com: Archiving repositories", Said: []string{"This repository was archived so it is read-only."}},
 	},
 	Trouble: []Refusal{
 		{Name: "failure", Reason: "failure", Source: "desktop/desktop#16398", Said: []string{"fatal error in commit_refs"}},
-		{Name: "failure without words", Reason: "failure", Source: "JamesIves/github-pages-deploy-action#718"},
+		{Name: "failure without words", Reason: "failure", Source: "unread: JamesIves/github-pages-deploy-action#718"},
 		{Name: "failed", Reason: "failed", Source: "desktop/desktop#16804"},
 		{Name: "internal server error", Reason: "Internal Server Error", Source: "desktop/desktop#21249", Said: []string{"Internal Server Error"}},
 		{Name: "no report", Source: "LSSTDESC/descwl-shear-sims#64", Said: []string{"Internal Server Error"}},
@@ -70,17 +73,17 @@ var Refusals = struct {
 		{Name: "a trace of GitHub's own code", Source: "mislav/hub#1722", Said: []string{"lib/github/statsd.rb:23:in `ip': getaddrinfo: Name or service not known (SocketError)"}},
 		{Name: "unpacker", Reason: "unpacker error", Source: "WuyiUniversity/forum#15", Said: []string{"fatal: early EOF"}},
 		{Name: "unpacker, older", Reason: "n/a (unpacker error)", Source: "yona-projects/yona#725"},
-		{Name: "GitLab's own services", Reason: "pre-receive hook declined", Source: "docs.gitlab.com: Troubleshooting Git, internal API", Said: []string{"GitLab: Internal API unreachable"}},
+		{Name: "GitLab's own services", Reason: "pre-receive hook declined", Source: "unread: docs.gitlab.com: Troubleshooting Git, internal API", Said: []string{"GitLab: Internal API unreachable"}},
 		{Name: "500", Status: http.StatusInternalServerError, Source: "upleveled/notion-backup#371"},
 		{Name: "502", Status: http.StatusBadGateway, Source: "MakerPress/atlas-public-feedback#125"},
-		{Name: "503", Status: http.StatusServiceUnavailable, Source: "githubstatus.com: degraded Git operations"},
-		{Name: "429", Status: http.StatusTooManyRequests, Source: "docs.github.com: Rate limits for Git operations"},
+		{Name: "503", Status: http.StatusServiceUnavailable, Source: "unread: githubstatus.com: degraded Git operations"},
+		{Name: "429", Status: http.StatusTooManyRequests, Source: "unread: docs.github.com: Rate limits for Git operations"},
 		{Name: "hung up", Cut: true, Source: "desktop/desktop#12186"},
 		{Name: "hung up when it had arrived", Cut: true, After: true, Source: "desktop/desktop#12569"},
 	},
 	Races: []Refusal{
 		{Name: "lock", Reason: "cannot lock ref 'refs/heads/main': is at 66941e6196d60ec8a5f14cc3cd5764037bad4e82 but expected cdec69331ca3b4565378c23c6f917d5f89426a3a", Source: "slsa-framework/example-package#250"},
-		{Name: "update", Reason: "failed to update ref", Source: "git: builtin/receive-pack.c"},
+		{Name: "update", Reason: "failed to update ref", Source: "unread: git: builtin/receive-pack.c"},
 	},
 }
 
