@@ -96,6 +96,7 @@ type Pull struct {
 	Head     CommitID  `json:"head,omitempty"`      // the head as last heard
 	Gone     bool      `json:"gone,omitempty"`      // the forge says that it was merged
 	Branch   string    `json:"branch,omitempty"`    // its head's, of this repository; empty: a fork's, or not known. Hostile text
+	Moved    CommitID  `json:"moved,omitempty"`     // where a push of ours has last moved that branch, or meant to
 	Landed   bool      `json:"landed,omitempty"`    // what it asked for is on the queue's branch
 	Ended    int       `json:"ended,omitempty"`     // its changes that have had a verdict
 	Pushes   int       `json:"pushes,omitempty"`    // how often its head was heard to be another one
