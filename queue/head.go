@@ -1,5 +1,7 @@
 package queue
 
+import "slices"
+
 // A change that lands as another commit than its head is nothing that a forge sees on its
 // branch. So the branch of its pull request is moved to that commit, and main after that:
 // a forge that has taken note of the one before the other shows the pull request as
@@ -16,6 +18,12 @@ type HeadMove struct {
 	To     CommitID `json:"to"`
 	Seen   bool     `json:"seen,omitempty"` // the forge shows the pull request with To
 }
+
+// MostMoved bounds the commits of Pull.Moved: whoever speaks of an older one is very late.
+const MostMoved = 16
+
+// WasMoved reports whether a push of ours has moved the pull request's branch to a commit.
+func (p *Pull) WasMoved(to CommitID) bool { return slices.Contains(p.Moved, to) }
 
 // PushStage is how far a Push is.
 type PushStage string

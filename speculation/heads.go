@@ -34,7 +34,9 @@ func (c *mainline) beginPush(p *queue.Push) {
 		return
 	}
 	for _, h := range p.Heads {
-		c.pull(h.Number).Moved = h.To
+		pull := c.pull(h.Number)
+		moved := append(slices.Clone(pull.Moved), h.To)
+		pull.Moved = moved[max(0, len(moved)-queue.MostMoved):]
 	}
 	p.Stage = queue.PushingHeads
 	c.touch(queue.KindMeta, queue.MetaPush)
@@ -186,14 +188,21 @@ func changesOf(t queue.ReturnHeads) []queue.ChangeID {
 }
 
 func (c *mainline) headsReturned(b queue.HeadsReturned) {
-	if c.upkeep.done(b.Action) == nil {
+	a := c.upkeep.done(b.Action)
+	if a == nil {
 		return
 	}
+	t, _ := a.Task.(queue.ReturnHeads)
 	for _, id := range b.Left {
-		if ch := c.s.Changes[id]; ch != nil && !ch.Phase.Final() && ch.Phase != queue.Landing {
-			c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Detail: queue.DetailOurs,
-				Names: []string{string(ch.Head), string(c.pull(ch.Number).Moved)}}, nil)
+		ch := c.s.Changes[id]
+		if ch == nil || ch.Phase.Final() || ch.Phase == queue.Landing {
+			continue
 		}
+		now := queue.CommitID("")
+		if at := slices.IndexFunc(t.Heads, func(h queue.HeadMove) bool { return h.Change == id }); at >= 0 {
+			now = t.Heads[at].To
+		}
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Detail: queue.DetailOurs, Names: []string{string(ch.Head), string(now)}}, nil)
 	}
 }
 
@@ -214,17 +223,14 @@ func (c *mainline) shownClosed(number int) {
 // The event may come before that push has its answer, and after the head was put back.
 func (c *entering) movedByUs(b queue.HeadMoved) bool {
 	pull := c.s.Pulls[b.Number]
-	if pull == nil || pull.Moved == "" {
-		return false
-	}
-	ch := c.s.Changes[cmp.Or(pull.Active, pull.Last)]
-	if ch == nil || ch.Head == b.Head || b.Head != pull.Moved && (ch.Method.Keeps() || !c.made(b.Head, ch.ID)) {
+	if pull == nil || !pull.WasMoved(b.Head) {
 		return false
 	}
 	if p := c.s.Push; p != nil && slices.ContainsFunc(p.Heads, func(h queue.HeadMove) bool { return h.Number == b.Number && h.To == b.Head }) {
 		c.mainline.seeHead(func(h queue.HeadMove) bool { return h.Number == b.Number })
 	}
-	if v := ch.Verdict; ch.Phase == queue.Landed && v != nil && v.Commit == b.Head && !v.Along { // nobody has said that it had moved
+	ch := c.s.Changes[cmp.Or(pull.Active, pull.Last)]
+	if ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == b.Head && !ch.Verdict.Along { // nobody has said that it had moved
 		c.mainline.verdictOf(ch.ID, func(v *queue.Verdict) { v.Along = true })
 	}
 	return true
@@ -235,7 +241,7 @@ func (c *entering) movedByUs(b queue.HeadMoved) bool {
 // being put back.
 func (c *entering) asItWas(a *queue.Action, r *queue.Request, b queue.Inspected) (_ queue.Inspected, late bool) {
 	ch, pull := c.facts.Links.Active(r.Number), c.s.Pulls[r.Number]
-	if ch == nil || ch.Head == b.Head || pull == nil || pull.Moved == "" || b.Head != pull.Moved && !c.made(b.Head, ch.ID) {
+	if ch == nil || ch.Head == b.Head || pull == nil || !pull.WasMoved(b.Head) {
 		return b, false
 	}
 	if ch.Phase == queue.Landing {
