@@ -63,7 +63,7 @@ func (h *heads) silent() {
 // the bot says and shows is asserted after each step; in the end it has said
 // nothing else.
 func TestLifeOfAPullRequest(t *testing.T) {
-	h := &heads{hub: newHub(t, hubOptions{})}
+	h := &heads{hub: newHub(t, hubOptions{http: true})}
 	h.proven()
 
 	// Opened, approved and talked about: nobody asked us.

@@ -3,11 +3,8 @@ package app_test
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,7 +20,6 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/queue/spool"
-	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
@@ -52,6 +48,7 @@ type hub struct {
 	metrics *app.Metrics
 	log     *slog.Logger
 	stop    func()
+	near    func() // ends what remote has begun
 	ci      *forgeci.Controller
 	options hubOptions
 	intake  *intake.Intake
@@ -79,7 +76,7 @@ type hubOptions struct {
 	branch     string           // "": main
 	follow     bool             // nobody has chosen it
 	targets    []string         // branches that other queues of the server land on
-	http       bool             // git fetches over HTTP wherever the tests run: the mirror or the App's token may be lost
+	http       bool             // git goes over HTTP wherever the tests run: the mirror or the App's token may be lost
 }
 
 // plain is a repository whose one step fails where a file is called bad.
@@ -150,35 +147,6 @@ func (h *hub) in(t *testing.T) *hub {
 	return &sub
 }
 
-// near is the forge as one whose repository is on this machine, for whoever reads it: a
-// fetch of the files of acme/shop costs a hundredth of one over smart HTTP.
-type near struct {
-	forge.Forge
-	web, dir string
-}
-
-func (n near) Remote(ctx context.Context) (forge.Remote, error) {
-	r, err := n.Forge.Remote(ctx)
-	if r.URL == n.web {
-		r.URL = n.dir
-	}
-	return r, err
-}
-
-// remote is the forge as git is to see it. Every push goes over HTTP with the App's
-// token. So does every fetch where SUBMITQUEUE_REQUIRE names "matrix" or the options ask
-// for it; elsewhere commits come from the repository's files.
-func (h *hub) remote() forge.Forge {
-	if h.options.http || storetest.Required("matrix") {
-		return h.adapter
-	}
-	n := near{Forge: h.adapter, web: h.github.URL() + "/acme/shop.git", dir: h.Dir()}
-	config := must(os.OpenFile(filepath.Join(h.mirror.Dir(), "config"), os.O_APPEND|os.O_WRONLY, 0))
-	_, err := fmt.Fprintf(config, "[url %q]\n\tpushInsteadOf = %s\n", n.web, n.dir)
-	mustNot(h.T, errors.Join(err, config.Close()))
-	return n
-}
-
 // start runs a server on what is stored, as after a restart.
 func (h *hub) start(o hubOptions) {
 	h.Helper()
@@ -193,6 +161,7 @@ func (h *hub) start(o hubOptions) {
 	dir := h.TempDir()
 	h.mirror = must(mirror.Open(h.Context(), filepath.Join(dir, "mirror")))
 	h.mirror.Merges.Signer = o.signer
+	h.near = func() {}
 	remote := h.remote()
 	port := remote
 	if o.forge != nil {
@@ -248,6 +217,7 @@ func (h *hub) start(o hubOptions) {
 		}
 		mustNot(h.T, pool.Close(context.Background()))
 		mustNot(h.T, h.mirror.Close())
+		h.near()
 		mustNot(h.T, h.spool.Close())
 		h.stop = func() {}
 	}

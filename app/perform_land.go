@@ -22,6 +22,10 @@ type pusher struct {
 	shown string     // the push whose pull requests the forge shows against the branch that they land on
 }
 
+// strangeTries is how often a push is tried that is refused in words which are neither
+// of a rule nor of trouble, before they are taken for a rule.
+const strangeTries = 4
+
 // land pushes the chain of the state's push, with a lease on where main was.
 func (p *pusher) land(ctx context.Context, a *queue.Action, t queue.Land) (queue.Body, error) {
 	push, err := p.live(t.Push, queue.PushingMain)
@@ -50,6 +54,9 @@ func (p *pusher) land(ctx context.Context, a *queue.Action, t queue.Land) (queue
 	}
 	if err != nil {
 		return nil, err
+	}
+	if queue.RefusalOf(outcome.Refused) == queue.RefusalStrange && a.Attempt < strangeTries {
+		return nil, &forge.Transient{Err: fmt.Errorf("pushing %s: it was refused in words that are no known rule: %s", p.branch(), outcome.Refused)}
 	}
 	return queue.Pushed{Action: a.Key, Push: push.ID, Moved: outcome.Moved, Lost: outcome.Lost, Refused: outcome.Refused}, nil
 }

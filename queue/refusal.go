@@ -1,16 +1,24 @@
 package queue
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // RefusalKind is what a refusal of a push is about, as far as its words tell.
 type RefusalKind string
 
 // The kinds of refusals.
 const (
-	RefusalUnknown RefusalKind = ""        // the words are not known: further pushes tell
+	RefusalUnknown RefusalKind = ""        // a rule, nobody knows about what: further pushes tell
 	RefusalContent RefusalKind = "content" // something in the pushed commits
 	RefusalBranch  RefusalKind = "branch"  // the branch: it takes no push of ours, whatever is in it
+	RefusalTrouble RefusalKind = "trouble" // no rule: the forge's own trouble, the same push goes through later
+	RefusalStrange RefusalKind = "strange" // no word of a rule and none of trouble: the same push may go through later
 )
+
+// Rule reports whether a rule has refused a push, which somebody has to meet or lift.
+func (k RefusalKind) Rule() bool { return k != RefusalTrouble && k != RefusalStrange }
 
 // contentWords are in refusals of what is in commits, in lower case: of GitHub
 // (workflow files without the App's permission; GH001; push protection and other
@@ -34,10 +42,32 @@ var branchWords = []string{
 	"you are not allowed to push code", "you are not allowed to push to protected branches", "not allowed to force push", "repository is read-only",
 }
 
+// ruleWords are in refusals by a rule whatever it is about, in lower case: the words
+// of GitHub's protected branches (GH006) and rulesets (GH013), with its codes.
+var ruleWords = []string{
+	"error: gh0", "protected branch", "repository rule violations", "refusing to allow",
+}
+
+// troubleWords are in answers of a forge that is in trouble, in lower case: of GitHub
+// during its incidents, of git at its end, and of GitLab, whose hook asks a service.
+var troubleWords = []string{
+	"internal server error", "fatal error in commit_refs", "unpacker error", "early eof", "failed to report status",
+	"internal api", "timed out", "timeout", "service unavailable", "bad gateway", "socketerror", "please try again",
+}
+
+// troubleLines are whole lines of such answers, in lower case.
+var troubleLines = []string{"failure", "failed", "error"}
+
+// hookWords are in refusals by a hook of a server, or by git itself, in lower case.
+var hookWords = []string{
+	"hook declined", "gitlab:", "deny ", "denied", "denying", "not allowed", "prohibited", "currently checked out", "funny refname",
+	"must not ", "must be ", "must have ", "cannot ",
+}
+
 // RefusalOf tells from the forge's words what a refused push was refused for. The
 // answer chooses what is tried next, and never what may land.
 func RefusalOf(rule string) RefusalKind {
-	rule = strings.ToLower(rule)
+	rule = strings.ToLower(strings.TrimSpace(rule))
 	holds := func(words []string) bool {
 		for _, w := range words {
 			if strings.Contains(rule, w) {
@@ -51,8 +81,14 @@ func RefusalOf(rule string) RefusalKind {
 		return RefusalContent
 	case holds(branchWords):
 		return RefusalBranch
+	case holds(ruleWords):
+		return RefusalUnknown
+	case holds(troubleWords), slices.ContainsFunc(strings.Split(rule, "\n"), func(line string) bool { return slices.Contains(troubleLines, line) }):
+		return RefusalTrouble
+	case rule == "", holds(hookWords):
+		return RefusalUnknown
 	}
-	return RefusalUnknown
+	return RefusalStrange
 }
 
 // Refused is what the forge has against landing a change: it has refused a push

@@ -13,6 +13,7 @@ const (
 	maxAttempts = 5
 	minBackoff  = time.Second
 	maxBackoff  = 5 * time.Minute
+	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push of which nobody knows what came
 	parkedRetry = 10 * time.Minute // a change parked for want of an answer is looked at again after this
 )
 
@@ -311,7 +312,11 @@ func (c *upkeep) failed(f queue.Failed) {
 		c.mainline.kept(a, f)
 		return
 	}
-	wait := min(minBackoff<<min(a.Attempt-1, 20), maxBackoff)
+	most := maxBackoff
+	if _, reads := a.Task.(queue.Observe); reads {
+		most = mainBackoff
+	}
+	wait := min(minBackoff<<min(a.Attempt-1, 20), most)
 	wait = max(wait, f.After)
 	if f.Transient && a.Attempt < maxAttempts {
 		c.askAgain(a.Task, a.Attempt+1, wait, f.Error)

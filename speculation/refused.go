@@ -8,7 +8,12 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Refused pushes. A push is refused as a whole, though the forge may have something
+// Refused pushes. What a forge answers in trouble of its own is no refusal: the adapter
+// says that it may pass (queue.RefusalTrouble), and the push is tried again, ever more
+// rarely; when that is given up, main is read, and its changes are pushed anew. So the
+// rest is about rules.
+//
+// A push is refused as a whole, though the forge may have something
 // against one of its commits only: a file that is too large, a secret, a workflow
 // file. So the changes of a refused push (Main.Split) are pushed again in parts,
 // each at most half of what was refused before, on the commits that have been
@@ -79,7 +84,7 @@ func (c *landing) turnAway(ch *queue.Change, rule string, kind queue.RefusalKind
 	c.touchChange(ch)
 	until := c.facts.Now.Add(doubling(refusedAgain, r.Times, refusedMost))
 	c.settling.park(ch, queue.Reason{Code: queue.ReasonProtected, Detail: rule, Until: until}, until)
-	if kind == queue.RefusalUnknown && len(c.accusers()) >= branchRefusals {
+	if kind != queue.RefusalContent && len(c.accusers()) >= branchRefusals {
 		c.closeBranch(rule, c.facts.Now)
 	}
 }

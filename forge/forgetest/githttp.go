@@ -55,7 +55,7 @@ func (s *web) serveGit(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-"+service+"-advertisement")
 		if service == "git-upload-pack" {
 			s.uploadPack(w, r, repo, nil)
-		} else {
+		} else if !repo.plannedRefusal(nil).early(w) {
 			repo.store.advertise(w, r)
 		}
 		return

@@ -61,14 +61,21 @@ func (r *store) receive(w http.ResponseWriter, req *http.Request, who identity, 
 	ctx := context.WithoutCancel(req.Context()) // a push that arrived is carried out
 	var res pushResult
 	unpack := "ok"
+	planned := r.repo.plannedRefusal(moves)
 	if err := r.unpack(ctx, in, moves); err != nil {
 		unpack = "unpacker error"
 		res = pushResult{moves: moves, reason: make([]string, len(moves)), lines: []string{err.Error()}}
 		for i := range res.reason {
 			res.reason[i] = "unpacker error"
 		}
-	} else {
+	} else if planned == nil || planned.After {
 		res = r.push(ctx, who, moves, pushOptions{atomic: caps["atomic"]})
+	}
+	if planned != nil {
+		if planned.Cut {
+			planned.cut(w)
+		}
+		res = planned.all(moves)
 	}
 	if !caps["report-status"] {
 		return
@@ -76,13 +83,19 @@ func (r *store) receive(w http.ResponseWriter, req *http.Request, who identity, 
 	var report bytes.Buffer
 	report.WriteString(pkt("unpack " + unpack + "\n"))
 	for i, m := range moves {
+		if planned != nil && planned.Reason == "" {
+			report.Reset()
+			break
+		}
 		if res.reason[i] == "" {
 			report.WriteString(pkt("ok " + m.ref + "\n"))
 		} else {
 			report.WriteString(pkt("ng " + m.ref + " " + res.reason[i] + "\n"))
 		}
 	}
-	report.WriteString("0000")
+	if report.Len() > 0 {
+		report.WriteString("0000")
+	}
 	if !caps["side-band-64k"] {
 		w.Write(report.Bytes())
 		return

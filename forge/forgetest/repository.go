@@ -37,6 +37,7 @@ type Repository struct {
 	guards    map[string]Protection
 	rulesetID int64
 	screen    Screen
+	refusals  []*planned // of pushes
 	numbers   int
 	pulls     map[int]*pull // issues too
 	comments  []*comment    // in order of creation

@@ -173,6 +173,9 @@ type recorder struct {
 	body      []byte
 }
 
+// Unwrap lets an http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
 func (r *recorder) WriteHeader(status int) {
 	r.status = status
 	if r.answering != nil {

@@ -121,7 +121,7 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 		if err == nil {
 			err = fmt.Errorf("unexpected answer %.200q", stdout)
 		}
-		if words := remoteWords(stderr); strings.Contains(words, "Permission to ") {
+		if words := remoteWords(stderr); words != "" && queue.RefusalOf(words) == queue.RefusalBranch {
 			return nil, nil, fmt.Errorf("pushing branches of our own: %w: %s", forge.ErrForbidden, words)
 		}
 		err = remoteError(err)
@@ -149,13 +149,14 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 	return fresh, each, nil
 }
 
-// refusedRef tells what may go away by itself from what the remote forbids.
+// refusedRef tells what may go away by itself from what the remote forbids by a rule.
 func refusedRef(summary, stderr string) error {
-	words := remoteWords(stderr)
-	for _, race := range []string{"cannot lock ref", "failed to update ref", "failed to lock", "unpacker error", "fetch first", "stale info", "internal"} {
-		if strings.Contains(summary, race) {
-			return &forge.Transient{Err: errors.New(strings.TrimSpace(summary + "\n" + words))}
+	said := strings.TrimSpace(summary + "\n" + remoteWords(stderr))
+	if strings.HasPrefix(summary, "[remote rejected]") {
+		reason := strings.Trim(strings.TrimSpace(strings.TrimPrefix(summary, "[remote rejected]")), "()")
+		if !raced(reason) && queue.RefusalOf(reason+"\n"+remoteWords(stderr)).Rule() {
+			return fmt.Errorf("%w: %s", forge.ErrForbidden, said)
 		}
 	}
-	return fmt.Errorf("%w: %s", forge.ErrForbidden, strings.TrimSpace(summary+"\n"+words))
+	return &forge.Transient{Err: errors.New(said)}
 }

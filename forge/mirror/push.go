@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -17,14 +18,14 @@ import (
 type PushOutcome struct {
 	Moved   bool   // the branch is at what was pushed
 	Lost    bool   // the branch is not where it was expected: somebody else moved it
-	Refused string // the rule that refused the push, in the remote's words: hostile text
+	Refused string // why the remote refused the push, in its words: hostile text; queue.RefusalOf tells if that is a rule, and it is never RefusalTrouble
 }
 
 // Push moves a branch at the remote from expected to next, which must descend
 // from it: an update is never forced. What is tried again after an unknown end
 // is Moved when the first try had arrived. Errors: *Transient when it is not
-// known whether the branch moved or the remote could not be asked; fetch, then
-// push again. Any other error is a mistake of the caller.
+// known whether the branch moved, the remote could not be asked or is in trouble of
+// its own (queue.RefusalTrouble); fetch, then push again. Any other error is a mistake of the caller.
 func (m *Remotes) Push(ctx context.Context, r forge.Remote, branch string, expected, next queue.CommitID) (PushOutcome, error) {
 	ref, err := branchRef(branch)
 	if err != nil {
@@ -76,7 +77,7 @@ func receivePack(r forge.Remote) string {
 
 // unanswered is what came of a push that the remote has not answered for the branch.
 func unanswered(ctx context.Context, branch, stderr string, err error) (PushOutcome, error) {
-	if words := remoteWords(stderr); strings.Contains(words, "Permission to ") {
+	if words := remoteWords(stderr); words != "" && queue.RefusalOf(words) == queue.RefusalBranch {
 		return PushOutcome{Refused: words}, nil
 	}
 	err = remoteError(err)
@@ -99,20 +100,18 @@ func readPush(stdout, stderr, ref string) (PushOutcome, bool) {
 			return PushOutcome{Moved: true}, true
 		}
 		summary := fields[2]
-		for _, race := range []string{
-			"stale info", "fetch first", "non-fast-forward", "needs force", "cannot lock ref", "failed to update ref",
-			"incorrect old value", "failed to lock", "reference already exists",
-		} {
-			if strings.Contains(summary, race) {
-				return PushOutcome{Lost: true}, true
-			}
+		if raced(summary) {
+			return PushOutcome{Lost: true}, true
 		}
-		if !strings.HasPrefix(summary, "[remote rejected]") || strings.Contains(summary, "unpacker error") {
+		if !strings.HasPrefix(summary, "[remote rejected]") {
 			return PushOutcome{}, false
 		}
 		reason := strings.Trim(strings.TrimSpace(strings.TrimPrefix(summary, "[remote rejected]")), "()")
 		if words := remoteWords(stderr); words != "" {
 			reason = strings.TrimSpace(words + "\n" + reason)
+		}
+		if queue.RefusalOf(reason) == queue.RefusalTrouble {
+			return PushOutcome{}, false
 		}
 		if reason == "" {
 			reason = "the remote gave no reason"
@@ -120,6 +119,14 @@ func readPush(stdout, stderr, ref string) (PushOutcome, bool) {
 		return PushOutcome{Refused: reason}, true
 	}
 	return PushOutcome{}, false
+}
+
+// raced reports whether a ref was refused for where it is.
+func raced(summary string) bool {
+	return slices.ContainsFunc([]string{
+		"stale info", "fetch first", "non-fast-forward", "needs force", "cannot lock ref", "failed to update ref",
+		"incorrect old value", "failed to lock", "reference already exists",
+	}, func(words string) bool { return strings.Contains(summary, words) })
 }
 
 // remoteWords returns what the remote said to people.

@@ -59,7 +59,7 @@ func ends(r queue.Reach) (low, high float64) {
 		at[i] = i
 		total += r.Stood[i]
 	}
-	slices.SortStableFunc(at, func(a, b int) int { return r.Off[a] - r.Off[b] })
+	slices.SortFunc(at, func(a, b int) int { return r.Off[a] - r.Off[b] })
 	low, high = float64(r.Off[at[0]])/100, float64(r.Off[at[len(at)-1]])/100
 	sum := 0.0
 	for _, i := range at {

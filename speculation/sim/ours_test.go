@@ -85,7 +85,7 @@ func TestOursKeepsMainGreen(t *testing.T) {
 // runs for it until it is known to be of no use.
 func TestOursStopsFewBuilds(t *testing.T) {
 	t.Parallel()
-	w := mustWorld(t, func(p *Params) { p.Changes = 400 })
+	w := mustWorld(t, func(p *Params) { p.Changes = fewer(400, 200) })
 	if m := mustRun(t, w, ours{informed: true}, 120, nil); m.Aborted > 0.05 || m.Builds > 1.4 {
 		t.Errorf("%.0f %% of the builds were stopped, and each change took %.2f", 100*m.Aborted, m.Builds)
 	}

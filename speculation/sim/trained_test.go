@@ -20,7 +20,8 @@ func record(t *testing.T, w *World, workers int) []queue.Row {
 // What a queue has archived of a world with features is enough to predict later changes
 // better than by how often they land; and the queue runs with it.
 func TestTrainedBeatsTheBaseRate(t *testing.T) {
-	w := mustWorld(t, func(p *Params) { p.Changes, p.Seed, p.Broken, p.RatePerHour = 2500, 5, 0.12, 100 })
+	t.Parallel()
+	w := mustWorld(t, func(p *Params) { p.Changes, p.Seed, p.Broken, p.RatePerHour = fewer(2500, 1000), 5, 0.12, 100 })
 	samples := predict.Samples(record(t, w, 150))
 	m, err := predict.Train(samples, predict.TrainOptions{Seed: 1, Stages: 60})
 	if err != nil {
