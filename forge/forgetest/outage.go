@@ -10,6 +10,7 @@ import (
 type outage struct {
 	chance *rand.Rand
 	share  float64
+	hooks  bool // webhooks are lost as well
 }
 
 // outageHangs is how long a request that is not answered hangs, for whoever waits so long.
@@ -18,12 +19,12 @@ const outageHangs = 20 * time.Second
 // BeginOutage has GitHub be in trouble until EndOutage: a share (0 to 1) of what is asked of
 // it fails, by chance, in the ways that are known of its outages (githubstatus.com; for
 // pushes Refusals.Trouble): errors of the server, answers that are lost although the request
-// took effect, connections that are cut at once, in the middle or after a long silence, and
-// webhooks that are not sent, which nobody repeats by himself.
-func (s *Server) BeginOutage(chance *rand.Rand, share float64) {
+// took effect, connections that are cut at once, in the middle or after a long silence, and,
+// with hooks, webhooks that are not sent, which nobody repeats by himself.
+func (s *Server) BeginOutage(chance *rand.Rand, share float64, hooks bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.outage = &outage{chance, share}
+	s.outage = &outage{chance, share, hooks}
 }
 
 // EndOutage ends it.
@@ -56,6 +57,9 @@ func (o *outage) fault() *Fault {
 	f := kinds[o.chance.IntN(len(kinds))]
 	return &f
 }
+
+// losesHook draws whether a webhook is lost. The caller holds the server's mu.
+func (o *outage) losesHook() bool { return o != nil && o.hooks && o.fails() }
 
 // refusal draws how a push fails; nil: it does not. The caller holds the server's mu.
 func (o *outage) refusal(early bool) *Refusal {

@@ -29,6 +29,7 @@ type benchOutage struct {
 	Share    float64       `default:"0" help:"Part of what is asked of GitHub that fails, above 0 to 1; 0: by the seed, from 0.3 to 1."`
 	Areas    int           `default:"6" help:"Areas they are spread over; changes of one area conflict."`
 	Build    time.Duration `default:"10s" help:"Time of a build."`
+	Hooks    bool          `name:"keep-hooks" help:"Webhooks are sent all the same. Lost ones are found by asking, every five minutes."`
 	Redis    string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
 	JSON     string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 	Keep     bool          `help:"Keep the folder with repository, Redis and log."`
@@ -165,7 +166,7 @@ func (b *benchOutage) one(ctx context.Context, seed uint64) (run outageRun, err 
 			return run, rig.failed(err)
 		}
 	}
-	hub.hub.BeginOutage(rand.New(rand.NewPCG(seed, 19)), run.Share)
+	hub.hub.BeginOutage(rand.New(rand.NewPCG(seed, 19)), run.Share, !b.Hooks)
 	before := len(hub.hub.Requests("", "/**"))
 	end := time.Now().Add(b.For)
 	for len(left) > 0 {
