@@ -80,6 +80,7 @@ type Server struct {
 	lastID   int64
 	users    map[string]*user
 	teams    map[string][]string // "org/team" → logins, all in small letters
+	teamIDs  map[string]int64
 	repos    map[string]*Repository
 	tokens   map[string]*token
 	faults   []*Fault
