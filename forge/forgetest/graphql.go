@@ -14,6 +14,8 @@ import (
 // by their names (query Unmet, query MergeQueue). What fields there are, and that
 // the question is one, only GitHub's own schema says.
 func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
+	w, r, done := s.queried(w, r)
+	defer done()
 	var in struct {
 		Query     string `json:"query"`
 		Variables struct {
