@@ -132,6 +132,7 @@ type Course struct {
 	After   ChangeID `json:"after,omitempty"`    // it was in a rollup that has failed, and whose part with this change is tried first
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known
+	OwnCI   *OwnCI   `json:"own_ci,omitempty"`   // what has passed on its own head; nil: nobody has looked
 	Stuck   Instant  `json:"stuck,omitempty"`    // since when its merges cannot be made
 }
 
@@ -168,10 +169,11 @@ type Verdict struct {
 	Commit    CommitID   `json:"commit,omitempty"`    // landed: the commit on main; rejected: the real commit that failed
 	Tested    bool       `json:"tested,omitempty"`    // landed: this very commit was built; else every key of it was verified elsewhere
 	Keys      int        `json:"keys"`                // keys the landed commit added
-	Reused    int        `json:"reused"`              // of these, passed in builds made for something else
+	Reused    int        `json:"reused"`              // of Keys, passed in builds made for something else
 	Bypassed  []ChangeID `json:"bypassed,omitempty"`  // undecided conflicting changes ahead of it at that moment
 	Together  []ChangeID `json:"together,omitempty"`  // landed: the other changes of the same merge
 	Overtook  int        `json:"overtook,omitempty"`  // conflicting changes that arrived earlier and were undecided
+	Heads     int        `json:"heads,omitempty"`     // of these, passed on the own head of a change, in no build of the queue
 	Attempts  int        `json:"attempts,omitempty"`  // most attempts that any of its keys needed
 	Failures  []Evidence `json:"failures,omitempty"`  // rejected: what failed
 	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Of a run counts when it was, not when the queue hears of it. After turns were lost,
@@ -67,8 +66,8 @@ func (c *Core) OutdatedUntil(b *queue.Build) (at queue.Instant) {
 
 // tooOld reports whether a pass says nothing of its key any more: passes of it were
 // forgotten after the run, or main was seen to fail there after it.
-func (c *judging) tooOld(k queue.Key, b *queue.Build, s span) bool {
-	if by := c.s.Main.Forgotten; len(by) > 0 && queue.Covered(by, k, derived.StepIn(b, k.Step).Name, min(b.At, s.began, s.ended)) {
+func (c *judging) tooOld(k queue.Key, s shown) bool {
+	if by := c.s.Main.Forgotten; len(by) > 0 && queue.Covered(by, k, s.step.Name, min(s.asked, s.began, s.ended)) {
 		return true
 	}
 	id := k.ID()
