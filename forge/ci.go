@@ -79,6 +79,8 @@ type CIRun struct {
 	Commit  queue.CommitID
 	Branch  string
 	Name    string    // of the workflow; hostile text
+	Path    string    // of the workflow's file in the commit's tree; "": not told. Hostile text
+	Actor   string    // who has started it, or its newest attempt; "": not told
 	Attempt int       // from 1
 	Began   time.Time // this attempt; zero: not told
 	Push    bool      // a push started it: it is about this very commit

@@ -56,6 +56,9 @@ import (
 // on its head: else its first build would begin in vain.
 const headWait = 20 * time.Second
 
+// mostDoubts is of how many steps it is written down why passes on a head count for nothing.
+const mostDoubts = 4
+
 // attest asks what has passed on the heads of those changes that nobody has asked
 // about yet, and lets those in that have waited long enough.
 func (c *judging) attest() {
@@ -134,8 +137,16 @@ func (c *judging) attestedAs(t queue.Attest, b queue.Attested) {
 	}
 	ch.OwnCI = own
 	c.touchChange(ch)
+	note := queue.Note{Change: ch.ID, Number: ch.Number, What: "head-proven", Commit: ch.Head, Reason: queue.Reason{Names: []string{strconv.Itoa(own.Keys)}}}
 	if own.Keys > 0 {
-		c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "head-proven", Commit: ch.Head, Reason: queue.Reason{Names: []string{strconv.Itoa(own.Keys)}}})
+		c.note(note)
+	}
+	if len(own.Doubts) > 0 && !own.Open {
+		note.What, note.Reason.Names = "head-doubted", nil
+		for _, d := range own.Doubts[:min(len(own.Doubts), mostDoubts)] {
+			note.Reason.Names = append(note.Reason.Names, d.Step, d.Why)
+		}
+		c.note(note)
 	}
 	if f := c.s.Footprints[ch.ID]; f != nil && ch.Phase == queue.Analyzing && !ch.Stale {
 		c.settling.pend(ch, f)

@@ -1,11 +1,14 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -188,12 +191,13 @@ func (f ci) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, aske
 	var out []forge.CIRun
 	opts.PerPage = 100
 	for {
-		list, resp, err := f.client.Actions.ListRepositoryWorkflowRuns(ctx, f.o.Owner, f.o.Name, opts)
+		list, resp, err := f.listRuns(ctx, opts)
 		if err != nil {
 			return nil, failure(ctx, "list the workflow runs of "+opts.Branch+opts.HeadSHA, err)
 		}
-		for _, r := range list.WorkflowRuns {
-			if run := workflowRun(r); asked(run) {
+		for _, r := range list {
+			run := workflowRun(r.WorkflowRun)
+			if run.Path = r.Path; asked(run) {
 				out = append(out, run)
 			}
 		}
@@ -203,10 +207,39 @@ func (f ci) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, aske
 	}
 }
 
+// listedRun is a run with what go-github does not read of it.
+type listedRun struct {
+	*github.WorkflowRun
+	Path string `json:"path"`
+}
+
+// listRuns reads a page of workflow runs.
+func (f ci) listRuns(ctx context.Context, opts *github.ListWorkflowRunsOptions) ([]listedRun, *github.Response, error) {
+	query := url.Values{"per_page": {strconv.Itoa(opts.PerPage)}}
+	for name, value := range map[string]string{"branch": opts.Branch, "head_sha": opts.HeadSHA} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if opts.Page > 0 {
+		query.Set("page", strconv.Itoa(opts.Page))
+	}
+	req, err := f.client.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/actions/runs?%s", f.o.Owner, f.o.Name, query.Encode()), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	var page struct {
+		Runs []listedRun `json:"workflow_runs"`
+	}
+	resp, err := f.client.Do(ctx, req, &page)
+	return page.Runs, resp, err
+}
+
 func workflowRun(r *github.WorkflowRun) forge.CIRun {
 	out := forge.CIRun{
 		ID: r.GetID(), Suite: r.GetCheckSuiteID(), Commit: queue.CommitID(r.GetHeadSHA()), Branch: r.GetHeadBranch(), Name: r.GetName(),
 		Attempt: max(r.GetRunAttempt(), 1), Began: r.GetRunStartedAt().Time, Push: r.GetEvent() == "push", Pull: strings.HasPrefix(r.GetEvent(), "pull_request"), Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
+		Actor: cmp.Or(r.GetTriggeringActor().GetLogin(), r.GetActor().GetLogin()),
 	}
 	if out.Done {
 		out.Word = r.GetConclusion()
