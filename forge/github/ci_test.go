@@ -129,6 +129,33 @@ func TestCIRuns(t *testing.T) {
 	}
 }
 
+// A commit's runs say by which file, event and person they were started, on any branch
+// and over several pages.
+func TestCIRunsOfACommit(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	w.repo.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+		return []forgetest.CIJob{{Name: "test", Conclusion: "success"}}
+	})
+	head := w.commit("a", "main")
+	w.commit("b", "main")
+	w.repo.CI.StartRun(forgetest.CIRun{Branch: "a", Event: "pull_request", Path: ".github/workflows/pulls.yml@main", Actor: "dependabot[bot]"},
+		forgetest.CIJob{Name: "test", Conclusion: "success"})
+	for range 100 {
+		w.repo.CI.StartRun(forgetest.CIRun{Branch: "a"}, forgetest.CIJob{Name: "test", Conclusion: "success"})
+	}
+	runs, err := w.forge.Capabilities().CI.CIRunsOf(w.ctx, queue.CommitID(head))
+	if err != nil || len(runs) != 102 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	pull, push := runs[100], runs[101]
+	if pull.Push || !pull.Pull || pull.Path != ".github/workflows/pulls.yml@main" || pull.Actor != "dependabot[bot]" {
+		t.Errorf("of the pull request: %+v", pull)
+	}
+	if !push.Push || push.Pull || push.Path != ".github/workflows/ci.yml" || push.Actor == "" || string(push.Commit) != head {
+		t.Errorf("of the push: %+v", push)
+	}
+}
+
 func TestCIWithoutPermission(t *testing.T) {
 	w := newWorld(t, forgetest.Options{Permissions: map[string]string{"contents": "write", "checks": "write", "metadata": "read"}})
 	head := w.commit("a", "main")

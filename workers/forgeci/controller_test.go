@@ -104,7 +104,16 @@ func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ err
 	return out, nil
 }
 
-func (h *hub) CIRunsOf(context.Context, queue.CommitID) ([]forge.CIRun, error) { return nil, nil }
+func (h *hub) CIRunsOf(_ context.Context, commit queue.CommitID) (out []forge.CIRun, _ error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.runs {
+		if r.Commit == commit {
+			out = append(out, r)
+		}
+	}
+	return out, h.deaf
+}
 
 func (h *hub) CancelRun(_ context.Context, id int64) error {
 	h.mu.Lock()

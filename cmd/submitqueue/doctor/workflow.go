@@ -49,6 +49,7 @@ func (r *report) workflows(f Facts) {
 	default:
 		r.fine("workflows", "there are none")
 	}
+	r.heads(f, all)
 }
 
 // required looks for who reports the checks that the branch requires of every

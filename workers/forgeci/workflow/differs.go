@@ -182,7 +182,7 @@ func (d *differing) action(at string) {
 		d.look("runs", in["runs"])
 		return
 	}
-	d.add("it uses ./%s, which is not in .github/actions", at)
+	d.add("it uses ./%s, which is no known file of .github/actions", at)
 }
 
 // read parses YAML, whoever has written it.
@@ -240,7 +240,7 @@ var (
 	contexts = regexp.MustCompile(`(?i)\bgithub\b\s*(?:\.\s*([a-z_]+)|\[)?`)
 	// variables are those of a run that tell one branch, event or person from another.
 	variables = regexp.MustCompile(`\bGITHUB_(?:REF(?:_NAME|_TYPE|_PROTECTED)?|HEAD_REF|BASE_REF|EVENT_NAME|EVENT_PATH|ACTOR(?:_ID)?|TRIGGERING_ACTOR)\b`)
-	history   = regexp.MustCompile(`\bgit\s+(?:-\S+\s+)*(log|describe|rev-list|merge-base|diff|diff-tree|show-branch|name-rev|branch)\b`)
+	history   = regexp.MustCompile(`\bgit\s[^\n;&|]*?\b(log|show|describe|rev-list|merge-base|diff|diff-tree|show-branch|name-rev|branch)\b`)
 	// same is what of the context github is the same on each branch, or a name of the run
 	// or commit, by which nobody decides what to test.
 	same = map[string]bool{"sha": true, "repository": true, "repository_owner": true, "repository_id": true, "repository_owner_id": true,
@@ -276,7 +276,7 @@ func (d *differing) text(key, s string) {
 	if strings.Contains(s, "type=gha") {
 		d.add("it uses a cache of the branch (type=gha)")
 	}
-	for _, p := range partial(s) {
+	for _, p := range partial(key + ": " + s) {
 		d.add("it verifies what has changed as it sees it (%s)", p)
 	}
 }

@@ -15,6 +15,7 @@ type Workflow struct {
 	Path   string
 	Starts bool     // a push to a branch of builds starts it
 	Paths  bool     // but only where the push changes certain paths
+	Heads  bool     // a push to a branch of any name starts it, such as a pull request's
 	Pulls  bool     // pull requests start it
 	Merges bool     // it runs for GitHub's own merge queue
 	Checks []string // the checks it reports; those that cannot be told end in "*"
@@ -101,6 +102,7 @@ func (w *Workflow) triggers(on any, builds string) {
 	filter, _ := push.(map[string]any)
 	w.pushes = true
 	w.Starts = startedBy(filter, builds+"main/build")
+	w.Heads = startedBy(filter, "topic") && startedBy(filter, "team/topic")
 	w.Paths = w.Starts && (filter["paths"] != nil || filter["paths-ignore"] != nil)
 }
 
