@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -112,6 +113,29 @@ func (r *Repository) RefusedPushes() (left int) {
 		left += p.left
 	}
 	return left
+}
+
+// LimitPushes sets "Limit how many branches and tags can be updated in a single push": a
+// push of more refs is refused as a whole, whoever pushes, with the words of
+// ejoffe/spr#422. No interface tells the setting. 0 takes it away.
+func (r *Repository) LimitPushes(refs int) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.pushLimit = refs
+	r.s.touch()
+}
+
+// tooMany is the refusal of a push of more refs than are allowed, or nil.
+func (r *Repository) tooMany(moves []refMove) *Refusal {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if r.pushLimit == 0 || len(moves) <= r.pushLimit {
+		return nil
+	}
+	return &Refusal{Reason: "push declined due to repository rule violations", Said: []string{
+		"error: GH013: Repository rule violations found for " + moves[0].ref + ".",
+		"Review all repository rules at " + r.s.url + "/" + r.fullName() + "/rules", "",
+		fmt.Sprintf("- Pushes can not update more than %d branches or tags.", r.pushLimit)}}
 }
 
 // plannedRefusal takes one use of the first refusal planned for one of the moves; without

@@ -25,6 +25,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
+	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
 // benchServer is the whole server in a process of its own, so that what it uses
@@ -39,6 +40,7 @@ type benchOrders struct {
 	Redis   string       `json:"redis"`
 	Token   string       `json:"token"`
 	Slots   int          `json:"slots"`
+	CI      bool         `json:"ci,omitempty"`    // builds are made by the forge's CI, and GitHub is used as serve does
 	Took    float64      `json:"took,omitempty"`  // seconds of a build once main is proven; 0: builds pass at once
 	Local   string       `json:"local,omitempty"` // path of the repository, or
 	GitHub  *benchGitHub `json:"github,omitempty"`
@@ -120,11 +122,19 @@ func (o benchOrders) serve(ctx context.Context) error {
 		Workers: builds, Observer: w.turn}
 	if o.GitHub != nil {
 		g := o.GitHub
-		f, err := github.New(github.Options{BaseURL: g.API, AppID: g.AppID, PrivateKey: g.Key, Owner: g.Owner, Name: g.Name, Logger: log})
+		var shared *github.Shared
+		if o.CI {
+			shared = github.NewShared(nil, server.GitHubWrites)
+		}
+		f, err := github.New(github.Options{BaseURL: g.API, AppID: g.AppID, PrivateKey: g.Key, Owner: g.Owner, Name: g.Name, Logger: log, Shared: shared})
 		if err != nil {
 			return err
 		}
-		options.Queues = []server.Queue{{Repository: g.Owner + "/" + g.Name, Branch: "main", Forge: f}}
+		q := server.Queue{Repository: g.Owner + "/" + g.Name, Branch: "main", Forge: f}
+		if o.CI {
+			q.CI = &forgeci.Options{CI: f.Capabilities().CI, Prefix: benchRefs, Slots: o.Slots, Name: "GitHub", Log: log}
+		}
+		options.Queues = []server.Queue{q}
 		options.Receiver = map[string]forge.Receiver{"github": github.NewReceiver(g.Secret)}
 	} else {
 		f, err := local.New(ctx, o.Local, "main")
