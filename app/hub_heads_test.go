@@ -93,6 +93,7 @@ func TestHeadsThatAreProven(t *testing.T) {
 		{name: "proven"},
 		{name: "main has moved elsewhere", moved: "c/y"},
 		{name: "main has moved in what it reads", moved: "a/y", builds: 1},
+		{name: "main has another workflow since", moved: ".github/workflows/new.yml", builds: 1, says: "the workflows there are not those of the branch"},
 		{name: "no run", script: judged, builds: 1, says: `unit: no push of the head has had the check "test" run`},
 		{name: "a run of the merge", script: judged, run: &forgetest.CIRun{Event: "pull_request"}, builds: 1, says: "for the pull request only"},
 		{name: "by Dependabot", script: judged, run: &forgetest.CIRun{Actor: "dependabot[bot]"}, builds: 1, says: "Dependabot"},

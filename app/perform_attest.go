@@ -1,8 +1,10 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -69,6 +71,11 @@ func (p *passes) attest(ctx context.Context, a *queue.Action, t queue.Attest) (q
 		return nil, err
 	}
 	out.Steps, out.Doubts, out.Open = queue.NewStepSet(counting), got.Doubts, got.Open
+	if now, err := p.workflows(ctx, t.Main); err != nil {
+		return nil, err
+	} else if len(got.Passed) > 0 && !maps.EqualFunc(now, files, bytes.Equal) {
+		out.Doubts = append(out.Doubts, queue.HeadDoubt{Why: "the workflows there are not those of the branch: what they have passed counts only where the change itself brings them"})
+	}
 	for _, s := range counting {
 		i := slices.IndexFunc(got.Passed, func(x queue.HeadPass) bool { return x.Step == s.Digest() })
 		if i < 0 {

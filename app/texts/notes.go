@@ -31,7 +31,7 @@ var notes = map[string]noteRow{
 	"undelegated": {title: "Not delegated any more", more: func(v voice, n queue.Note) string { return v.codes(n.Reason.Names) }},
 	"head-proven": {title: "Passed on its own head", more: func(_ voice, n queue.Note) string {
 		keys, _ := strconv.Atoi(strings.Join(n.Reason.Names, ""))
-		return counted(keys, "key of its tree needs", "keys of its tree need") + " no build of the queue"
+		return counted(keys, "key of the head's tree counts", "keys of the head's tree count") + " wherever the branch with it has the same"
 	}},
 	"head-doubted": {title: "What its own head has shown counts for nothing", more: headDoubts},
 	"analyzed":     {title: "Analyzed", more: noteText("what it touches is known")},
