@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -94,8 +95,8 @@ func TestHeadsThatAreProven(t *testing.T) {
 		{name: "main has moved elsewhere", moved: "c/y"},
 		{name: "main has moved in what it reads", moved: "a/y", builds: 1},
 		{name: "main has another workflow since", moved: ".github/workflows/new.yml", builds: 1, says: "the workflows there are not those of the branch"},
-		{name: "no run", script: judged, builds: 1, says: `unit: no push of the head has had the check "test" run`},
-		{name: "a run of the merge", script: judged, run: &forgetest.CIRun{Event: "pull_request"}, builds: 1, says: "for the pull request only"},
+		{name: "no run", script: judged, builds: 1, says: "unit: its checks were not run on a push of the head"},
+		{name: "a run of the merge", script: judged, run: &forgetest.CIRun{Event: "pull_request"}, builds: 1, says: "for the pull request only, on a merge that the workflow does not name"},
 		{name: "by Dependabot", script: judged, run: &forgetest.CIRun{Actor: "dependabot[bot]"}, builds: 1, says: "Dependabot"},
 		{name: "a workflow from elsewhere", script: judged, run: &forgetest.CIRun{Path: ".github/workflows/other.yml"}, builds: 1, says: "other.yml is not in the head's tree"},
 		{name: "a filter on paths", files: other("on: {push: {branches: ['**'], paths: ['b/**']}}\n" + job + "]}}\n"), builds: 1, says: "a filter on paths"},
@@ -136,6 +137,68 @@ func TestHeadsThatAreProven(t *testing.T) {
 				said = append(said, "by the CI of pull requests on their own heads, and in no build of the queue")
 			}
 			h.landed(n, said...)
+			h.clean()
+			if got := h.buildsWith("b/new"); got != c.builds {
+				t.Errorf("built %d times, want %d", got, c.builds)
+			}
+			if why := h.doubts(n); c.says == "" && why != "" || !strings.Contains(why, c.says) {
+				t.Errorf("it says %q, want %q", why, c.says)
+			}
+		})
+	}
+}
+
+// A run of a pull request tests a merge that GitHub has made. It counts where the workflow
+// says which, and nobody else can have said so.
+func TestHeadsThatAreProvenByTheirMerge(t *testing.T) {
+	t.Parallel()
+	const says = `run-name: "CI of ${{ github.sha }}"` + "\non: {push: {branches: ['submitqueue/**']}, pull_request: {}}\njobs: {test: {runs-on: x, steps: [{run: make test}]}}\n"
+	without, _ := strings.CutPrefix(says, strings.SplitAfter(says, "\n")[0])
+	for _, c := range []struct {
+		name   string
+		flow   string // of the workflow; "": says
+		moved  string // a file of main that others change after the run
+		brings string // a file that the change has besides
+		spoil  func(h *hub, run *forgetest.CIRun, number int)
+		builds int
+		says   string
+	}{
+		{name: "proven"},
+		{name: "main has moved elsewhere", moved: "c/y"},
+		{name: "main has moved in what it reads", moved: "a/y", builds: 1},
+		{name: "the workflow does not say", flow: without, builds: 1, says: "its title does not say for sure"},
+		{name: "other words may be in it", flow: strings.Replace(says, "CI of", "${{ github.event.pull_request.title }} CI of", 1), builds: 1, says: "its title does not say for sure"},
+		{name: "another title", spoil: func(_ *hub, run *forgetest.CIRun, _ int) { run.Title = "merge of " + run.Title }, builds: 1, says: "its title does not say for sure"},
+		{name: "no commit", spoil: func(_ *hub, run *forgetest.CIRun, _ int) { run.Title = "CI" }, builds: 1, says: "for the pull request only, on a merge that the workflow does not name"},
+		{name: "of a fork's branch", spoil: func(_ *hub, run *forgetest.CIRun, _ int) { run.Fork = true }, builds: 1, says: "its checks were not run on a push of the head"},
+		{name: "main itself", spoil: func(h *hub, run *forgetest.CIRun, _ int) { run.Title = "CI of " + string(h.Head("main")) }, builds: 1, says: "is no merge of the head"},
+		{name: "a commit of nobody", spoil: func(_ *hub, run *forgetest.CIRun, _ int) { run.Title = "CI of " + strings.Repeat("1", 40) }, builds: 1, says: "is not there any more"},
+		{name: "workflows of its own", brings: ".github/workflows/more.yml", builds: 1, says: "the same workflows"},
+		{name: "a filter on paths", flow: strings.Replace(says, "pull_request: {}", "pull_request: {paths: [x]}", 1), builds: 1, says: "a filter on paths"},
+		{name: "failed", spoil: func(_ *hub, run *forgetest.CIRun, _ int) { run.Conclusion = "failure" }, builds: 1, says: "ended there as failure"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newCIHub(t, withWorkflow(byAreas(), cmp.Or(c.flow, says)), judged)
+			h.proven()
+			files := map[string]string{"b/new": "a\n"}
+			if c.brings != "" {
+				files[c.brings] = "on: workflow_dispatch\njobs: {}\n"
+			}
+			n := h.pull("topic", files)
+			run := forgetest.CIRun{Branch: "topic", Event: "pull_request", Conclusion: "success", Title: "CI of " + h.MergeRef(n)}
+			if c.spoil != nil {
+				c.spoil(h, &run, n)
+			}
+			h.CI.StartRun(run, forgetest.CIJob{Name: "test", Conclusion: run.Conclusion})
+			if c.moved != "" {
+				h.push("ada", "main", map[string]string{c.moved: "b\n"})
+				h.proven()
+			}
+			h.Comment("ann", n, "/land")
+			if c.brings != "" {
+				h.Comment("ada", n, "/land") // an administrator
+			}
+			h.landed(n)
 			h.clean()
 			if got := h.buildsWith("b/new"); got != c.builds {
 				t.Errorf("built %d times, want %d", got, c.builds)

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers"
@@ -50,18 +52,17 @@ func (p *passes) attest(ctx context.Context, a *queue.Action, t queue.Attest) (q
 	if len(counting) == 0 {
 		return doubt("no step in the head's own configuration says earlier: count")
 	}
-	keys, err := p.keysBeyond(ctx, t, head)
-	if err != nil {
+	l := lookout{passes: p, task: t, head: head}
+	if l.files, err = p.workflows(ctx, t.Head); err != nil {
 		return nil, err
 	}
-	files, err := p.workflows(ctx, t.Head)
-	if err != nil {
+	if l.main, err = p.workflows(ctx, t.Main); err != nil {
 		return nil, err
 	}
-	if files == nil {
+	if l.files == nil || l.main == nil {
 		return doubt("its workflows are too large to be looked into")
 	}
-	got, err := ci.PassedOn(ctx, t.Head, counting, files)
+	got, err := ci.PassedOn(ctx, t.Head, counting, l.tree)
 	switch {
 	case errors.Is(err, forge.ErrForbidden):
 		return doubt("the App may not see runs (actions: read)")
@@ -71,18 +72,15 @@ func (p *passes) attest(ctx context.Context, a *queue.Action, t queue.Attest) (q
 		return nil, err
 	}
 	out.Steps, out.Doubts, out.Open = queue.NewStepSet(counting), got.Doubts, got.Open
-	if now, err := p.workflows(ctx, t.Main); err != nil {
-		return nil, err
-	} else if len(got.Passed) > 0 && !maps.EqualFunc(now, files, bytes.Equal) {
+	if len(got.Passed) > 0 && !l.asOnMain(l.files) {
 		out.Doubts = append(out.Doubts, queue.HeadDoubt{Why: "the workflows there are not those of the branch: what they have passed counts only where the change itself brings them"})
 	}
-	for _, s := range counting {
-		i := slices.IndexFunc(got.Passed, func(x queue.HeadPass) bool { return x.Step == s.Digest() })
-		if i < 0 {
-			continue
+	for _, pass := range got.Passed {
+		s, _ := out.Steps.Step(pass.Step)
+		if pass.Keys, err = l.keys(ctx, pass); err != nil {
+			return nil, err
 		}
-		pass := got.Passed[i]
-		switch pass.Keys = keys[pass.Step]; {
+		switch {
 		case len(pass.Keys) == 0:
 		case !queue.ProvenOn(s, pass.Keys):
 			out.Doubts = append(out.Doubts, queue.HeadDoubt{Step: s.Name, Why: "it does not say covers: tree"})
@@ -91,6 +89,76 @@ func (p *passes) attest(ctx context.Context, a *queue.Action, t queue.Attest) (q
 		}
 	}
 	return out, nil
+}
+
+// lookout is what is looked at for one head.
+type lookout struct {
+	*passes
+	task  queue.Attest
+	head  judged
+	files map[string][]byte // of its workflows
+	main  map[string][]byte // of those of the task's commit of main
+}
+
+func (l *lookout) asOnMain(files map[string][]byte) bool {
+	return maps.EqualFunc(l.main, files, bytes.Equal)
+}
+
+// tree implements workers.HeadTree. A merge is looked at where its workflows are those of the
+// head and of main: then those that have run, on whichever commit of main the merge was
+// made, are the same, and what they say of themselves holds.
+func (l *lookout) tree(ctx context.Context, merge queue.CommitID) (files map[string][]byte, why string, err error) {
+	if merge == "" {
+		return l.files, "", nil
+	}
+	ref, is := strings.CutSuffix(l.task.HeadRef, "/head")
+	if !is {
+		return nil, "the forge keeps no merges of pull requests", nil
+	}
+	remote, err := l.Forge.Remote(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	err = l.Mirror.Remotes.FetchHead(ctx, remote, ref+"/merge", merge)
+	if errors.Is(err, mirror.ErrHeadMoved) || errors.Is(err, forge.ErrNotFound) {
+		return nil, fmt.Sprintf("the merge %.12s that was tested is not there any more: the branch has moved since, or the head", merge), nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	on, err := l.Mirror.History.IsAncestor(ctx, l.task.Head, merge)
+	if err != nil {
+		return nil, "", err
+	}
+	if !on {
+		return nil, fmt.Sprintf("%.12s, which was tested, is no merge of the head", merge), nil
+	}
+	if files, err = l.workflows(ctx, merge); err != nil {
+		return nil, "", err
+	}
+	if files == nil || !l.asOnMain(files) || !l.asOnMain(l.files) {
+		return nil, "a run of the merge counts only where head, merge and branch have the same workflows", nil
+	}
+	return files, "", nil
+}
+
+// keys returns those that the commit of a pass has by its step and main has not.
+func (l *lookout) keys(ctx context.Context, pass queue.HeadPass) ([]queue.Key, error) {
+	at := l.head
+	if pass.On != "" {
+		var why string
+		var err error
+		on := l.task
+		on.Head = pass.On
+		if at, why, err = l.headOf(ctx, on); err != nil || why != "" {
+			return nil, err
+		}
+	}
+	if _, same := at.steps.Step(pass.Step); !same {
+		return nil, nil // the merge has another step of the name
+	}
+	all, err := l.keysBeyond(ctx, l.task, at)
+	return all[pass.Step], err
 }
 
 // headOf judges the head of a task as the commit of a build is judged; why says what

@@ -80,6 +80,8 @@ type CIRun struct {
 	Branch  string
 	Name    string    // of the workflow; hostile text
 	Path    string    // of the workflow's file in the commit's tree; "": not told. Hostile text
+	Title   string    // of this run, as its workflow's run-name says it; hostile text
+	Own     bool      // of a branch of the repository itself, not of a fork's
 	Actor   string    // who has started it, or its newest attempt; "": not told
 	Attempt int       // from 1
 	Began   time.Time // this attempt; zero: not told

@@ -32,14 +32,15 @@ type Attested struct {
 
 func (Attested) event() {}
 
-// HeadPass is a step that has passed on a head, with the keys that the head has by that
-// step and the commit of the task has not. Began and Ended are by the clock of the
+// HeadPass is a step that has passed on a head, or on a merge of it that the forge made,
+// with the keys that this commit has by that step and the commit of the task has not. Began and Ended are by the clock of the
 // server: the first run of its checks, and the last.
 type HeadPass struct {
-	Step  Digest  `json:"step"`
-	Keys  []Key   `json:"keys"`
-	Began Instant `json:"began"`
-	Ended Instant `json:"ended"`
+	Step  Digest   `json:"step"`
+	On    CommitID `json:"on,omitempty"` // the merge of the head that it ran on; empty: the head itself
+	Keys  []Key    `json:"keys"`         // of that commit
+	Began Instant  `json:"began"`
+	Ended Instant  `json:"ended"`
 }
 
 // ProvenOn reports whether a pass of a step on a commit, of which nothing was asked,

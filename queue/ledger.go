@@ -22,7 +22,7 @@ type Entry struct {
 	Step     string    `json:"step,omitempty"`     // name of the step that passed, or, where Opaque, failed; empty in records of older versions
 	Machine  string    `json:"machine,omitempty"`  // the agent that it passed on
 	Host     string    `json:"host,omitempty"`     // that agent's, as in JobDone; empty: not known
-	Head     bool      `json:"head,omitempty"`     // Commit is the head of Change, on which its own CI passed it, and no build of the queue
+	Head     bool      `json:"head,omitempty"`     // Commit is the head of Change, or the forge's merge of it, on which its own CI passed it, and no build of the queue
 	Tools    string    `json:"tools,omitempty"`    // fingerprint of that host's tools (Step.Fingerprint); empty: nobody asked
 	Failures []Failure `json:"failures,omitempty"` // oldest first
 	Tries    int       `json:"tries,omitempty"`    // builds that gave a result, the passing one included

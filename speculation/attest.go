@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -22,9 +23,11 @@ import (
 // equal keys have equal outcomes, whatever commit they are met on. So a pass on a head
 // is as good as one of a build if and only if it is a pass of that very key:
 //
-//   - The tree is known. Only runs count that a push started: they check out the
-//     pushed commit. One of a pull request tests a merge that the forge has made, of which
-//     nobody says later which it was.
+//   - The tree is known. A run that a push started checks out the pushed commit. One of a
+//     pull request tests a merge that the forge has made, and counts only if the workflow
+//     says which: its run-name is fixed words and github.sha, so the run's title is not for
+//     anybody else to choose; the commit is that merge of this head; and head, merge and
+//     branch have the same workflows, so no other one has given it that title.
 //   - The keys are the ledger's own: the head is read as the commit of a build is,
 //     by the steps in its own tree, the analyzer and toolset in force, and queue.KeysOf
 //     (app/perform_attest.go). A head whose own configuration cannot be used, or whose targets
@@ -162,7 +165,7 @@ func (c *judging) passedOnHead(ch *queue.Change, steps queue.StepSet, p queue.He
 	}
 	for _, k := range p.Keys {
 		if k.Step == p.Step && !c.spokenOf(k) &&
-			c.pass(k, shown{span: run, asked: run.began, change: ch.ID, commit: ch.Head, head: true, step: st}) {
+			c.pass(k, shown{span: run, asked: run.began, change: ch.ID, commit: cmp.Or(p.On, ch.Head), head: true, step: st}) {
 			n++
 		}
 	}

@@ -10,12 +10,17 @@ import (
 // Attester is implemented by a Controller that can tell what was run on a commit for
 // somebody else than the queue.
 type Attester interface {
-	// PassedOn says which steps have passed on a commit in runs of that very commit that
-	// show what a build would. files are those of the commit's tree, by path, that its
-	// workflows are made of. It asks the forge; errors are the forge's. When something
-	// ends that is Open, queue.HeadChecked comes among the events.
-	PassedOn(ctx context.Context, commit queue.CommitID, steps []config.Step, files map[string][]byte) (HeadResults, error)
+	// PassedOn says which steps have passed on a head in runs that show what a build of
+	// the very commit would: of the head itself, or of a merge of it that tree knows. It
+	// asks the forge; errors are the forge's, and tree's. When something ends that is
+	// Open, queue.HeadChecked comes among the events.
+	PassedOn(ctx context.Context, head queue.CommitID, steps []config.Step, tree HeadTree) (HeadResults, error)
 }
+
+// HeadTree returns those files, by path, that the workflows of a head are made of (""), or
+// of a commit that is said to be a merge of it. why says for people why nothing counts
+// that was run there.
+type HeadTree func(ctx context.Context, merge queue.CommitID) (files map[string][]byte, why string, err error)
 
 // HeadResults is what was run on a commit. Passed have no keys: which the commit has, whoever
 // can read it knows.
@@ -28,9 +33,9 @@ type HeadResults struct {
 var _ Attester = (*Split)(nil)
 
 // PassedOn implements Attester: runners run nothing for others.
-func (s *Split) PassedOn(ctx context.Context, commit queue.CommitID, steps []config.Step, files map[string][]byte) (HeadResults, error) {
+func (s *Split) PassedOn(ctx context.Context, head queue.CommitID, steps []config.Step, tree HeadTree) (HeadResults, error) {
 	if a, can := s.sides[onForge].(Attester); can {
-		return a.PassedOn(ctx, commit, steps, files)
+		return a.PassedOn(ctx, head, steps, tree)
 	}
 	return HeadResults{}, nil
 }

@@ -50,6 +50,8 @@ type CIRun struct {
 	ID         int64
 	Event      string // "": push
 	Path       string // of the workflow; "": .github/workflows/ci.yml
+	Title      string // what the workflow's run-name came to; "": CI
+	Fork       bool   // its branch is of a fork that has a branch of the same name
 	Actor      string // who has started it; "": the repository's owner
 	Branch     string
 	Head       string

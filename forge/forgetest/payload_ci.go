@@ -124,12 +124,16 @@ func shortCommitJSON(head string) obj {
 
 func (r *CI) workflowJSON(run *workflowRun) obj {
 	url, actor := r.repo.shapes.api("/actions/runs/%d", run.ID), r.repo.owner
+	from := r.repo.shapes.brief()
+	if run.Fork {
+		from["id"] = r.repo.id + 1
+	}
 	if run.Actor != "" {
 		actor = r.repo.s.appUser(strings.TrimSuffix(run.Actor, "[bot]"))
 	}
 	return obj{
 		"id": run.ID, "node_id": fmt.Sprintf("WFR_%d", run.ID), "name": "CI", "head_branch": run.Branch, "head_sha": run.Head,
-		"path": run.Path, "run_number": 1, "run_attempt": run.Attempt, "event": run.Event, "display_title": "CI",
+		"path": run.Path, "run_number": 1, "run_attempt": run.Attempt, "event": run.Event, "display_title": cmp.Or(run.Title, "CI"),
 		"status": run.Status, "conclusion": orNil(run.Conclusion), "workflow_id": 1,
 		"check_suite_id": run.suite, "check_suite_node_id": fmt.Sprintf("CS_%d", run.suite), "check_suite_url": r.repo.shapes.api("/check-suites/%d", run.suite),
 		"url": url, "html_url": r.repo.shapes.page("/actions/runs/%d", run.ID), "workflow_url": r.repo.shapes.api("/actions/workflows/1"),
@@ -137,7 +141,7 @@ func (r *CI) workflowJSON(run *workflowRun) obj {
 		"cancel_url": url + "/cancel", "rerun_url": url + "/rerun", "previous_attempt_url": nil,
 		"created_at": stamp(run.created), "updated_at": stamp(run.updated), "run_started_at": stamp(run.began),
 		"actor": actor.json(), "triggering_actor": actor.json(), "pull_requests": r.pullsAt(run.Branch, run.Head),
-		"repository": r.repo.shapes.brief(), "head_repository": r.repo.shapes.brief(), "head_commit": shortCommitJSON(run.Head),
+		"repository": r.repo.shapes.brief(), "head_repository": from, "head_commit": shortCommitJSON(run.Head),
 	}
 }
 

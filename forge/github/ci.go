@@ -239,6 +239,7 @@ func workflowRun(r *github.WorkflowRun) forge.CIRun {
 	out := forge.CIRun{
 		ID: r.GetID(), Suite: r.GetCheckSuiteID(), Commit: queue.CommitID(r.GetHeadSHA()), Branch: r.GetHeadBranch(), Name: r.GetName(),
 		Attempt: max(r.GetRunAttempt(), 1), Began: r.GetRunStartedAt().Time, Push: r.GetEvent() == "push", Pull: strings.HasPrefix(r.GetEvent(), "pull_request"), Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
+		Title: r.GetDisplayTitle(), Own: r.GetRepository().GetID() != 0 && r.GetHeadRepository().GetID() == r.GetRepository().GetID(),
 		Actor: cmp.Or(r.GetTriggeringActor().GetLogin(), r.GetActor().GetLogin()),
 	}
 	if out.Done {

@@ -138,7 +138,7 @@ func TestCIRunsOfACommit(t *testing.T) {
 	})
 	head := w.commit("a", "main")
 	w.commit("b", "main")
-	w.repo.CI.StartRun(forgetest.CIRun{Branch: "a", Event: "pull_request", Path: ".github/workflows/pulls.yml@main", Actor: "dependabot[bot]"},
+	w.repo.CI.StartRun(forgetest.CIRun{Branch: "a", Event: "pull_request", Fork: true, Title: "CI of x", Path: ".github/workflows/pulls.yml@main", Actor: "dependabot[bot]"},
 		forgetest.CIJob{Name: "test", Conclusion: "success"})
 	for range 100 {
 		w.repo.CI.StartRun(forgetest.CIRun{Branch: "a"}, forgetest.CIJob{Name: "test", Conclusion: "success"})
@@ -148,10 +148,10 @@ func TestCIRunsOfACommit(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
 	pull, push := runs[100], runs[101]
-	if pull.Push || !pull.Pull || pull.Path != ".github/workflows/pulls.yml@main" || pull.Actor != "dependabot[bot]" {
+	if pull.Push || !pull.Pull || pull.Path != ".github/workflows/pulls.yml@main" || pull.Actor != "dependabot[bot]" || pull.Own || pull.Title != "CI of x" {
 		t.Errorf("of the pull request: %+v", pull)
 	}
-	if !push.Push || push.Pull || push.Path != ".github/workflows/ci.yml" || push.Actor == "" || string(push.Commit) != head {
+	if !push.Push || push.Pull || push.Path != ".github/workflows/ci.yml" || push.Actor == "" || !push.Own || string(push.Commit) != head {
 		t.Errorf("of the push: %+v", push)
 	}
 }

@@ -1,8 +1,10 @@
 package forgeci
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,34 +24,34 @@ const dependabot = "dependabot[bot]"
 // looked at.
 const maxAwaited = 256
 
-// PassedOn implements workers.Attester. Only runs count that a push has started: they
-// test the very commit; those of a pull request test its merge with some base, or the
-// base. And the workflow must show the same on any branch (actions.Differs).
-func (c *Controller) PassedOn(ctx context.Context, commit queue.CommitID, steps []config.Step, files map[string][]byte) (out workers.HeadResults, err error) {
+// PassedOn implements workers.Attester. Runs count that a push has started: they test
+// the very commit. Of those that a pull request starts, which test its merge with some
+// base, only those do that say which merge it was (workflow.CommitIn). And the workflow must
+// show the same on any branch (workflow.Differs).
+func (c *Controller) PassedOn(ctx context.Context, head queue.CommitID, steps []config.Step, tree workers.HeadTree) (out workers.HeadResults, err error) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s config.Step) bool { return !s.CountsEarlier() })
 	if len(steps) == 0 {
 		return out, nil
 	}
 	asked := c.o.Now()
-	runs, err := c.o.CI.CIRunsOf(ctx, commit)
+	l := look{c: c, tree: tree}
+	if l.runs, err = c.o.CI.CIRunsOf(ctx, head); err != nil {
+		return out, err
+	}
+	got, err := c.o.CI.CIResults(ctx, head)
 	if err != nil {
 		return out, err
 	}
-	got, err := c.o.CI.CIResults(ctx, commit)
-	if err != nil {
-		return out, err
-	}
+	l.list = got.List
 	c.mu.Lock()
 	c.clock(asked, c.o.Now(), got.Now)
 	skew := c.skew
 	c.mu.Unlock()
 	for _, s := range steps {
-		list, why, open := passedEarlier(s, got.List, runs)
-		out.Open = out.Open || open
-		if why == "" {
-			why = c.differs(list, s, runs, files)
+		list, p, why, err := l.step(ctx, s)
+		if err != nil {
+			return workers.HeadResults{}, err
 		}
-		p := queue.HeadPass{Step: s.Digest()}
 		if why == "" {
 			p.Began, p.Ended, why = spanOf(list, skew)
 		}
@@ -59,10 +61,69 @@ func (c *Controller) PassedOn(ctx context.Context, commit queue.CommitID, steps 
 		}
 		out.Passed = append(out.Passed, p)
 	}
-	if out.Open {
-		c.await(commit)
+	if out.Open = l.open; out.Open {
+		c.await(head)
 	}
 	return out, nil
+}
+
+// look is what is found on one head.
+type look struct {
+	c    *Controller
+	tree workers.HeadTree
+	runs []forge.CIRun
+	list []forge.CIResult
+	open bool // something runs there still
+}
+
+// step says by which results a step has passed, and on what, or why it has not.
+func (l *look) step(ctx context.Context, s config.Step) (list []forge.CIResult, p queue.HeadPass, why string, err error) {
+	p.Step = s.Digest()
+	list, why, open := passedEarlier(s, l.list, l.runs, onPush)
+	l.open = l.open || open
+	if why == nothingRun {
+		merged := ""
+		list, merged, open = passedEarlier(s, l.list, l.runs, onMerge)
+		if l.open = l.open || open; merged == nothingRun {
+			return nil, p, why, nil // by neither
+		}
+		if why = merged; why == "" {
+			p.On, why = l.merge(list)
+		}
+	}
+	if why != "" {
+		return nil, p, why, nil
+	}
+	files, why, err := l.tree(ctx, p.On)
+	if err == nil && why == "" {
+		why = l.differs(list, files)
+	}
+	return list, p, why, err
+}
+
+func onPush(r forge.CIRun) bool  { return r.Push }
+func onMerge(r forge.CIRun) bool { return r.Pull && r.Own }
+
+// titled finds what a run's title ends in or holds that may be a commit: which one it is, its
+// workflow must say.
+var titled = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
+
+// merge returns the commit that all runs of some results say that they have tested.
+func (l *look) merge(list []forge.CIResult) (commit queue.CommitID, why string) {
+	for _, r := range list {
+		run := l.run(r)
+		found := titled.FindAllString(run.Title, -1)
+		if len(found) != 1 || commit != "" && string(commit) != found[0] {
+			return "", fmt.Sprintf("the check %q was run for the pull request only, on a merge that the workflow does not name: give it on: push for the branches of pull requests, or %s", r.Name, actions.TitleExample)
+		}
+		commit = queue.CommitID(found[0])
+	}
+	return commit, ""
+}
+
+// run returns the run that a result is of.
+func (l *look) run(r forge.CIResult) forge.CIRun {
+	return l.runs[slices.IndexFunc(l.runs, func(run forge.CIRun) bool { return run.Suite == r.Suite })]
 }
 
 // spanOf returns when results were run, by our clock.
@@ -82,12 +143,11 @@ func spanOf(list []forge.CIResult, skew time.Duration) (began, ended queue.Insta
 	return queue.At(first.Add(-skew)), queue.At(last.Add(-skew)), ""
 }
 
-// differs says why the workflows by which a step has passed on one branch say nothing of
-// another.
-func (c *Controller) differs(list []forge.CIResult, s config.Step, runs []forge.CIRun, files map[string][]byte) string {
+// differs says why the workflows by which a step has passed, of a tree with these files,
+// say nothing of another branch.
+func (l *look) differs(list []forge.CIResult, files map[string][]byte) string {
 	for _, r := range list {
-		i := slices.IndexFunc(runs, func(run forge.CIRun) bool { return run.Suite == r.Suite })
-		run := runs[i]
+		run := l.run(r)
 		if run.Path == "" {
 			return "the forge does not say by which workflow it was run"
 		}
@@ -95,30 +155,38 @@ func (c *Controller) differs(list []forge.CIResult, s config.Step, runs []forge.
 			return "Dependabot has started it, and its runs get other secrets"
 		}
 		at, _, _ := strings.Cut(run.Path, "@")
-		if why := actions.Differs(files, at, r.Name, c.o.Prefix+"/"); len(why) > 0 {
-			return oneLine(strings.TrimPrefix(at, actions.Folder) + ": " + strings.Join(why[:min(len(why), 3)], "; "))
+		name := strings.TrimPrefix(at, actions.Folder)
+		builds := l.c.o.Prefix + "/"
+		if why := actions.Differs(files, at, r.Name, builds); len(why) > 0 {
+			return oneLine(name + ": " + strings.Join(why[:min(len(why), 3)], "; "))
+		}
+		if run.Pull && actions.Read(at, files[at], builds).CommitIn(run.Title) == "" {
+			return oneLine(fmt.Sprintf("%s: its title does not say for sure which merge was tested; %s does", name, actions.TitleExample))
 		}
 	}
 	return ""
 }
 
+// nothingRun says that nobody had a step run there.
+const nothingRun = "its checks were not run on a push of the head in this repository"
+
 // passedEarlier returns the results by which a step has passed on a commit, or why it has
-// not: each of its checks has them, and all of them are passes of ended runs that a push
-// has started. open says that it may yet.
-func passedEarlier(s config.Step, list []forge.CIResult, runs []forge.CIRun) (out []forge.CIResult, why string, open bool) {
+// not: each of its checks has them, and all of them are passes of ended runs of one kind.
+// open says that it may yet.
+func passedEarlier(s config.Step, list []forge.CIResult, runs []forge.CIRun, of func(forge.CIRun) bool) (out []forge.CIResult, why string, open bool) {
 	if !s.CountsEarlier() {
 		return nil, "earlier: count is not said", false
 	}
-	pushed, pulled, byRuns := map[int64]bool{}, map[int64]bool{}, (&job{Job: queue.Job{Step: s}}).byRuns()
+	ended, byRuns := map[int64]bool{}, (&job{Job: queue.Job{Step: s}}).byRuns()
 	for _, r := range runs {
-		if r.Push && !r.Done && byRuns {
+		if of(r) && !r.Done && byRuns {
 			return nil, fmt.Sprintf("the workflow %q runs there still", oneLine(r.Name)), true // it may bring another check of one of the names
 		}
-		pushed[r.Suite], pulled[r.Suite] = r.Push && r.Done, r.Pull
+		ended[r.Suite] = of(r) && r.Done
 	}
+	some := false
 	for _, check := range s.Checks {
 		var found []forge.CIResult
-		merged := false
 		for _, r := range list {
 			if !check.Is(r.Name, r.App) {
 				continue
@@ -126,22 +194,25 @@ func passedEarlier(s config.Step, list []forge.CIResult, runs []forge.CIRun) (ou
 			if r.Status || !r.Bound {
 				return nil, fmt.Sprintf("the check %q is not of GitHub Actions alone: nobody can tell which tree it is about", check.Name), false
 			}
-			if pushed[r.Suite] {
+			if ended[r.Suite] {
 				found = append(found, r)
 			}
-			merged = merged || pulled[r.Suite]
 		}
-		found = standing(found, runs)
-		if len(found) == 0 && merged {
-			return nil, fmt.Sprintf("the check %q was run for the pull request only, on a merge that nobody can tell: the workflow needs on: push for the branches of pull requests", check.Name), false
+		if found = standing(found, runs); len(found) == 0 {
+			why = cmp.Or(why, fmt.Sprintf("the check %q was not run with the others of the step", check.Name))
+			continue
 		}
-		if len(found) == 0 {
-			return nil, fmt.Sprintf("no push of the head has had the check %q run", check.Name), false
-		}
+		some = true
 		if i := slices.IndexFunc(found, func(r forge.CIResult) bool { return r.State != forge.CIPassed }); i >= 0 {
 			return nil, fmt.Sprintf("the check %q ended there as %s", check.Name, oneLine(found[i].Word)), !found[i].State.Ended()
 		}
 		out = append(out, found...)
+	}
+	switch {
+	case !some:
+		return nil, nothingRun, false
+	case why != "":
+		return nil, why, false
 	}
 	return out, "", false
 }

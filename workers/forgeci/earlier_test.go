@@ -1,6 +1,7 @@
 package forgeci
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -21,21 +22,43 @@ func aHead(h *hub) (config.Step, map[string][]byte) {
 		map[string][]byte{".github/workflows/ci.yml": []byte("on: push\njobs: {test: {steps: [{run: make}]}}\n")}
 }
 
+const merge = queue.CommitID("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
+
+// ofHead has the same files on the head and on the one merge of it.
+func ofHead(files map[string][]byte) workers.HeadTree {
+	return func(_ context.Context, of queue.CommitID) (map[string][]byte, string, error) {
+		if of != "" && of != merge {
+			return nil, "it is no merge of the head", nil
+		}
+		return files, "", nil
+	}
+}
+
+// ofMerge makes of the run of a push one of the pull request, whose workflow says what it
+// has tested.
+func ofMerge(h *hub, files map[string][]byte) {
+	h.runs[0].Push, h.runs[0].Pull, h.runs[0].Own, h.runs[0].Title = false, true, true, "CI of "+string(merge)
+	files[".github/workflows/ci.yml"] = []byte("run-name: CI of ${{github.sha}}\non: [push, pull_request]\njobs: {test: {steps: [{run: make}]}}\n")
+}
+
 func TestPassedOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(h *hub, s *config.Step, files map[string][]byte)
 		why   string
 		none  bool // nothing is said at all
 		open  bool
+		on    queue.CommitID
 	}{
 		"passed":               {},
 		"of a path with a ref": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.runs[0].Path += "@refs/heads/topic" }},
 		"not asked for":        {spoil: func(_ *hub, s *config.Step, _ map[string][]byte) { s.Earlier = "" }, none: true},
 		"no path":              {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.runs[0].Path = "" }, why: "by which workflow"},
 		"dependabot":           {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.runs[0].Actor = "dependabot[bot]" }, why: "Dependabot"},
-		"of the merge":         {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.runs[0].Push, h.runs[0].Pull = false, true }, why: "for the pull request only"},
-		"no run of it":         {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.runs = nil }, why: "no push of the head"},
-		"no results":           {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.results = nil }, why: "no push of the head"},
+		"of the merge": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) {
+			h.runs[0].Push, h.runs[0].Pull, h.runs[0].Own = false, true, true
+		}, why: "for the pull request only"},
+		"no run of it": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.runs = nil }, why: "its checks were not run on a push of the head"},
+		"no results":   {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.results = nil }, why: "its checks were not run on a push of the head"},
 		"failed": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) {
 			h.results[0].State, h.results[0].Word = forge.CIFailed, "failure"
 		}, why: "ended there as failure"},
@@ -51,7 +74,7 @@ func TestPassedOn(t *testing.T) {
 		"one of two checks": {spoil: func(_ *hub, s *config.Step, _ map[string][]byte) {
 			s.Checks = append(s.Checks, config.Check{Name: "lint"})
 		}, why: `the check "lint"`},
-		"of an App that is not": {spoil: func(_ *hub, s *config.Step, _ map[string][]byte) { s.Checks[0].App = "other" }, why: "no push of the head"},
+		"of an App that is not": {spoil: func(_ *hub, s *config.Step, _ map[string][]byte) { s.Checks[0].App = "other" }, why: "its checks were not run on a push of the head"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub()
@@ -59,7 +82,7 @@ func TestPassedOn(t *testing.T) {
 			if c.spoil != nil {
 				c.spoil(h, &s, files)
 			}
-			got, err := h.start(t).PassedOn(t.Context(), "head", []config.Step{s}, files)
+			got, err := h.start(t).PassedOn(t.Context(), "head", []config.Step{s}, ofHead(files))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +93,7 @@ func TestPassedOn(t *testing.T) {
 			if c.why != "" && (got.Doubts[0].Step != "unit" || !strings.Contains(got.Doubts[0].Why, c.why)) {
 				t.Errorf("%+v, want %q", got.Doubts, c.why)
 			}
-			if passed && got.Passed[0].Step != s.Digest() {
+			if passed && (got.Passed[0].Step != s.Digest() || got.Passed[0].On != c.on) {
 				t.Errorf("%+v", got.Passed)
 			}
 		})
@@ -84,7 +107,7 @@ func TestPassedOnByTheClockOfTheForge(t *testing.T) {
 	began := h.results[0].At
 	h.now = func() time.Time { return time.Now().Add(3 * time.Hour) }
 	h.results[0].At, h.results[0].Ended = began.Add(3*time.Hour), began.Add(3*time.Hour+time.Minute)
-	got, err := h.start(t).PassedOn(t.Context(), "head", []config.Step{s}, files)
+	got, err := h.start(t).PassedOn(t.Context(), "head", []config.Step{s}, ofHead(files))
 	if err != nil || len(got.Passed) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -101,7 +124,7 @@ func TestWhatEndsOnAHeadIsTold(t *testing.T) {
 	run := h.runs[0]
 	c.News(forge.CINews{Runs: []forge.CIRun{run}}) // nobody has asked about it
 	h.runs[0].Done = false
-	if _, err := c.PassedOn(t.Context(), "head", []config.Step{s}, files); err != nil {
+	if _, err := c.PassedOn(t.Context(), "head", []config.Step{s}, ofHead(files)); err != nil {
 		t.Fatal(err)
 	}
 	c.News(forge.CINews{Runs: []forge.CIRun{h.runs[0]}}) // it goes on
@@ -130,11 +153,11 @@ func TestWhatEndsOnAHeadIsTold(t *testing.T) {
 		t.Errorf("%d heads are remembered", len(c.awaited))
 	}
 	h.deaf = errors.New("away")
-	if _, err := c.PassedOn(t.Context(), "head", []config.Step{s}, files); err == nil {
+	if _, err := c.PassedOn(t.Context(), "head", []config.Step{s}, ofHead(files)); err == nil {
 		t.Error("a forge that does not answer has passed nothing")
 	}
 	var split workers.Attester = workers.NewSplit(h.start(t), c)
-	if _, err := split.PassedOn(t.Context(), "head", []config.Step{s}, files); err == nil {
+	if _, err := split.PassedOn(t.Context(), "head", []config.Step{s}, ofHead(files)); err == nil {
 		t.Error("a split asks nobody")
 	}
 }

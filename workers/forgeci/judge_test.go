@@ -232,14 +232,14 @@ func TestPassedEarlier(t *testing.T) {
 		"another's too":       {[]forge.CIResult{passed, forge.CIResult{ID: 8, Name: "test", App: "evil", Suite: 1, Bound: false, State: forge.CIPassed}}, run, false},
 		"a status too":        {[]forge.CIResult{passed, status}, run, false},
 	} {
-		got, why, open := passedEarlier(config.Step{Checks: []config.Check{{Name: "test"}}, Earlier: config.EarlierCount}, c.list, []forge.CIRun{c.run})
+		got, why, open := passedEarlier(config.Step{Checks: []config.Check{{Name: "test"}}, Earlier: config.EarlierCount}, c.list, []forge.CIRun{c.run}, onPush)
 		if (got != nil) != c.want || (why == "") != c.want || open != (name == "still runs") {
 			t.Errorf("%s: %v %q %v", name, got, why, open)
 		}
 	}
 	actions := config.Step{Checks: []config.Check{{Name: "test", App: config.AppActions}}, Earlier: config.EarlierCount}
 	counted := func(s config.Step, list ...forge.CIResult) bool {
-		got, _, _ := passedEarlier(s, list, []forge.CIRun{run})
+		got, _, _ := passedEarlier(s, list, []forge.CIRun{run}, onPush)
 		return got != nil
 	}
 	if counted(actions, passed) {

@@ -315,6 +315,7 @@ func TestHeads(t *testing.T) {
 		{"could not", "scope: targets, covers: tree", "on: push\njobs: {b: {steps: [{uses: actions/cache@v4}]}}\n", doctor.Fine, "could not count: ci.yml: it uses actions/cache@v4"},
 		{"a cache", "scope: targets, covers: tree, earlier: count", "on: push\njobs: {b: {steps: [{uses: actions/cache@v4}]}}\n", doctor.Warns, "counts for nothing: ci.yml: it uses actions/cache@v4"},
 		{"builds only", "scope: targets, covers: tree, earlier: count", "on: {push: {branches: ['submitqueue/**']}, pull_request: {}}\njobs: {b: {steps: [{run: make}]}}\n", doctor.Warns, "a push of a pull request's branch does not start it"},
+		{"of merges", "scope: targets, covers: tree, earlier: count", "run-name: CI of ${{ github.sha }}\non: {push: {branches: ['submitqueue/**']}, pull_request: {}}\njobs: {b: {steps: [{run: make}]}}\n", doctor.Fine, "pull requests counts"},
 		{"not the tree", "scope: targets, earlier: count", plain, doctor.Warns, "it does not say covers: tree"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -64,8 +64,8 @@ func (r *report) headsOf(step config.Step, files map[string][]byte, all []workfl
 			for _, why := range workflow.Differs(files, w.Path, check.Name, github.BuildBranch) {
 				out.why = append(out.why, name+": "+why)
 			}
-			if !w.Heads {
-				out.why = append(out.why, name+": a push of a pull request's branch does not start it (on: push: branches)")
+			if !w.Heads && !w.SaysMerge() {
+				out.why = append(out.why, name+": a push of a pull request's branch does not start it (on: push: branches), nor do runs of pull requests say which merge they test ("+workflow.TitleExample+")")
 			}
 		}
 	}

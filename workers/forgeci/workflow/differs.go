@@ -37,7 +37,7 @@ func Differs(files map[string][]byte, at, check, builds string) []string {
 	case !w.Starts:
 		return []string{fmt.Sprintf("it does not run for builds (push to %s**), so it is not what they are verified by", builds)}
 	}
-	if w.Paths {
+	if w.Paths || w.pullPaths {
 		d.add("a filter on paths decides when it runs")
 	}
 	for name, data := range files {

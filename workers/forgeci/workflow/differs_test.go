@@ -37,7 +37,7 @@ func TestWhatIsTheSameOnEachBranch(t *testing.T) {
 		"a matrix":                    "on: push\njobs: {test: {strategy: {matrix: {go: [1, 2]}}, runs-on: x, steps: [{run: make}]}}\n",
 		"another job by the branch":   "on: push\njobs:\n  test: {runs-on: x, steps: [{run: make}]}\n  deploy: {needs: test, environment: prod, if: \"github.ref == 'refs/heads/main'\", steps: [{uses: actions/cache@v4}]}\n",
 		"a word in a command":         job("steps: [{run: 'go install github.com/x/y; echo github event'}]"),
-		"pull requests as well":       "on: {push: {branches: ['**']}, pull_request: {paths: [x]}}\njobs: {test: {runs-on: x, steps: [{run: make}]}}\n",
+		"pull requests as well":       "on: {push: {branches: ['**']}, pull_request: {types: [opened]}}\njobs: {test: {runs-on: x, steps: [{run: make}]}}\n",
 		"a local action":              job("steps: [{uses: ./.github/actions/good}]"),
 		"a workflow of the same tree": job("uses: ./.github/workflows/called.yml"),
 	} {
@@ -60,6 +60,7 @@ func TestWhatDiffersByBranch(t *testing.T) {
 		"on: pull_request\njobs: {test: {}}\n":                                                 "does not run for builds",
 		"on: {push: {paths: [src/**]}}\njobs: {test: {}}\n":                                    "a filter on paths",
 		"on: {push: {paths-ignore: [docs/**]}}\njobs: {test: {}}\n":                            "a filter on paths",
+		"on: {push: {}, pull_request: {paths: [x]}}\njobs: {test: {}}\n":                       "a filter on paths",
 		"on: push\njobs: {lint: {}}\n":                                                         `no job of it reports the check "test"`,
 		"on: push\njobs: {test: 1}\n":                                                          "its job test cannot be read",
 		"on: push\njobs: {test: {needs: setup}, setup: {steps: [{uses: actions/cache@v4}]}}\n": "uses actions/cache@v4",
@@ -107,6 +108,30 @@ func TestWhatDiffersByBranch(t *testing.T) {
 	}
 	if why := workflow.Differs(nil, at, "test", builds); len(why) != 1 || !strings.Contains(why[0], "is not in the head's tree") {
 		t.Errorf("of a file that is not there: %q", why)
+	}
+}
+
+// A title says which commit was tested only where nothing else in it changes.
+func TestCommitIn(t *testing.T) {
+	one := strings.Repeat("a1", 20)
+	for _, c := range []struct{ name, title, want string }{
+		{workflow.TitleExample, "CI of " + one, one},
+		{"run-name: ${{ github.sha }}", one, one},
+		{"run-name: ${{github.SHA}} (CI)", one + " (CI)", one},
+		{"run-name: ${{ github.sha }}", "CI", ""},
+		{"run-name: ${{ github.sha }}", one + " ", ""},
+		{"run-name: ${{ github.sha }}", one + "a", ""},
+		{"run-name: CI", one, ""},
+		{"run-name: CI of " + one, "CI of " + one, ""},
+		{"run-name: ${{ github.sha }} ${{ github.event.pull_request.title }}", one + " x", ""},
+		{"run-name: ${{ github.sha || github.ref }}", one, ""},
+		{"name: ${{ github.sha }}", one, ""},
+		{"run-name: [1]", one, ""},
+	} {
+		w := workflow.Read(at, []byte(c.name+"\non: push\njobs: {}\n"), builds)
+		if got := w.CommitIn(c.title); got != c.want || w.Err != nil {
+			t.Errorf("%s: %q in %q, want %q (%v)", c.name, got, c.title, c.want, w.Err)
+		}
 	}
 }
 

@@ -24,9 +24,11 @@ type Workflow struct {
 	Parts  []string // commands that choose what to verify by comparing commits
 	Err    error    // it could not be read
 
-	pushes bool           // some push starts it
-	jobs   map[string]any // as they are written
-	all    map[string]any
+	pushes    bool           // some push starts it
+	pulled    bool           // the event pull_request starts it
+	pullPaths bool           // but only where certain paths are changed
+	jobs      map[string]any // as they are written
+	all       map[string]any
 }
 
 // Need is a job that begins when others of its workflow have passed, and is skipped
@@ -91,10 +93,13 @@ func (w *Workflow) triggers(on any, builds string) {
 	case map[string]any:
 		names = on
 	}
-	_, pull := names["pull_request"]
+	pulls, pull := names["pull_request"]
+	if only, is := pulls.(map[string]any); is {
+		w.pullPaths = only["paths"] != nil || only["paths-ignore"] != nil
+	}
 	_, target := names["pull_request_target"]
 	_, w.Merges = names["merge_group"]
-	w.Pulls = pull || target
+	w.Pulls, w.pulled = pull || target, pull
 	push, ok := names["push"]
 	if !ok {
 		return
