@@ -15,6 +15,9 @@ type CI interface {
 	// branch. ErrNotFound where the forge does not know the commit; the time is
 	// given even then.
 	CIResults(ctx context.Context, commit queue.CommitID) (CIResults, error)
+	// CIChecks is CIResults without the branches of suites, and without statuses unless
+	// they are asked for: of what is not a build of ours, fewer questions will do.
+	CIChecks(ctx context.Context, commit queue.CommitID, statuses bool) (CIResults, error)
 	// CIRuns lists the runs of the forge's own CI that a branch of this name has
 	// started, the newest first. ErrForbidden where we may not see them.
 	CIRuns(ctx context.Context, branch string) ([]CIRun, error)

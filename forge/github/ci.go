@@ -25,25 +25,57 @@ type ci struct{ *Forge }
 // CIResults reads check runs, their suites and commit statuses: three
 // conditional requests where there are up to a hundred of each.
 func (f ci) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResults, error) {
-	doing := fmt.Sprintf("read the checks of %.12s", commit)
-	var out forge.CIResults
-	note := func(resp *github.Response) {
-		if resp == nil || resp.Response == nil {
-			return
+	out, err := f.checkRuns(ctx, commit)
+	if err != nil {
+		return out, err
+	}
+	if len(out.List) > 0 {
+		branches, err := f.suites(ctx, commit)
+		if err != nil {
+			return out, failure(ctx, readingChecks(commit), err)
 		}
-		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-			out.Now = at
+		for i := range out.List {
+			out.List[i].Branch = branches[out.List[i].Suite]
 		}
 	}
+	err = f.addStatuses(ctx, commit, &out)
+	return out, err
+}
+
+// CIChecks reads check runs, and commit statuses where they are asked for.
+func (f ci) CIChecks(ctx context.Context, commit queue.CommitID, statuses bool) (forge.CIResults, error) {
+	out, err := f.checkRuns(ctx, commit)
+	if err == nil && statuses {
+		err = f.addStatuses(ctx, commit, &out)
+	}
+	return out, err
+}
+
+func readingChecks(commit queue.CommitID) string {
+	return fmt.Sprintf("read the checks of %.12s", commit)
+}
+
+// noteDate keeps the forge's clock of an answer.
+func noteDate(out *forge.CIResults, resp *github.Response) {
+	if resp == nil || resp.Response == nil {
+		return
+	}
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		out.Now = at
+	}
+}
+
+// checkRuns reads the check runs of a commit, without those that we report ourselves.
+func (f ci) checkRuns(ctx context.Context, commit queue.CommitID) (out forge.CIResults, err error) {
 	opts := &github.ListCheckRunsOptions{Filter: github.String("all"), ListOptions: github.ListOptions{PerPage: 100}}
 	for {
 		list, resp, err := f.client.Checks.ListCheckRunsForRef(ctx, f.o.Owner, f.o.Name, string(commit), opts)
-		note(resp)
+		noteDate(&out, resp)
 		if unknownCommit(err) {
-			return out, fmt.Errorf("github: %s: %w: %w", doing, forge.ErrNotFound, err)
+			return out, fmt.Errorf("github: %s: %w: %w", readingChecks(commit), forge.ErrNotFound, err)
 		}
 		if err != nil {
-			return out, failure(ctx, doing, err)
+			return out, failure(ctx, readingChecks(commit), err)
 		}
 		for _, r := range list.CheckRuns {
 			if r.GetApp().GetID() == f.o.AppID {
@@ -52,34 +84,29 @@ func (f ci) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResul
 			out.List = append(out.List, checkResult(r))
 		}
 		if opts.Page = resp.NextPage; opts.Page == 0 {
-			break
+			return out, nil
 		}
 	}
-	if len(out.List) > 0 {
-		branches, err := f.suites(ctx, commit)
-		if err != nil {
-			return out, failure(ctx, doing, err)
-		}
-		for i := range out.List {
-			out.List[i].Branch = branches[out.List[i].Suite]
-		}
-	}
+}
+
+// addStatuses reads the commit statuses of a commit.
+func (f ci) addStatuses(ctx context.Context, commit queue.CommitID, out *forge.CIResults) error {
 	page := &github.ListOptions{PerPage: 100}
 	for {
 		status, resp, err := f.client.Repositories.GetCombinedStatus(ctx, f.o.Owner, f.o.Name, string(commit), page)
-		note(resp)
+		noteDate(out, resp)
 		if err != nil {
-			err = failure(ctx, doing, err)
+			err = failure(ctx, readingChecks(commit), err)
 			if errors.Is(err, forge.ErrForbidden) {
-				return out, nil // the App may lack statuses: read, where nobody uses them
+				return nil // the App may lack statuses: read, where nobody uses them
 			}
-			return out, err
+			return err
 		}
 		for _, s := range status.Statuses {
 			out.List = append(out.List, statusResult(s, commit))
 		}
 		if page.Page = resp.NextPage; page.Page == 0 {
-			return out, nil
+			return nil
 		}
 	}
 }

@@ -66,6 +66,14 @@ func TestCIResults(t *testing.T) {
 		t.Errorf("%d results; what we report ourselves is none", len(found))
 	}
 
+	for statuses, want := range map[bool]int{false: 3, true: 4} {
+		before := len(w.server.Requests("", "/**"))
+		some, err := w.forge.Capabilities().CI.CIChecks(w.ctx, queue.CommitID(head), statuses)
+		if asked := len(w.server.Requests("", "/**")) - before; err != nil || len(some.List) != want || some.Now.IsZero() || asked != want-2 {
+			t.Errorf("with statuses %v: %d results by %d requests, %v", statuses, len(some.List), asked, err)
+		}
+	}
+
 	// Nothing has changed: each answer is free.
 	before := len(w.server.Requests("GET", "/repos/o/r/commits/**"))
 	if _, err := w.forge.Capabilities().CI.CIResults(w.ctx, queue.CommitID(head)); err != nil {

@@ -38,7 +38,10 @@ func (c *Controller) PassedOn(ctx context.Context, head queue.CommitID, steps []
 	if l.runs, err = c.o.CI.CIRunsOf(ctx, head); err != nil {
 		return out, err
 	}
-	got, err := c.o.CI.CIResults(ctx, head)
+	statuses := slices.ContainsFunc(steps, func(s config.Step) bool {
+		return slices.ContainsFunc(s.Checks, func(check config.Check) bool { return check.App == "" }) // anybody may post one
+	})
+	got, err := c.o.CI.CIChecks(ctx, head, statuses)
 	if err != nil {
 		return out, err
 	}
@@ -233,7 +236,7 @@ func (c *Controller) await(commit queue.CommitID) {
 // mu.
 func (c *Controller) endedThere(runs []forge.CIRun) {
 	for _, r := range runs {
-		if i := slices.Index(c.awaited, r.Commit); i >= 0 && r.Done && r.Push {
+		if i := slices.Index(c.awaited, r.Commit); i >= 0 && r.Done && (onPush(r) || onMerge(r)) {
 			c.awaited = slices.Delete(c.awaited, i, i+1)
 			c.events.Put(queue.HeadChecked{Head: r.Commit})
 		}
