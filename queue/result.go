@@ -186,8 +186,6 @@ type Pushed struct {
 	Moved   bool   `json:"moved"`             // main is at the push's tip
 	Lost    bool   `json:"lost,omitempty"`    // main was somewhere else
 	Refused string `json:"refused,omitempty"` // the forge's rule, in its words
-
-	Along []ChangeID `json:"along,omitempty"` // whose branches were moved with main
 }
 
 // Done ends an action that has no result of its own (publish, react, cancel).

@@ -47,6 +47,8 @@ func (c *upkeep) patience(t queue.Task) time.Duration {
 			return 24 * time.Hour // the first one fetches the whole repository
 		}
 		return time.Hour
+	case queue.MoveHeads, queue.SeeHeads:
+		return time.Minute // main waits for them
 	default:
 		return 2 * time.Minute
 	}
@@ -108,6 +110,10 @@ func (c *upkeep) began(a *queue.Action) {
 		c.settling.meeting[t.Change] = true
 	case queue.Publish:
 		c.telling.publishing[t.Number] = t.Want
+	case queue.ReturnHeads:
+		for _, id := range changesOf(t) {
+			c.returning[id] = true
+		}
 	}
 }
 
@@ -129,6 +135,10 @@ func (c *upkeep) ended(a *queue.Action) {
 		c.settling.untried[t.Change] = true
 	case queue.Publish:
 		delete(c.telling.publishing, t.Number)
+	case queue.ReturnHeads:
+		for _, id := range changesOf(t) {
+			delete(c.returning, id)
+		}
 	}
 }
 
@@ -204,9 +214,7 @@ func (c *upkeep) expire() {
 func (c *upkeep) attend() {
 	m := &c.s.Main
 	if p := c.s.Push; p != nil && !p.Unsure {
-		if c.facts.Asked(queue.Land{Push: p.ID}) == "" {
-			c.mainline.unsure(p.ID)
-		}
+		c.mainline.proceed()
 	}
 	if c.mainline.observing == "" && (m.Tip == "" || c.s.Push != nil && c.s.Push.Unsure) {
 		c.observe()
@@ -275,8 +283,12 @@ func (c *upkeep) idle(t queue.Task) bool {
 		return c.benching.probedHost(t.Build) == nil
 	case queue.Stop:
 		return c.s.Builds[t.Build] == nil
+	case queue.MoveHeads:
+		return !c.mainline.pushing(t.Push, queue.PushingHeads)
+	case queue.SeeHeads:
+		return !c.mainline.pushing(t.Push, queue.AwaitingSeen)
 	case queue.Land:
-		return c.s.Push == nil || c.s.Push.ID != t.Push
+		return !c.mainline.pushing(t.Push, queue.PushingMain)
 	case queue.Publish:
 		return c.s.Pulls[t.Number] == nil
 	case queue.Weigh:
@@ -319,7 +331,7 @@ func (c *upkeep) failed(f queue.Failed) {
 
 func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	switch t := a.Task.(type) {
-	case queue.Observe, queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Publish, queue.Stop, queue.Tell:
+	case queue.Observe, queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Publish, queue.Stop, queue.Tell, queue.ReturnHeads:
 		// Nobody else would do these; they go on, ever more rarely: what a forge
 		// refuses for good, it may also have refused by mistake.
 		c.askAgain(a.Task, a.Attempt+1, wait, cause)
@@ -353,6 +365,8 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		c.judging.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
 	case queue.ProbeHost:
 		c.judging.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
+	case queue.MoveHeads, queue.SeeHeads:
+		c.mainline.pushMain(c.s.Push) // main does not wait for what is only shown
 	case queue.Land:
 		c.mainline.unsure(t.Push)
 	case queue.Propose:
