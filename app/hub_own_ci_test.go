@@ -53,7 +53,8 @@ func (h *hub) buildsWith(file string) (n int) {
 	return n
 }
 
-// history returns the history of a pull request's change, in words.
+// doubts returns why what was run on a pull request's head counts for nothing, once it was
+// looked at.
 func (h *hub) doubts(n int) string {
 	h.Helper()
 	var out []string

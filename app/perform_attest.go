@@ -41,6 +41,9 @@ func (p *passes) attest(ctx context.Context, a *queue.Action, t queue.Attest) (q
 	if err := errs[t.Head]; err != nil {
 		return nil, err
 	}
+	if err := p.hold(ctx, t.Main); err != nil {
+		return nil, err
+	}
 	head, why, err := p.headOf(ctx, t)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Attest asks what the forge's own CI has passed on the head of a change, for a push of
-// that very commit and not for the queue, and which keys of its tree that proves: those
-// that Main has not. Result: Attested.
+// Attest asks what the forge's own CI has passed on the head of a change, for whoever has
+// pushed it and not for the queue, and which keys that proves: those that Main has not.
+// Result: Attested.
 type Attest struct {
 	Change   ChangeID `json:"change"`
 	Head     CommitID `json:"head"`
@@ -33,8 +33,9 @@ type Attested struct {
 func (Attested) event() {}
 
 // HeadPass is a step that has passed on a head, or on a merge of it that the forge made,
-// with the keys that this commit has by that step and the commit of the task has not. Began and Ended are by the clock of the
-// server: the first run of its checks, and the last.
+// with the keys that this commit has by that step and the commit of the task has not.
+// Began and Ended are by the clock of the server: when the first of its checks began, and
+// the last ended.
 type HeadPass struct {
 	Step  Digest   `json:"step"`
 	On    CommitID `json:"on,omitempty"` // the merge of the head that it ran on; empty: the head itself

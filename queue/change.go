@@ -170,11 +170,11 @@ type Verdict struct {
 	Commit    CommitID   `json:"commit,omitempty"`    // landed: the commit on main; rejected: the real commit that failed
 	Tested    bool       `json:"tested,omitempty"`    // landed: this very commit was built; else every key of it was verified elsewhere
 	Keys      int        `json:"keys"`                // keys the landed commit added
-	Reused    int        `json:"reused"`              // of Keys, passed in builds made for something else
+	Reused    int        `json:"reused"`              // of these, passed in builds made for something else
+	Heads     int        `json:"heads,omitempty"`     // of these, passed on the own head of a change, in no build of the queue
 	Bypassed  []ChangeID `json:"bypassed,omitempty"`  // undecided conflicting changes ahead of it at that moment
 	Together  []ChangeID `json:"together,omitempty"`  // landed: the other changes of the same merge
 	Overtook  int        `json:"overtook,omitempty"`  // conflicting changes that arrived earlier and were undecided
-	Heads     int        `json:"heads,omitempty"`     // of these, passed on the own head of a change, in no build of the queue
 	Attempts  int        `json:"attempts,omitempty"`  // most attempts that any of its keys needed
 	Failures  []Evidence `json:"failures,omitempty"`  // rejected: what failed
 	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge

@@ -15,8 +15,8 @@ import (
 //
 // A build of the queue shows something of the tree that it ran on; so does a run of the
 // forge's CI that somebody's push of the head has started. Where steps say earlier:
-// count, the queue asks for such runs when a change comes, once, and takes their passes
-// for keys of the head's tree. No failure there is heard: a rejection needs a build.
+// count, the queue asks for such runs when a change comes, and again when one that went on
+// has ended, and takes their passes for keys of the head's tree. No failure there is heard: a rejection needs a build.
 //
 // Why it is safe. The gate asks one thing: whether each key that a commit adds has
 // passed. A key is (step digest, target, hash), and the ledger stands on one premise:
@@ -26,8 +26,10 @@ import (
 //   - The tree is known. A run that a push started checks out the pushed commit. One of a
 //     pull request tests a merge that the forge has made, and counts only if the workflow
 //     says which: its run-name is fixed words and github.sha, so the run's title is not for
-//     anybody else to choose; the commit is that merge of this head; and head, merge and
-//     branch have the same workflows, so no other one has given it that title.
+//     anybody else to choose; the commit is a merge of this head; and head, merge and
+//     branch have the same workflows, so no other one has given it that title. (One that
+//     the branch has had for a while in between could have, if it let people choose it, who
+//     may push to the repository.)
 //   - The keys are the ledger's own: the head is read as the commit of a build is,
 //     by the steps in its own tree, the analyzer and toolset in force, and queue.KeysOf
 //     (app/perform_attest.go). A head whose own configuration cannot be used, or whose targets

@@ -20,6 +20,16 @@ import (
 // "Troubleshooting Dependabot on GitHub Actions").
 const dependabot = "dependabot[bot]"
 
+// maxWhy bounds what is said of a step: workflows are written by anybody.
+const maxWhy = 600
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
 // maxAwaited is how many commits are remembered on which something ran when they were
 // looked at.
 const maxAwaited = 256
@@ -59,7 +69,7 @@ func (c *Controller) PassedOn(ctx context.Context, head queue.CommitID, steps []
 			p.Began, p.Ended, why = spanOf(list, skew)
 		}
 		if why != "" {
-			out.Doubts = append(out.Doubts, queue.HeadDoubt{Step: s.Name, Why: why})
+			out.Doubts = append(out.Doubts, queue.HeadDoubt{Step: s.Name, Why: cut(why, maxWhy)})
 			continue
 		}
 		out.Passed = append(out.Passed, p)
