@@ -142,16 +142,15 @@ func (c *judging) attestedAs(t queue.Attest, b queue.Attested) {
 	}
 	ch.OwnCI = own
 	c.touchChange(ch)
-	note := queue.Note{Change: ch.ID, Number: ch.Number, What: "head-proven", Commit: ch.Head, Reason: queue.Reason{Names: []string{strconv.Itoa(own.Keys)}}}
 	if own.Keys > 0 {
-		c.note(note)
+		c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "head-proven", Commit: ch.Head, Reason: queue.Reason{Names: []string{strconv.Itoa(own.Keys)}}})
 	}
-	if len(own.Doubts) > 0 && !own.Open {
-		note.What, note.Reason.Names = "head-doubted", nil
+	if len(own.Doubts) > 0 {
+		var why []string
 		for _, d := range own.Doubts[:min(len(own.Doubts), mostDoubts)] {
-			note.Reason.Names = append(note.Reason.Names, d.Step, d.Why)
+			why = append(why, d.Step, d.Why)
 		}
-		c.note(note)
+		c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "head-doubted", Commit: ch.Head, Reason: queue.Reason{Names: why}})
 	}
 	if f := c.s.Footprints[ch.ID]; f != nil && ch.Phase == queue.Analyzing && !ch.Stale {
 		c.settling.pend(ch, f)

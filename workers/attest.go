@@ -27,7 +27,7 @@ type HeadTree func(ctx context.Context, merge queue.CommitID) (files map[string]
 type HeadResults struct {
 	Passed []queue.HeadPass
 	Doubts []queue.HeadDoubt
-	Open   bool // something runs there still
+	Open   bool // something runs there still, or nothing has begun yet
 }
 
 var _ Attester = (*Split)(nil)

@@ -57,7 +57,7 @@ func TestPassedOn(t *testing.T) {
 		"of the merge": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) {
 			h.runs[0].Push, h.runs[0].Pull, h.runs[0].Own = false, true, true
 		}, why: "for the pull request only"},
-		"no run of it": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.runs = nil }, why: "its checks were not run on a push of the head"},
+		"no run of it": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.runs = nil }, why: "its checks were not run on a push of the head", open: true},
 		"no results":   {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.results = nil }, why: "its checks were not run on a push of the head"},
 		"failed": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) {
 			h.results[0].State, h.results[0].Word = forge.CIFailed, "failure"
