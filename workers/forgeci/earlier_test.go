@@ -57,6 +57,37 @@ func TestPassedOn(t *testing.T) {
 		"of the merge": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) {
 			h.runs[0].Push, h.runs[0].Pull, h.runs[0].Own = false, true, true
 		}, why: "for the pull request only"},
+		"of a merge": {spoil: func(h *hub, _ *config.Step, f map[string][]byte) { ofMerge(h, f) }, on: merge},
+		"of some merge": {spoil: func(h *hub, _ *config.Step, f map[string][]byte) {
+			ofMerge(h, f)
+			h.runs[0].Title = "CI"
+		}, why: "on a merge that the workflow does not name"},
+		"of two merges": {spoil: func(h *hub, _ *config.Step, f map[string][]byte) {
+			ofMerge(h, f)
+			h.runs[0].Title += " " + strings.Repeat("b", 40)
+		}, why: "on a merge that the workflow does not name"},
+		"of a merge in other words": {spoil: func(h *hub, _ *config.Step, f map[string][]byte) {
+			ofMerge(h, f)
+			h.runs[0].Title += "!"
+		}, why: "does not say for sure"},
+		"of a fork's branch": {spoil: func(h *hub, _ *config.Step, f map[string][]byte) {
+			ofMerge(h, f)
+			h.runs[0].Own = false
+		}, why: "its checks were not run on a push of the head"},
+		"of a merge, failed on the push": {spoil: func(h *hub, _ *config.Step, f map[string][]byte) {
+			push, red := h.runs[0], h.results[0]
+			ofMerge(h, f)
+			push.ID, push.Suite, red.ID, red.Suite, red.State, red.Word = 8, 4, 2, 4, forge.CIFailed, "failure"
+			h.runs, h.results = append(h.runs, push), append(h.results, red)
+		}, why: "ended there as failure"},
+		"of a merge, runs": {spoil: func(h *hub, _ *config.Step, f map[string][]byte) {
+			ofMerge(h, f)
+			h.runs[0].Done = false
+		}, why: "runs there still", open: true},
+		"of a merge that is none": {spoil: func(h *hub, _ *config.Step, f map[string][]byte) {
+			ofMerge(h, f)
+			h.runs[0].Title = "CI of " + strings.Repeat("c", 40)
+		}, why: "no merge"},
 		"no run of it": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.runs = nil }, why: "its checks were not run on a push of the head", open: true},
 		"no results":   {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) { h.results = nil }, why: "its checks were not run on a push of the head"},
 		"failed": {spoil: func(h *hub, _ *config.Step, _ map[string][]byte) {
