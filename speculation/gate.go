@@ -32,7 +32,7 @@ import "github.com/submitqueue/submitqueue/queue"
 //     the forge requires of it, and the check of protected paths.
 //   - Where main is, and what is unproven there: speculation/tip.go and
 //     app/perform_observe.go. app/perform_land.go has it moved; forge/mirror/push.go and
-//     forge/mirror/along.go move it, with the lease on what the gate was asked about.
+//     forge/mirror/heads.go move it, with the lease on what the gate was asked about.
 
 // Gate is the only way onto main. It says whether main may move from a commit
 // along a chain of links, and returns the keys that are in the way: the chain
