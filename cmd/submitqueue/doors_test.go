@@ -68,6 +68,7 @@ var doors = []door{
 		"forge/mirror.Remotes.PushAlong": "all or none, each with its lease",
 		"forge/mirror.Remotes.Delete":    "with the lease on what it was",
 		"forge/mirror.Remotes.stageAll":  "refs of our own",
+		"forge/mirror.TrialPush":         "new branches of our own (submitqueue/) without content, for doctor, where a person has asked for it",
 	}},
 	{"writes the phase of a change", writesField("queue.Change", "Phase"), map[string]string{
 		"speculation.Core.move": "the table of moves (speculation/phase.go) has it",

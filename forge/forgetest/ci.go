@@ -59,6 +59,7 @@ type workflowRun struct {
 	CIRun
 	suite   int64
 	jobs    []CIJob
+	actor   *user // nil: the repository's owner
 	created time.Time
 	began   time.Time // its newest attempt
 	updated time.Time
@@ -107,6 +108,32 @@ func (r *CI) StartCI(branch string, jobs ...CIJob) {
 	r.repo.s.mu.Lock()
 	defer r.repo.s.mu.Unlock()
 	r.startCI(CIPush{Branch: branch, Head: head, r: r.repo}, jobs)
+	r.repo.s.touch()
+}
+
+// RefuseRun has a push of a branch by the App start no workflow, because a policy (or the
+// workflow's file) says no: there is a run that has failed before it had a job.
+func (r *CI) RefuseRun(branch string) {
+	head := r.repo.store.readRef("refs/heads/" + branch)
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	if r.ci == nil {
+		r.ci = &ci{suites: map[string]int64{}}
+	}
+	now := r.repo.s.now()
+	run := &workflowRun{CIRun: CIRun{ID: r.repo.s.nextID(), Branch: branch, Head: head, Attempt: 1, Status: "completed", Conclusion: "failure"},
+		suite: r.repo.s.nextID(), actor: r.repo.s.appUser(r.repo.s.opts.Slug), created: now, began: now, updated: now}
+	r.ci.runs = append(r.ci.runs, run)
+	r.emitWorkflow(run, "completed")
+	r.repo.s.touch()
+}
+
+// SwitchActions switches GitHub Actions off for the repository, or on again. The fake
+// only tells of it.
+func (r *CI) SwitchActions(on bool) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	r.off = !on
 	r.repo.s.touch()
 }
 

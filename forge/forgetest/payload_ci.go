@@ -123,6 +123,10 @@ func shortCommitJSON(head string) obj {
 
 func (r *CI) workflowJSON(run *workflowRun) obj {
 	url := r.repo.shapes.api("/actions/runs/%d", run.ID)
+	actor := r.repo.owner
+	if run.actor != nil {
+		actor = run.actor
+	}
 	return obj{
 		"id": run.ID, "node_id": fmt.Sprintf("WFR_%d", run.ID), "name": "CI", "head_branch": run.Branch, "head_sha": run.Head,
 		"path": ".github/workflows/ci.yml", "run_number": 1, "run_attempt": run.Attempt, "event": "push", "display_title": "CI",
@@ -132,7 +136,7 @@ func (r *CI) workflowJSON(run *workflowRun) obj {
 		"jobs_url": url + "/jobs", "logs_url": url + "/logs", "artifacts_url": url + "/artifacts",
 		"cancel_url": url + "/cancel", "rerun_url": url + "/rerun", "previous_attempt_url": nil,
 		"created_at": stamp(run.created), "updated_at": stamp(run.updated), "run_started_at": stamp(run.began),
-		"actor": r.repo.owner.json(), "triggering_actor": r.repo.owner.json(), "pull_requests": r.pullsAt(run.Branch, run.Head),
+		"actor": actor.json(), "triggering_actor": actor.json(), "pull_requests": r.pullsAt(run.Branch, run.Head),
 		"repository": r.repo.shapes.brief(), "head_repository": r.repo.shapes.brief(), "head_commit": shortCommitJSON(run.Head),
 	}
 }
