@@ -45,6 +45,8 @@ type Repository struct {
 	inlines   []*inline
 	writes    []Write
 	known     map[string]bool // commits that are there
+	late      bool            // heads are recorded when ReleaseHeads says so
+	unseen    []unseen        // heads that were pushed meanwhile, in order
 }
 
 // Dir is the bare repository. Branches pushed into it by git itself, past the

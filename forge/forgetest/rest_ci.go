@@ -72,7 +72,7 @@ func listWorkflowRuns(c *call) (any, error) {
 	if c.repo.CI.ci != nil {
 		for _, run := range slices.Backward(c.repo.CI.ci.runs) {
 			if (q.Get("branch") == "" || q.Get("branch") == run.Branch) && (q.Get("head_sha") == "" || q.Get("head_sha") == run.Head) &&
-				(q.Get("actor") == "" || run.actor != nil && strings.EqualFold(q.Get("actor"), run.actor.login)) {
+				(q.Get("actor") == "" || strings.EqualFold(q.Get("actor"), run.Actor)) {
 				list = append(list, run)
 			}
 		}

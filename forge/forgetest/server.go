@@ -84,6 +84,7 @@ type Server struct {
 	repos    map[string]*Repository
 	tokens   map[string]*token
 	faults   []*Fault
+	outage   *outage
 	requests []Request
 	hooks    hooks
 	former   map[string]int64 // former full names in lower case → repository

@@ -85,7 +85,7 @@ func (b *benchCalls) Run(ctx context.Context) error {
 func (b *benchCalls) with(ctx context.Context, o rigOptions, f *callFigures, measure func(*callRun, context.Context, *callFigures) error) (err error) {
 	o.shape.Files, o.shape.Commits = 500, 1
 	o.redis, o.keep, o.forge = b.Redis, b.Keep, onHub(b.Asks, b.Build)
-	o.shape.CI, o.orders.CI = b.CI, b.CI
+	o.shape.CI, o.orders.CI, o.orders.Paced = b.CI, b.CI, b.CI
 	rig, err := newRig(ctx, o)
 	if err != nil {
 		return err
