@@ -194,7 +194,7 @@ func textStates() map[string]queue.View {
 		"landed-squash":   {Change: squashed(tested, true)},
 		"landed-between":  {Change: between(derived)},
 		"landed-closed":   {Change: squashed(tested, false)},
-		"landed-late":     {Change: late(tested)},
+		"landed-late":     {Change: lateHead(tested)},
 		"no-method":       notice(reason(queue.ReasonNoMethod, "<b>octopus</b>", "merge", "squash"), "ann"),
 		"too-late":        {Change: tested, Notice: reason(queue.ReasonTooLate, "1f8e0c3a5b7d", "2222222222222222"), NoticeTo: "ann"},
 	}
@@ -586,8 +586,8 @@ func squashed(c queue.Change, along bool) queue.Change {
 	return c
 }
 
-// late is a squash whose moved head the forge had not taken note of.
-func late(c queue.Change) queue.Change {
+// lateHead is a squash whose moved head the forge had not taken note of.
+func lateHead(c queue.Change) queue.Change {
 	c = squashed(c, true)
 	c.Verdict.Closed = true
 	return c
