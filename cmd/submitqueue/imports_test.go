@@ -105,6 +105,8 @@ var outside = []struct {
 	{"github.com/prometheus", []string{"app"}, "metrics are the service's"},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"queue/config"}, "one file has a schema, and one place checks files against it"},
 	{"github.com/getkin/kin-openapi", []string{"forge/forgetest/contract"}, "what describes GitHub is for tests and not part of the program"},
+	{"github.com/vektah/gqlparser", []string{"forge/forgetest/contract"}, "what describes GitHub is for tests and not part of the program"},
+	{"github.com/hmarr/codeowners", []string{"forge/github"}, "CODEOWNERS is GitHub's"},
 	{"github.com/alecthomas/kong", []string{"cmd/submitqueue"}, "flags end at the command"},
 }
 

@@ -35,12 +35,13 @@ func (p CIPush) On(branch string) CIPush {
 // CIJob is a job that a CI runs on a pushed commit.
 type CIJob struct {
 	Name       string
-	Conclusion string // how it ends, at once; "": it runs until FinishCI
-	Again      string // how it ends when it is run again; "": as before
-	Queued     bool   // it waits for a machine until FinishCI
-	Status     bool   // a commit status of another CI, not a check run; Conclusion: success, failure, error
-	Log        string // of a job of GitHub Actions, when it has ended
-	App        string // slug of another App, which has one suite for a commit; "": GitHub Actions
+	Conclusion string        // how it ends, at once; "": it runs until FinishCI
+	Takes      time.Duration // with a Conclusion: it ends after so long, unless something ends it before
+	Again      string        // how it ends when it is run again; "": as before
+	Queued     bool          // it waits for a machine until FinishCI
+	Status     bool          // a commit status of another CI, not a check run; Conclusion: success, failure, error
+	Log        string        // of a job of GitHub Actions, when it has ended
+	App        string        // slug of another App, which has one suite for a commit; "": GitHub Actions
 }
 
 // CIRun is a run of a workflow: GitHub Actions makes one for a push.
@@ -227,9 +228,28 @@ func (r *CI) startJob(suite int64, branch, head string, j CIJob) {
 	}
 	r.runs = append(r.runs, c)
 	r.tellRun(r.repo.s.appUser(slug), c)
-	if j.Conclusion != "" {
+	switch {
+	case j.Takes > 0:
+		time.AfterFunc(j.Takes, func() { r.finishLate(c, j.Conclusion) })
+	case j.Conclusion != "":
 		r.finishJob(c, j.Conclusion)
 	}
+}
+
+// finishLate ends a job that takes its time, if nothing has ended it.
+func (r *CI) finishLate(c *run, conclusion string) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	if c.Status == "completed" {
+		return
+	}
+	r.finishJob(c, conclusion)
+	for _, run := range r.ci.runs {
+		if run.suite == c.suite {
+			r.finishRun(run)
+		}
+	}
+	r.repo.s.touch()
 }
 
 func (r *CI) finishJob(c *run, conclusion string) {

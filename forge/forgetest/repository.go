@@ -38,6 +38,7 @@ type Repository struct {
 	rulesetID int64
 	screen    Screen
 	refusals  []*planned // of pushes
+	pushLimit int        // refs that may move in one push; 0: any number
 	numbers   int
 	pulls     map[int]*pull // issues too
 	comments  []*comment    // in order of creation

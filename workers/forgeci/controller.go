@@ -19,9 +19,12 @@ const DefaultPrefix = "submitqueue"
 
 // Refs are branches that only the queue writes; mirror.OwnRefs are.
 type Refs interface {
-	// Push moves branches in one push. fresh tells of each whether it was not
+	// Push moves branches in one push, where the forge takes as many. fresh tells of each whether it was not
 	// there as it was to be; each, what is wrong with it.
 	Push(ctx context.Context, moves []mirror.RefMove) (fresh []bool, each []error, err error)
+	// Wait returns how long the next push is to wait, so that what waits goes in one.
+	// idle: nobody waits for these refs.
+	Wait(ctx context.Context, idle bool) time.Duration
 	// List returns the branches whose names begin with a prefix.
 	List(ctx context.Context, prefix string) (map[string]queue.CommitID, error)
 	// Message returns the message of a commit; hostile text.

@@ -37,6 +37,9 @@ type hub struct {
 	unread    error // in answer to asking for one
 	changed   chan struct{}
 	now       func() time.Time
+
+	pace sync.Mutex
+	held time.Time // builds are not to be pushed before
 }
 
 func newHub() *hub {
@@ -61,6 +64,15 @@ func (h *hub) Push(_ context.Context, moves []mirror.RefMove) (fresh []bool, eac
 		}
 	}
 	return fresh, each, nil
+}
+
+func (h *hub) Wait(_ context.Context, idle bool) time.Duration {
+	h.pace.Lock()
+	defer h.pace.Unlock()
+	if idle {
+		return 0
+	}
+	return max(0, time.Until(h.held))
 }
 
 func (h *hub) List(_ context.Context, prefix string) (map[string]queue.CommitID, error) {

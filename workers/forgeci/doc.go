@@ -75,6 +75,15 @@
 // push deletes it with its side ref. Were no webhook to come, watch would ask,
 // with conditional requests, after a minute and at each deadline.
 //
+// # Pushes
+//
+// What waits to be pushed goes in one push, or in as few as the forge takes: GitHub can be
+// set to refuse a push of more than 5 or 20 refs, which is learned from the refusal
+// (mirror.OwnRefs). GitHub recommends 6 pushes a minute to a repository. With as many in the
+// last minute, builds wait for company until it is over, for 10 s at most; log and page say
+// so. Landings count, and never wait. Refs that are only to be deleted leave half of the
+// pushes to others.
+//
 // # Crashes
 //
 // Nothing is stored. After a restart the builds that live are run again: pushing

@@ -30,6 +30,7 @@ type entry struct {
 	pushed    time.Time // zero: not yet
 	tries     int       // of pushing
 	single    bool      // it was refused in a push with others: it is pushed by itself
+	held      bool      // the forge was pushed to often enough when it came
 	notBefore time.Time // for the next one
 	results   map[resultKey]forge.CIResult
 	before    map[resultKey]bool // what other builds on the same commit had seen
