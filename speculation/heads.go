@@ -22,8 +22,9 @@ import (
 // head that is there again (queue.Consent.Kept).
 
 const (
-	seenAfter = 2 * time.Second // the forge is asked for a moved head after this; then after twice that, and so on
-	backLooks = 7               // a head that was put back is shown as it was within so many looks, which take two minutes
+	moveWithin = time.Minute     // main moves then, whether it is known what has become of the heads or not
+	seenAfter  = 2 * time.Second // the forge is asked for a moved head after this; then after twice that, and so on
+	backLooks  = 7               // a head that was put back is shown as it was within so many looks, which take two minutes
 )
 
 // beginPush has the heads of a push moved, or main where there are none.
@@ -38,7 +39,7 @@ func (c *mainline) beginPush(p *queue.Push) {
 		moved := append(slices.Clone(pull.Moved), h.To)
 		pull.Moved = moved[max(0, len(moved)-queue.MostMoved):]
 	}
-	p.Stage = queue.PushingHeads
+	p.Stage, p.Until = queue.PushingHeads, c.facts.Now.Add(moveWithin)
 	c.touch(queue.KindMeta, queue.MetaPush)
 	c.upkeep.ask(queue.MoveHeads{Push: p.ID})
 }
@@ -117,9 +118,11 @@ func (c *mainline) proceed() {
 	p := c.s.Push
 	switch {
 	case p.Stage == queue.PushingHeads:
-		if c.facts.Asked(queue.MoveHeads{Push: p.ID}) == "" {
+		if c.facts.Asked(queue.MoveHeads{Push: p.ID}) == "" || c.facts.Now >= p.Until {
 			c.pushMain(p)
+			return
 		}
+		c.wakeAt(p.Until)
 	case p.Stage == queue.PushingMain:
 		if c.facts.Asked(queue.Land{Push: p.ID}) == "" {
 			c.unsure(p.ID)
