@@ -109,7 +109,12 @@ func (w *world) soundly(r *run, t tree, j queue.Job) queue.JobDone {
 			out.PerTarget[k.Target], out.Took = d, out.Took+d
 		}
 	}
-	if w.timeout != nil && w.timeout(j.Keys) {
+	hangs := w.timeout != nil && w.timeout(j.Keys)
+	if j.Limit != nil && (hangs || out.Took > j.Limit.After) {
+		out.Outcome, out.Cut, out.Took, out.PerTarget = queue.JobTimeout, true, j.Limit.After, nil
+		return out
+	}
+	if hangs {
 		out.Outcome = queue.JobTimeout
 		return out
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // task is one job to be run.
@@ -46,7 +45,11 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	case e.left > 0 && r.files.guest != nil:
 		done.Outcome, detail = queue.JobInfra, "processes of it cannot be killed"
 	case e.timedOut:
-		done.Outcome, detail = queue.JobTimeout, fmt.Sprintf("timed out after %s", r.timeout(step))
+		done.Outcome, detail = queue.JobTimeout, fmt.Sprintf("timed out after %s", r.timeout(t.job))
+		if l := t.job.Limit; l != nil && r.timeout(t.job) == l.After {
+			done.Cut = true
+			detail = fmt.Sprintf("stopped after %s: 3 x P99 of %d runs (%s); the file allows %s, and it is run again with that", l.After, l.Runs, l.Usual, step.Timeout)
+		}
 	case lost(e):
 		done.Outcome, detail = queue.JobInfra, "killed from outside: "+how(e)
 	case e.code != 0 && lowDisk != "":
@@ -101,7 +104,7 @@ func (r *Runner) shell(ctx context.Context, t task, out io.Writer) (exit, error)
 		env:     environment(r.o.Env, t.build, t.job, r.files),
 		mark:    r.files.root,
 		guest:   r.files.guest,
-		timeout: r.timeout(t.job.Step),
+		timeout: r.timeout(t.job),
 		grace:   r.o.Grace,
 		out:     out,
 	}
@@ -115,11 +118,16 @@ func lines(items []string) []byte {
 	return []byte(strings.Join(items, "\n") + "\n")
 }
 
-func (r *Runner) timeout(s config.Step) time.Duration {
-	if s.Timeout > 0 {
-		return s.Timeout
+// timeout is when a job is ended.
+func (r *Runner) timeout(j queue.Job) time.Duration {
+	limit := j.Step.Timeout
+	if limit <= 0 {
+		limit = r.o.Timeout
 	}
-	return r.o.Timeout
+	if j.Limit != nil && j.Limit.After > 0 && j.Limit.After < limit {
+		return j.Limit.After
+	}
+	return limit
 }
 
 // lowDisk says for people that there is no space left, or nothing.

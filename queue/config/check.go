@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,6 +81,9 @@ func checkStep(d *document, path string, s Step, a Analysis) {
 	}
 	if s.Run != "" && strings.TrimSpace(s.Run) == "" {
 		d.report(path+".run", "%s.run is empty: write the command to run", path)
+	}
+	if limit := cmp.Or(s.Timeout, defaultTimeout); s.TimeoutFrom > limit && !d.refused[path+".timeout"] {
+		d.report(path+".timeout_from", "%s.timeout_from is %s, which is more than timeout, %s: make it less, or raise timeout", path, s.TimeoutFrom, limit)
 	}
 	perTarget := strings.Contains(s.Run, "{targets}")
 	noTargets, known := !a.HasTargets(), d.read("analysis")

@@ -6,6 +6,9 @@ import "time"
 // rejected for what has happened once.
 const DefaultRetries = 1
 
+// defaultTimeout is Step.Timeout where the file does not say it.
+const defaultTimeout = time.Hour
+
 // DefaultProtected returns the globs of paths that need an administrator's
 // approval where the configuration names none.
 func DefaultProtected() []string {
@@ -20,7 +23,7 @@ func (c *Config) Defaults() {
 		s := &c.Steps[i]
 		orDefault(&s.Scope, ScopeTargets)
 		orDefault(&s.Report, ReportExitCode)
-		orDefault(&s.Timeout, time.Hour)
+		orDefault(&s.Timeout, defaultTimeout)
 		s.checkDefaults()
 		if !s.ByForge() {
 			orDefault(&s.Environment, c.Environment)
