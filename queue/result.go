@@ -177,6 +177,7 @@ type BuildDone struct {
 	Host     string     `json:"host,omitempty"`      // as in JobDone; empty where it ended on none
 	Alone    bool       `json:"alone,omitempty"`     // as in JobDone
 	NoCheck  bool       `json:"no_check,omitempty"`  // a check did not appear; Detail says which
+	Matched  bool       `json:"matched,omitempty"`   // with JobInfra: a step has failed with a log that its configuration calls no result; the host is not to blame
 	Refused  string     `json:"refused,omitempty"`   // the forge takes no ref with the commit: its rule, in its words
 }
 

@@ -33,6 +33,9 @@ func (w *world) start(t queue.Run) []queue.Body {
 		if bad, noRunner := w.infra(&r.build); bad {
 			r.over = true
 			r.said = []queue.Body{queue.BuildDone{Build: b.ID, Outcome: queue.JobInfra, Detail: "machine lost", NoRunner: noRunner}}
+			if w.matched {
+				r.said = []queue.Body{queue.BuildDone{Build: b.ID, Outcome: queue.JobInfra, Detail: "step unit has failed, and its log matches retry_on: reset", Matched: true, Host: w.hosts.place(&r.build)}}
+			}
 			return slices.Clone(r.said)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // task is one job to be run.
@@ -19,8 +20,9 @@ type task struct {
 }
 
 // job runs one step. The detail, for people, is empty when it passed and its
-// report left nothing out.
-func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail string) {
+// report left nothing out. again is the pattern of its step for which a failure of it
+// is no result, if so.
+func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, again string) {
 	step, asked := t.job.Step, t.job.Targets()
 	var read *report
 	if t.reader != nil {
@@ -73,13 +75,44 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	} else {
 		detail = fmt.Sprintf("step %s: %s", clean(step.Name), r.mask(clean(detail)))
 	}
+	if again = excuse(&done, step, text.end()); again != "" {
+		detail = fmt.Sprintf("step %s has failed, and its log matches retry_on: %s", clean(step.Name), clean(again))
+	}
 	if detail == "" {
 		text.notice(fmt.Sprintf("passed in %s", done.Took.Round(time.Millisecond)))
 	} else {
 		text.notice(fmt.Sprintf("%s after %s: %s", done.Outcome, done.Took.Round(time.Millisecond), detail))
 	}
 	done.Tail = text.finish()
-	return done, detail
+	return done, detail, again
+}
+
+// excuse takes out of a failed job what its step calls no result: all of it, where that
+// is all that has failed. It returns the pattern by which, if so. A target that is
+// named as failed is judged by its own lines.
+func excuse(done *queue.JobDone, step config.Step, tail string) (pattern string) {
+	if len(step.RetryOn) == 0 || done.Outcome != queue.JobFailed && done.Outcome != queue.JobTimeout || done.Cut {
+		return ""
+	}
+	if len(done.Failed) == 0 {
+		pattern = step.RetriedFor(tail)
+	} else {
+		var left []queue.TargetFailure
+		for _, f := range done.Failed {
+			if p := step.RetriedFor(f.Tail); p == "" {
+				left = append(left, f)
+			} else if pattern == "" {
+				pattern = p
+			}
+		}
+		if done.Failed = left; len(left) > 0 {
+			return "" // the others stay unknown
+		}
+	}
+	if pattern != "" {
+		done.Outcome, done.Passed = queue.JobInfra, nil
+	}
+	return pattern
 }
 
 // shell runs the step's command.

@@ -76,6 +76,7 @@ func (d *document) once(path, name string, seen map[string]int) {
 }
 
 func checkStep(d *document, path string, s Step, a Analysis) {
+	checkRetryOn(d, path, s)
 	if !checkChecks(d, path, s, a) {
 		return
 	}
