@@ -43,8 +43,8 @@ func (c *Core) limit(b *queue.Build, st config.Step, keys []queue.Key) *queue.Li
 	return &queue.Limit{After: after, Usual: usual, Runs: runs}
 }
 
-// cut takes in that a job was ended by its learned time-out.
-func (c *judging) cut(b *queue.Build, j *queue.Job, r queue.JobDone) {
+// cut takes in that a job was ended by its learned time-out, which it has.
+func (c *judging) cut(b *queue.Build, j *queue.Job) {
 	j.Done, j.Cut = true, true
 	c.facts.Builds.Recheck(b)
 	c.touch(queue.KindBuild, string(b.ID))
@@ -58,9 +58,6 @@ func (c *judging) cut(b *queue.Build, j *queue.Job, r queue.JobDone) {
 		c.touchChange(ch)
 	}
 	l := j.Limit
-	if l == nil {
-		l = &queue.Limit{After: r.Took}
-	}
 	c.landing.noteBuild(b, queue.Note{What: "step-cut", Reason: queue.Reason{Names: []string{j.Step.Name, shortly(l.After), shortly(l.Usual), strconv.Itoa(l.Runs), shortly(j.Step.Timeout)}}})
 }
 

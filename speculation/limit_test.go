@@ -79,6 +79,27 @@ func TestLearnedTimeoutOfWhatHangs(t *testing.T) {
 	}
 }
 
+// Who says that a job was ended by a limit that it did not have is not believed.
+func TestCutWithoutLimit(t *testing.T) {
+	w := quiet(t, learns, config.Rules{Retries: 1, BuildsPerChange: 100})
+	p := w.land(edit{"a/code": "fine"})
+	w.settleDown()
+	var r *run
+	for _, x := range w.going() {
+		if x.build.IsFor(w.change(p).ID) {
+			r = x
+		}
+	}
+	j := r.build.Jobs[0]
+	w.tell(queue.JobDone{Build: r.build.ID, Step: j.Step.Digest(), Outcome: queue.JobTimeout, Cut: true, Took: minute})
+	if ch := w.change(p); len(ch.Cut) != 0 {
+		t.Errorf("cut: %q", ch.Cut)
+	}
+	if e := w.core.State().Ledger[opaqueID(j.Keys)]; e == nil || len(e.Failures) != 1 || !e.Failures[0].Timeout {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestShortly(t *testing.T) {
 	for d, want := range map[time.Duration]string{2 * time.Hour: "2h", 90 * time.Minute: "1h30m", 192 * time.Second: "3m12s", 10 * time.Minute: "10m", 10 * time.Second: "10s",
 		0: "0s", 10*time.Hour + time.Second: "10h0m1s"} {

@@ -191,8 +191,8 @@ func (c *judging) jobDone(r queue.JobDone) {
 		return
 	}
 	j := &b.Jobs[i]
-	if r.Outcome == queue.JobTimeout && r.Cut {
-		c.cut(b, j, r)
+	if r.Outcome == queue.JobTimeout && r.Cut && j.Limit != nil {
+		c.cut(b, j)
 		return
 	}
 	c.rowResult(j, r)
