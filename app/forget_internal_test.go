@@ -53,13 +53,13 @@ func TestPerformerForgets(t *testing.T) {
 	p.owner.publishCore(speculation.New(s))
 	for n, id := range map[int]queue.ChangeID{1: "1.aa", 2: "2.bb"} {
 		p.publish.said[n], p.pace.told[n], p.pace.due[n] = forge.Publication{Number: n}, telling{}, time.Time{}
-		p.pushes.moved[id], p.publish.finished[id], p.pace.fresh[id] = true, true, true
+		p.publish.finished[id], p.pace.fresh[id] = true, true
 	}
 	if err := p.forget(); err != nil {
 		t.Fatal(err)
 	}
 	for name, n := range map[string]int{"said": len(p.publish.said), "told": len(p.pace.told), "due": len(p.pace.due),
-		"moved": len(p.pushes.moved), "finished": len(p.publish.finished), "fresh": len(p.pace.fresh)} {
+		"finished": len(p.publish.finished), "fresh": len(p.pace.fresh)} {
 		if n != 1 {
 			t.Errorf("%d of %s, want the one that the state knows", n, name)
 		}

@@ -50,7 +50,7 @@ func TestSquashLands(t *testing.T) {
 	n := must(h.Open(forgetest.Pull{Author: "ann", Branch: "topic", Base: "main", Title: "Two\nthings", Body: "Why.\n\nCloses #7\n\n<!-- a hint -->\n\nChange: 1.aa\nHead: " + before}))
 	head := h.Head("topic")
 	h.Comment("ann", n, "/land")
-	h.landed(n, "by squash", "moved to that commit in the same push")
+	h.landed(n, "by squash", "moved to that commit first, so that it is shown as merged")
 	message, parents := h.tip()
 	if !slices.Equal(parents, []string{before}) {
 		t.Errorf("the parents are %v, want %s alone", parents, before)
@@ -306,7 +306,7 @@ func TestSquashIsSeenBeforeItsPushIsAnswered(t *testing.T) {
 		return v.Change.Phase == queue.Landed
 	})
 	close(answer)
-	h.landed(n, "by squash", "moved to that commit in the same push")
+	h.landed(n, "by squash", "moved to that commit first, so that it is shown as merged")
 }
 
 // What is on main is another tree than was proven: the queue stops, says so, and

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,8 +12,23 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// Waits says why the forge is not asked at the moment, and until when, or "".
+// Waits says what the forge's limits hold up at the moment, and until when, or "".
 func (o *Owner) Waits() string {
+	return cmp.Or(o.waitsToAsk(), o.waitsToPush())
+}
+
+// waitsToPush says until when builds are not pushed, or "".
+func (o *Owner) waitsToPush() string {
+	h := o.Mirror.Remotes.Held()
+	if !h.Until.After(o.Now()) {
+		return ""
+	}
+	return fmt.Sprintf("builds are pushed to the forge's CI again at %s: it recommends at most %d pushes a minute to a repository; landings go on",
+		h.Until.UTC().Format("15:04:05 MST"), h.Pushes)
+}
+
+// waitsToAsk says why the forge is not asked, and until when, or "".
+func (o *Owner) waitsToAsk() string {
 	f := o.Forge.Capabilities().Limited
 	if f == nil {
 		return ""

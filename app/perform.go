@@ -56,9 +56,9 @@ func newPerformer(o *Owner, own ownership) *performer {
 	g := &ground{OwnerOptions: &o.OwnerOptions, owner: o, judge: o.judge}
 	c := &commits{site: &site{ground: g}}
 	p := &performer{ground: g, passes: &passes{c}, pace: newPacer(g), busy: map[string]*underway{},
-		pushes: &pushes{ground: g, proven: map[queue.CommitID]queue.TreeID{}, moved: map[queue.ChangeID]bool{}},
+		pushes: &pushes{ground: g, proven: map[queue.CommitID]queue.TreeID{}},
 		heal:   &healer{commits: c, ownership: own, health: &o.health}}
-	p.publish = &publisher{site: c.site, pushes: p.pushes, pace: p.pace, said: map[int]forge.Publication{}, finished: map[queue.ChangeID]bool{}}
+	p.publish = &publisher{site: c.site, pace: p.pace, said: map[int]forge.Publication{}, finished: map[queue.ChangeID]bool{}}
 	for at, most := range atOnce {
 		if most > 0 {
 			p.places[at] = make(chan struct{}, most)
@@ -118,7 +118,6 @@ func (p *performer) forget() error {
 	return p.facts(func(c *speculation.Core) {
 		p.publish.forget(c.State())
 		p.pace.forget(c.State())
-		p.pushes.forget(c.State())
 	})
 }
 
@@ -247,7 +246,7 @@ func (p *performer) result(life context.Context, o outcome) {
 	if life.Err() != nil || a.over.Load() || errors.Is(err, errNotOwning) {
 		return // carried out again from the stored state, or no longer wanted
 	}
-	f := queue.Failed{Action: a.Key, Error: err.Error(), Transient: transient(err), Away: errors.Is(err, forge.ErrAway)}
+	f := queue.Failed{Action: a.Key, Error: err.Error(), Transient: transient(err), Outage: outage(err), Away: errors.Is(err, forge.ErrAway)}
 	if t := (*forge.Transient)(nil); errors.As(err, &t) {
 		f.After = t.After
 	}
@@ -270,6 +269,9 @@ func (p *performer) result(life context.Context, o outcome) {
 func transient(err error) bool {
 	return isTransient(err) || !errors.Is(err, forge.ErrForbidden)
 }
+
+// outage reports whether it was the forge that failed, and not what it was asked for.
+func outage(err error) bool { return isTransient(err) && !errors.Is(err, forge.ErrNotFound) }
 
 // isTransient reports whether the forge has said that it will change.
 func isTransient(err error) bool {

@@ -62,6 +62,8 @@ func (p *performer) table(own ownership) []kind {
 			twice: "It reads main's past, which does not change."},
 		{task: queue.Weigh{}, at: inGit, grace: gitGrace, do: of(commits.weigh),
 			twice: "It reads main's past, and tries merges that nobody keeps."},
+		{task: queue.Attest{}, at: inAsks, grace: gitGrace, do: of(keys.attest),
+			twice: "It reads a commit and asks the forge what was run on it; a pass that is told twice is one."},
 		{task: queue.Inspect{}, at: inAsks, grace: gitGrace, do: of(inspecting.inspect),
 			twice: "It asks the forge; the later answer is the better one."},
 
@@ -85,6 +87,12 @@ func (p *performer) table(own ownership) []kind {
 			twice: "To stop a build that has ended, or that nobody knows, is no error."},
 
 		// What others see.
+		{task: queue.MoveHeads{}, grace: gitGrace, do: of(pushing.moveHeads),
+			twice: "Each branch has a lease on where it was, and one that is where it is to be counts as moved."},
+		{task: queue.SeeHeads{}, do: of(pushing.seeHeads),
+			twice: "It asks the forge; the later answer is the better one."},
+		{task: queue.ReturnHeads{}, grace: gitGrace, do: of(pushing.returnHeads),
+			twice: "Each branch has a lease on where we have moved it; one that is anywhere else is left."},
 		{task: queue.Land{}, grace: gitGrace, do: of(pushing.land),
 			twice: "The push has a lease on where the branch was, and a branch that is at its tip already counts as moved."},
 		{task: queue.Publish{}, at: inForge, paced: paced(p.pace.wait), do: of(p.publish.publish),

@@ -79,8 +79,25 @@ type heard struct {
 }
 
 func (f *heard) Capabilities() forge.Capabilities {
-	return forge.Capabilities{Reactor: f, Proposer: f.Forge}
+	return forge.Capabilities{Reactor: f, Proposer: f.Forge, Closer: f, Stacker: f}
 }
+
+// heard is a Closer and a Stacker on which no branch is used for anything else.
+func (f *heard) Close(context.Context, int, string) error { return nil }
+
+func (f *heard) House(context.Context) (forge.House, error) {
+	return forge.House{Default: "main"}, nil
+}
+
+func (f *heard) Protection(_ context.Context, branch string) (forge.Protection, error) {
+	return forge.Protection{Protected: branch == "main", MayPush: true}, nil
+}
+
+func (f *heard) OpenInto(context.Context, string) ([]int, error) { return nil, nil }
+
+func (f *heard) OpenFrom(context.Context, string) ([]forge.PullRequest, error) { return nil, nil }
+
+func (f *heard) Retarget(context.Context, int, string) error { return nil }
 
 func (f *heard) Comment(_ context.Context, number int, marker, body string) error {
 	f.words[fmt.Sprintf("comment %s on #%d", marker, number)] = body
@@ -128,6 +145,7 @@ func origin(t *testing.T) string {
 	w := &twiceWorld{t: t, bare: filepath.Join(t.TempDir(), "origin.git")}
 	w.bare = must2(w.bare, os.MkdirAll(w.bare, 0o755))(t)
 	w.git("init", "-q", "--bare", "--initial-branch=main")
+	w.git("config", "uploadpack.allowAnySHA1InWant", "true") // as at GitHub
 	file := func(name, text string) string {
 		return fmt.Sprintf("M 100644 inline %s\ndata %d\n%s\n", name, len(text), text)
 	}
@@ -249,6 +267,12 @@ func (w *twiceWorld) pushing() {
 	w.state.Push = &queue.Push{ID: "push", Expected: w.at["main"], Commits: []queue.CommitID{l.Commit}, Changes: []queue.ChangeID{pick.Change}}
 }
 
+// heads is the branch of what is being pushed, on its way there.
+func (w *twiceWorld) heads() []queue.HeadMove {
+	pick := w.picks["topic"]
+	return []queue.HeadMove{{Change: pick.Change, Number: pick.Number, Branch: "topic", From: pick.Head, To: w.state.Push.Tip()}}
+}
+
 // A process that dies after it has done something, and before it could tell, leaves it to
 // be done again: by itself where only the answer was lost, or by another server. Nobody
 // sees a difference: no second comment, build, pull request or commit.
@@ -298,6 +322,8 @@ func (w *twiceWorld) taskLike(kind queue.Task) queue.Task {
 		return queue.Weigh{Hunt: "hunt", Commit: culprit, Tip: main}
 	case queue.Inspect:
 		return queue.Inspect{Request: "r", Number: topic.Number, User: "ann"}
+	case queue.Attest:
+		return queue.Attest{Change: topic.Change, Head: topic.Head, HeadRef: topic.HeadRef, Main: main}
 	case queue.Meet:
 		return queue.Meet{Change: topic.Change, Main: main, Pick: topic, With: []queue.Pick{other}}
 	case queue.Analyze:
@@ -311,6 +337,21 @@ func (w *twiceWorld) taskLike(kind queue.Task) queue.Task {
 	case queue.Stop:
 		w.carry(w.process(), queue.Run{Build: "build"})
 		return queue.Stop{Build: "build"}
+	case queue.MoveHeads:
+		w.pushing()
+		w.state.Push.Stage, w.state.Push.Heads = queue.PushingHeads, w.heads()
+		return queue.MoveHeads{Push: "push"}
+	case queue.SeeHeads:
+		w.pushing()
+		w.state.Push.Stage, w.state.Push.Heads = queue.AwaitingSeen, w.heads()
+		return queue.SeeHeads{Push: "push"}
+	case queue.ReturnHeads:
+		w.pushing()
+		w.state.Push.Stage, w.state.Push.Heads = queue.PushingHeads, w.heads()
+		if moved := w.carry(w.process(), queue.MoveHeads{Push: "push"})[0].(queue.HeadsMoved).Moved; len(moved) != 1 {
+			w.t.Errorf("%v have moved", moved)
+		}
+		return queue.ReturnHeads{Push: "push", Heads: w.heads()}
 	case queue.Land:
 		w.pushing()
 		return queue.Land{Push: "push"}

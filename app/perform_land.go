@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/speculation"
 )
 
 // pusher moves the target branch.
@@ -17,6 +17,9 @@ type pusher struct {
 	*commits
 	pushes *pushes
 	ownership
+
+	heads sync.Mutex // held while branches and bases of pull requests are moved
+	shown string     // the push whose pull requests the forge shows against the branch that they land on
 }
 
 // strangeTries is how often a push is tried that is refused in words which are neither
@@ -25,17 +28,9 @@ const strangeTries = 4
 
 // land pushes the chain of the state's push, with a lease on where main was.
 func (p *pusher) land(ctx context.Context, a *queue.Action, t queue.Land) (queue.Body, error) {
-	var push *queue.Push
-	if err := p.facts(func(c *speculation.Core) {
-		if live := c.State().Push; live != nil {
-			copied := *live
-			push = &copied
-		}
-	}); err != nil {
-		return nil, err
-	}
-	if push == nil || push.ID != t.Push {
-		return queue.Done{Action: a.Key}, nil
+	push, err := p.live(t.Push, queue.PushingMain)
+	if err != nil || push == nil {
+		return queue.Done{Action: a.Key}, err
 	}
 	left := a.Deadline.Sub(queue.At(p.Now()))
 	if left <= 0 {
@@ -53,10 +48,9 @@ func (p *pusher) land(ctx context.Context, a *queue.Action, t queue.Land) (queue
 	if err := p.pushes.provenTrees(push); err != nil {
 		return nil, err
 	}
-	defer p.pushes.begin(push.Changes)()
-	outcome, along, err := p.pushMain(ctx, remote, push)
+	outcome, err := p.pushMain(ctx, remote, push)
 	if err == nil && wantsCheck(outcome.Refused) {
-		outcome, along, err = p.landChecked(ctx, remote, push, outcome)
+		outcome, err = p.landChecked(ctx, remote, push, outcome)
 	}
 	if err != nil {
 		return nil, err
@@ -64,12 +58,7 @@ func (p *pusher) land(ctx context.Context, a *queue.Action, t queue.Land) (queue
 	if queue.RefusalOf(outcome.Refused) == queue.RefusalStrange && a.Attempt < strangeTries {
 		return nil, &forge.Transient{Err: fmt.Errorf("pushing %s: it was refused in words that are no known rule: %s", p.branch(), outcome.Refused)}
 	}
-	if !outcome.Moved {
-		if err := p.restore(ctx, push); err != nil {
-			return nil, err
-		}
-	}
-	return queue.Pushed{Action: a.Key, Push: push.ID, Moved: outcome.Moved, Lost: outcome.Lost, Refused: outcome.Refused, Along: along}, nil
+	return queue.Pushed{Action: a.Key, Push: push.ID, Moved: outcome.Moved, Lost: outcome.Lost, Refused: outcome.Refused}, nil
 }
 
 // owning asks the store, right before a push, if the queue is still ours, and gives
@@ -87,31 +76,14 @@ func (p *pusher) owning(ctx context.Context) (_ context.Context, stop func(), er
 	return ctx, stop, nil
 }
 
-// pushMain moves main, and the branches along with it where the forge lets us. It
-// returns whose these are.
-func (p *pusher) pushMain(ctx context.Context, remote forge.Remote, push *queue.Push) (mirror.PushOutcome, []queue.ChangeID, error) {
-	moves, whose, err := p.along(ctx, push)
-	if err != nil {
-		return mirror.PushOutcome{}, nil, err
-	}
+// pushMain moves main, while the queue is ours.
+func (p *pusher) pushMain(ctx context.Context, remote forge.Remote, push *queue.Push) (mirror.PushOutcome, error) {
 	ctx, stop, err := p.owning(ctx)
 	if err != nil {
-		return mirror.PushOutcome{}, nil, err
+		return mirror.PushOutcome{}, err
 	}
 	defer stop()
-	if len(moves) > 0 {
-		outcome, err := p.Mirror.Remotes.PushAlong(ctx, remote, mirror.Move{Branch: p.branch(), From: push.Expected, To: push.Tip()}, moves)
-		if err == nil && outcome.Moved {
-			p.pushes.alongMoved(whose)
-		}
-		if err != nil || outcome.Moved || outcome.Lost {
-			return outcome, whose, err
-		}
-		p.Log.Info("the branches of pull requests could not be moved with the target branch, so that it is moved alone",
-			"queue", p.Called(), "branches", len(moves), "reason", outcome.Refused)
-	}
-	outcome, err := p.Mirror.Remotes.Push(ctx, remote, p.branch(), push.Expected, push.Tip())
-	return outcome, nil, err
+	return p.Mirror.Remotes.Push(ctx, remote, p.branch(), push.Expected, push.Tip())
 }
 
 // wantsCheck reports whether a refusal says that a check is missing on the
@@ -124,14 +96,14 @@ func wantsCheck(refused string) bool {
 // landChecked shows the commit to the forge on a branch of our own first, sets
 // our check on it, which is true because the gate has let it pass, and pushes
 // once more. If other checks are required too, the refusal stands.
-func (p *pusher) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused mirror.PushOutcome) (mirror.PushOutcome, []queue.ChangeID, error) {
+func (p *pusher) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused mirror.PushOutcome) (mirror.PushOutcome, error) {
 	branch := "submitqueue-land/" + p.branch() // no workflow on submitqueue/** is to start for it
 	if err := p.Mirror.Remotes.Stage(ctx, remote, branch, push.Tip()); err != nil {
 		if errors.Is(err, forge.ErrForbidden) { // what it says may be about what the commits hold
 			refused.Refused += "\n" + err.Error()
-			return refused, nil, nil
+			return refused, nil
 		}
-		return refused, nil, err
+		return refused, err
 	}
 	defer func() {
 		// The second is the name that it had before, and may be left from a crash.
@@ -142,7 +114,7 @@ func (p *pusher) landChecked(ctx context.Context, remote forge.Remote, push *que
 	check := forge.Check{Name: CheckName, Head: push.Tip(), ExternalID: push.ID, State: forge.CheckPassed,
 		Title: "Proven by the queue", Summary: "Every check that this commit adds to " + p.branch() + " has passed."}
 	if err := p.Forge.Check(ctx, check); err != nil {
-		return refused, nil, err
+		return refused, err
 	}
 	return p.pushMain(ctx, remote, push)
 }

@@ -11,20 +11,30 @@ import (
 )
 
 // retarget has the forge show those of a push against the branch that they land
-// on who ask for another one's: else it would not see that they are merged.
+// on who ask for another one's: else it would not see that they are merged, and a branch
+// that one of them asks for could not move.
 func (p *pusher) retarget(ctx context.Context, push *queue.Push) error {
+	p.heads.Lock()
+	defer p.heads.Unlock()
+	if p.shown == push.ID {
+		return nil // before its heads moved
+	}
 	branch := p.branch() // not below: what ask calls holds the state
-	return p.ask(ctx, push, func(*queue.Change) string { return branch })
+	err := p.ask(ctx, push.Changes, func(*queue.Change) string { return branch })
+	if err == nil {
+		p.shown = push.ID
+	}
+	return err
 }
 
 // restore takes back what retarget has done for a push that did not happen.
-func (p *pusher) restore(ctx context.Context, push *queue.Push) error {
-	return p.ask(ctx, push, func(ch *queue.Change) string { return ch.Base })
+func (p *pusher) restore(ctx context.Context, changes []queue.ChangeID) error {
+	return p.ask(ctx, changes, func(ch *queue.Change) string { return ch.Base })
 }
 
-// ask gives those of a push who ask for another branch than the queue's a base.
+// ask gives those changes who ask for another branch than the queue's a base.
 // That is for people only, so a refusal stops nothing.
-func (p *pusher) ask(ctx context.Context, push *queue.Push, base func(*queue.Change) string) error {
+func (p *pusher) ask(ctx context.Context, changes []queue.ChangeID, base func(*queue.Change) string) error {
 	f := p.Forge.Capabilities().Stacker
 	if f == nil {
 		return nil
@@ -35,7 +45,7 @@ func (p *pusher) ask(ctx context.Context, push *queue.Push, base func(*queue.Cha
 	}
 	var pulls []pull
 	if err := p.facts(func(c *speculation.Core) {
-		for _, id := range push.Changes {
+		for _, id := range changes {
 			if ch := c.State().Changes[id]; ch != nil && ch.Base != "" {
 				pulls = append(pulls, pull{ch.Number, base(ch)})
 			}

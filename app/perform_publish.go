@@ -24,12 +24,11 @@ const TryCheckName = CheckName + "/try"
 // publisher tells people what the state says.
 type publisher struct {
 	*site
-	pushes *pushes
-	pace   *pacer
+	pace *pacer
 
 	mu       sync.Mutex
 	said     map[int]forge.Publication // last, by pull request
-	finished map[queue.ChangeID]bool   // landed, and their pull requests left as they should be
+	finished map[queue.ChangeID]bool   // landed, and their pull requests left as they should be; true: as closed though moved (Verdict.Closed)
 }
 
 // forget lets go of what the state has let go of.
@@ -58,10 +57,7 @@ func (p *publisher) publish(ctx context.Context, a *queue.Action, t queue.Publis
 	}); err != nil {
 		return nil, err
 	}
-	err := p.pushes.seeMoved(ctx, &v.Change)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if o.Default, err = p.elseDefault(ctx, v.Change); err != nil {
 		return nil, err
 	}
@@ -79,7 +75,7 @@ func (p *publisher) publish(ctx context.Context, a *queue.Action, t queue.Publis
 		say.Check = forge.Check{Name: name, Head: v.Change.Head, ExternalID: string(v.Change.ID),
 			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID),
 			Annotations: annotations(v.Change), Buttons: buttons(v.Change), New: p.pace.isFresh(v.Change.ID)}
-		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
+		say.Ended, say.Merged = v.Change.Phase.Final() && v.Change.On == "", v.Change.Phase == queue.Landed // what was tried may still land
 	}
 	if v.Change.ID == "" && v.Notice.Code != "" {
 		say.Refused = v.Answered

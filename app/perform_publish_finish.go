@@ -25,10 +25,11 @@ func (p *publisher) finish(ctx context.Context, ch queue.Change) error {
 	if f == nil || ch.Phase != queue.Landed || ch.Verdict == nil {
 		return nil
 	}
+	closed := ch.Verdict.Closed // may be heard after what follows was done once
 	p.mu.Lock()
-	done := p.finished[ch.ID]
+	as, done := p.finished[ch.ID]
 	p.mu.Unlock()
-	if done {
+	if done && as == closed {
 		return nil
 	}
 	err := p.finishOn(ctx, f, ch)
@@ -41,7 +42,7 @@ func (p *publisher) finish(ctx context.Context, ch queue.Change) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.finished[ch.ID] = true
+	p.finished[ch.ID] = closed
 	return nil
 }
 
@@ -50,21 +51,15 @@ func (p *publisher) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 	if err != nil {
 		return err
 	}
-	if !ch.Method.Keeps() && !ch.Verdict.Along {
-		pr, err := p.Forge.PullRequest(ctx, ch.Number) // it may have moved all the same: by a server that died before it could say so
-		if err != nil {
-			return err
-		}
-		v := *ch.Verdict
-		v.Along = pr.Head == v.Commit
-		ch.Verdict = &v
-	}
 	if ch.Verdict.Along {
 		state, title, summary := texts.CheckPassed(ch)
 		if err := p.Forge.Check(ctx, forge.Check{Name: CheckName, Head: ch.Verdict.Commit, ExternalID: string(ch.ID),
 			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(ch.ID)}); err != nil {
 			return err
 		}
+	}
+	if ch.Verdict.Along {
+		p.stopRuns(ctx, ch.Branch, ch.Verdict.Commit)
 	}
 	if !shownMerged(ch, p.branch() == house.Default) || queue.At(p.Now()).Sub(ch.Decided) > mergedFor {
 		if err := f.Close(ctx, ch.Number, texts.LandedLabel); err != nil {
@@ -78,9 +73,9 @@ func (p *publisher) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 }
 
 // shownMerged reports whether the forge sees by itself that a landed change is
-// merged: its head is on the default branch.
+// merged: its head is on the default branch, and was recorded before that.
 func shownMerged(ch queue.Change, onDefault bool) bool {
-	return onDefault && (ch.Method.Keeps() || ch.Verdict != nil && ch.Verdict.Along)
+	return onDefault && (ch.Method.Keeps() || ch.Verdict != nil && ch.Verdict.Along && !ch.Verdict.Closed)
 }
 
 // deleteBranch deletes the branch of a pull request that is merged or closed, as
@@ -107,7 +102,7 @@ func (p *publisher) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 		at = ch.Verdict.Commit
 	}
 	switch {
-	case pr.Head != at || pr.Source != branch:
+	case pr.Source != branch || pr.Open && pr.Head != at: // of one that is closed, the head that is shown does not change any more
 		return nil
 	case pr.Open: // the forge has not seen yet that it is merged
 		return &forge.Transient{Err: errors.New("the pull request has landed and is still shown as open"), After: lookAgain}

@@ -6,15 +6,10 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
-
-// answerFor is how long a landing that main shows is not spoken of while its push is
-// under way.
-const answerFor = 10 * time.Second
 
 // pushes is what is remembered of pushes of the target branch until it has been read
 // back, or the state has let go of it.
@@ -23,67 +18,6 @@ type pushes struct {
 
 	mu     sync.Mutex
 	proven map[queue.CommitID]queue.TreeID // of what was pushed and has not been read back
-	moved  map[queue.ChangeID]bool         // whose branches have moved with main: main may be seen there before the push has its answer
-	last   pushing
-}
-
-// pushing is a push under way.
-type pushing struct {
-	changes []queue.ChangeID
-	ended   chan struct{} // closed then
-}
-
-// begin says that a push of changes begins, until what it returns is called.
-func (p *pushes) begin(changes []queue.ChangeID) (end func()) {
-	now := pushing{changes, make(chan struct{})}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.last = now
-	return func() { close(now.ended) }
-}
-
-// seeMoved notes in a landed change that its branch has moved with main, where the
-// state does not know it yet: main may show a landing while the push is yet to be
-// answered, which is waited for.
-func (p *pushes) seeMoved(ctx context.Context, ch *queue.Change) error {
-	if ch.Phase != queue.Landed || ch.Verdict == nil || ch.Verdict.Along || ch.Method.Keeps() {
-		return nil
-	}
-	p.mu.Lock()
-	push := p.last
-	p.mu.Unlock()
-	if slices.Contains(push.changes, ch.ID) {
-		select {
-		case <-push.ended:
-		case <-time.After(answerFor):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.moved[ch.ID] {
-		v := *ch.Verdict
-		v.Along = true
-		ch.Verdict = &v
-	}
-	return nil
-}
-
-// alongMoved notes that the branches of changes have moved with main.
-func (p *pushes) alongMoved(whose []queue.ChangeID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, id := range whose {
-		p.moved[id] = true
-	}
-}
-
-// forget lets go of what the state has let go of.
-func (p *pushes) forget(s *queue.State) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	maps.DeleteFunc(p.moved, func(id queue.ChangeID, _ bool) bool { return s.Changes[id] == nil })
 }
 
 // provenTrees remembers the trees that were proven of a push's commits, for

@@ -51,6 +51,8 @@ func doing(t queue.Task) string {
 			return fmt.Sprintf("reading what %s may do", t.User)
 		}
 		return fmt.Sprintf("reading #%d", t.Number)
+	case queue.Attest:
+		return fmt.Sprintf("reading what has passed on the head of %s", t.Change)
 	case queue.Publish:
 		return fmt.Sprintf("writing the comment and the check of #%d", t.Number)
 	case queue.Trace:
@@ -71,6 +73,12 @@ func doing(t queue.Task) string {
 		return "probing host " + texts.ClipLine(t.Host, 80)
 	case queue.Stop:
 		return "stopping a build"
+	case queue.MoveHeads:
+		return "moving the branches of pull requests to what lands"
+	case queue.SeeHeads:
+		return "looking whether the forge has taken note of moved branches"
+	case queue.ReturnHeads:
+		return "putting the branches of pull requests back"
 	case queue.Land:
 		return "pushing to the branch"
 	}

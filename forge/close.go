@@ -4,11 +4,11 @@ import "context"
 
 // Closer is a Forge that sees by itself that a pull request is merged, by its head being
 // on the branch, and so does not see one whose change landed as another commit. Without
-// it, the forge shows what Publish tells it: nothing is closed, moved along with main, or
+// it, the forge shows what Publish tells it: nothing is closed, moved before main, or
 // deleted after a landing. Errors as in Forge.
 type Closer interface {
-	// Close closes an open pull request that has landed and that the forge does not
-	// show as merged, and labels it. Closed or merged already is no error.
+	// Close labels a pull request that has landed and that the forge does not show as
+	// merged, and closes it if it is open. One that is merged stays as it is.
 	Close(ctx context.Context, number int, label string) error
 	// House reads what of the repository's settings is about merged pull requests.
 	House(ctx context.Context) (House, error)

@@ -206,6 +206,14 @@ type Protection struct {
 type Remote struct {
 	URL    string   // without credentials
 	Header []string // extra HTTP headers with credentials; never logged, never on a command line
+	Pace   Pace     // at which its host wants to be used
+}
+
+// Pace is how often a code host wants one repository to be used by git. Nothing that
+// people wait for is ever delayed by it: a push to a target branch counts, and goes.
+type Pace struct {
+	Pushes int // per minute; 0: as many as come
+	Reads  int // fetches and listings of refs, per second; 0: as many as come
 }
 
 // RequestComment is the id of a command, such as "/land", that a request to land is

@@ -133,6 +133,7 @@ type Course struct {
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known
 	Cut     []string `json:"cut,omitempty"`      // steps that have been ended by a learned time-out in a build for it: they have the whole one from now on
+	OwnCI   *OwnCI   `json:"own_ci,omitempty"`   // what has passed on its own head; nil: nobody has looked
 	Stuck   Instant  `json:"stuck,omitempty"`    // since when its merges cannot be made
 }
 
@@ -153,6 +154,7 @@ type Consent struct {
 	Vouched bool    `json:"vouched,omitempty"` // an administrator asked for it, which counts as an approval of its head
 
 	Approved bool `json:"approved,omitempty"` // an administrator has approved its head, as last seen; not asked where it needs none
+	Kept     bool `json:"kept,omitempty"`     // its head was approved, and then moved by us and put back: the forge may have dismissed these approvals
 }
 
 // Would is what would become of a pull request that is not in the queue.
@@ -170,6 +172,7 @@ type Verdict struct {
 	Tested    bool       `json:"tested,omitempty"`    // landed: this very commit was built; else every key of it was verified elsewhere
 	Keys      int        `json:"keys"`                // keys the landed commit added
 	Reused    int        `json:"reused"`              // of these, passed in builds made for something else
+	Heads     int        `json:"heads,omitempty"`     // of these, passed on the own head of a change, in no build of the queue
 	Bypassed  []ChangeID `json:"bypassed,omitempty"`  // undecided conflicting changes ahead of it at that moment
 	Together  []ChangeID `json:"together,omitempty"`  // landed: the other changes of the same merge
 	Overtook  int        `json:"overtook,omitempty"`  // conflicting changes that arrived earlier and were undecided
@@ -180,7 +183,8 @@ type Verdict struct {
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
 	Between   []ChangeID `json:"between,omitempty"`   // landed: the changes below it that were not below it when it was built itself; nothing of theirs is in what was verified
 	Commits   int        `json:"commits,omitempty"`   // landed, or tried: as so many, where it is more than one
-	Along     bool       `json:"along,omitempty"`     // landed: the pull request's branch was moved to Commit in the same push
+	Along     bool       `json:"along,omitempty"`     // landed: the pull request's branch was moved to Commit before
+	Closed    bool       `json:"closed,omitempty"`    // with Along: the forge shows it as closed all the same, as far as is known
 }
 
 // Evidence is one failing step with what a person needs to see of it. What ran
@@ -233,6 +237,10 @@ type Ran struct {
 // ReasonCode says why something waits or ended; the words for people are in
 // app, one per code.
 type ReasonCode string
+
+// DetailOurs is the Detail of ReasonPushed where we have moved the head, for a landing that
+// has not come about, and may not put it back.
+const DetailOurs = "ours"
 
 // The reasons.
 const (

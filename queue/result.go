@@ -188,8 +188,6 @@ type Pushed struct {
 	Moved   bool   `json:"moved"`             // main is at the push's tip
 	Lost    bool   `json:"lost,omitempty"`    // main was somewhere else
 	Refused string `json:"refused,omitempty"` // the forge's rule, in its words
-
-	Along []ChangeID `json:"along,omitempty"` // whose branches were moved with main
 }
 
 // Done ends an action that has no result of its own (publish, react, cancel).
@@ -204,8 +202,9 @@ type Failed struct {
 	Action    string        `json:"action"`
 	Error     string        `json:"error"`
 	Transient bool          `json:"transient"`
-	After     time.Duration `json:"after,omitempty"` // not before this long from now
-	Away      bool          `json:"away,omitempty"`  // the repository is out of reach: to be tried again until it is not
+	Outage    bool          `json:"outage,omitempty"` // the forge is in trouble of its own, or did not answer: to be tried for long
+	After     time.Duration `json:"after,omitempty"`  // not before this long from now
+	Away      bool          `json:"away,omitempty"`   // the repository is out of reach: to be tried again until it is not
 }
 
 // Renamed says, in place of an action's result, that the forge has given the

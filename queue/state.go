@@ -83,24 +83,25 @@ type Request struct {
 
 // Pull is what the queue remembers of a pull request beyond its changes.
 type Pull struct {
-	Number   int       `json:"number"`
-	Active   ChangeID  `json:"active,omitempty"`    // its change without a verdict
-	Last     ChangeID  `json:"last,omitempty"`      // its change with the latest verdict
-	Try      ChangeID  `json:"try,omitempty"`       // the try that is under way
-	Tried    ChangeID  `json:"tried,omitempty"`     // the latest try that is over
-	Trusted  []Trusted `json:"trusted,omitempty"`   // who may land it because somebody else says so
-	Notice   Reason    `json:"notice,omitzero"`     // the answer to the latest command that was not followed
-	NoticeTo string    `json:"notice_to,omitempty"` // who gave it
-	Shown    Digest    `json:"shown,omitempty"`     // digest of the facts its comment shows
-	Passing  bool      `json:"passing,omitempty"`   // the facts have changed while its comment was being written
-	Head     CommitID  `json:"head,omitempty"`      // the head as last heard
-	Gone     bool      `json:"gone,omitempty"`      // the forge says that it was merged
-	Branch   string    `json:"branch,omitempty"`    // its head's, of this repository; empty: a fork's, or not known. Hostile text
-	Landed   bool      `json:"landed,omitempty"`    // what it asked for is on the queue's branch
-	Ended    int       `json:"ended,omitempty"`     // its changes that have had a verdict
-	Pushes   int       `json:"pushes,omitempty"`    // how often its head was heard to be another one
-	Answered Instant   `json:"answered,omitempty"`  // when a command on it last had its answer, whatever that was
-	At       Instant   `json:"at"`
+	Number   int        `json:"number"`
+	Active   ChangeID   `json:"active,omitempty"`    // its change without a verdict
+	Last     ChangeID   `json:"last,omitempty"`      // its change with the latest verdict
+	Try      ChangeID   `json:"try,omitempty"`       // the try that is under way
+	Tried    ChangeID   `json:"tried,omitempty"`     // the latest try that is over
+	Trusted  []Trusted  `json:"trusted,omitempty"`   // who may land it because somebody else says so
+	Notice   Reason     `json:"notice,omitzero"`     // the answer to the latest command that was not followed
+	NoticeTo string     `json:"notice_to,omitempty"` // who gave it
+	Shown    Digest     `json:"shown,omitempty"`     // digest of the facts its comment shows
+	Passing  bool       `json:"passing,omitempty"`   // the facts have changed while its comment was being written
+	Head     CommitID   `json:"head,omitempty"`      // the head as last heard
+	Gone     bool       `json:"gone,omitempty"`      // the forge says that it was merged
+	Branch   string     `json:"branch,omitempty"`    // its head's, of this repository; empty: a fork's, or not known. Hostile text
+	Moved    []CommitID `json:"moved,omitempty"`     // where pushes of ours have moved that branch, or meant to: the latest MostMoved, in order
+	Landed   bool       `json:"landed,omitempty"`    // what it asked for is on the queue's branch
+	Ended    int        `json:"ended,omitempty"`     // its changes that have had a verdict
+	Pushes   int        `json:"pushes,omitempty"`    // how often its head was heard to be another one
+	Answered Instant    `json:"answered,omitempty"`  // when a command on it last had its answer, whatever that was
+	At       Instant    `json:"at"`
 }
 
 // Trusted is somebody who may land one pull request because another has said so,

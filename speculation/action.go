@@ -13,7 +13,14 @@ const (
 	maxAttempts = 5
 	minBackoff  = time.Second
 	maxBackoff  = 5 * time.Minute
-	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push of which nobody knows what came
+	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push of which nobody knows what came, and of what an outage of the forge holds up
+
+	// While the forge is in trouble of its own (queue.Failed.Outage), nobody can do
+	// anything but try: a change is not parked for an hour, and a command is not given back
+	// for a day, at mainBackoff.
+	changeAttempts  = 80
+	commandAttempts = 1920
+
 	parkedRetry = 10 * time.Minute // a change parked for want of an answer is looked at again after this
 )
 
@@ -47,6 +54,8 @@ func (c *upkeep) patience(t queue.Task) time.Duration {
 			return 24 * time.Hour // the first one fetches the whole repository
 		}
 		return time.Hour
+	case queue.MoveHeads, queue.SeeHeads:
+		return time.Minute // main waits for them
 	default:
 		return 2 * time.Minute
 	}
@@ -108,6 +117,10 @@ func (c *upkeep) began(a *queue.Action) {
 		c.settling.meeting[t.Change] = true
 	case queue.Publish:
 		c.telling.publishing[t.Number] = t.Want
+	case queue.ReturnHeads:
+		for _, id := range changesOf(t) {
+			c.returning[id] = true
+		}
 	}
 }
 
@@ -129,6 +142,10 @@ func (c *upkeep) ended(a *queue.Action) {
 		c.settling.untried[t.Change] = true
 	case queue.Publish:
 		delete(c.telling.publishing, t.Number)
+	case queue.ReturnHeads:
+		for _, id := range changesOf(t) {
+			delete(c.returning, id)
+		}
 	}
 }
 
@@ -195,7 +212,8 @@ func (c *upkeep) expire() {
 		if a == nil || c.settling.overslept(a) {
 			continue
 		}
-		c.failed(queue.Failed{Action: key, Error: "no answer within " + c.patience(a.Task).String(), Transient: true})
+		_, asks := a.Task.(queue.Inspect) // the forge, and nothing else
+		c.failed(queue.Failed{Action: key, Error: "no answer within " + c.patience(a.Task).String(), Transient: true, Outage: asks})
 	}
 }
 
@@ -204,9 +222,7 @@ func (c *upkeep) expire() {
 func (c *upkeep) attend() {
 	m := &c.s.Main
 	if p := c.s.Push; p != nil && !p.Unsure {
-		if c.facts.Asked(queue.Land{Push: p.ID}) == "" {
-			c.mainline.unsure(p.ID)
-		}
+		c.mainline.proceed()
 	}
 	if c.mainline.observing == "" && (m.Tip == "" || c.s.Push != nil && c.s.Push.Unsure) {
 		c.observe()
@@ -224,6 +240,7 @@ func (c *upkeep) attend() {
 	c.mainline.surveyNext()
 	c.entering.explainAll()
 	var waiting []queue.ChangeID
+	c.judging.attest()
 	for id, ch := range c.facts.Open {
 		if c.analyzing[id] > 0 {
 			continue
@@ -260,6 +277,9 @@ func (c *upkeep) idle(t queue.Task) bool {
 	case queue.Meet:
 		ch := c.s.Changes[t.Change]
 		return ch == nil || ch.Phase.Final()
+	case queue.Attest:
+		ch := c.s.Changes[t.Change]
+		return ch == nil || ch.Phase.Final()
 	case queue.Resolve:
 		return slices.ContainsFunc(t.Picks, func(p queue.Pick) bool {
 			ch := c.s.Changes[p.Change]
@@ -271,8 +291,12 @@ func (c *upkeep) idle(t queue.Task) bool {
 		return c.benching.probedHost(t.Build) == nil
 	case queue.Stop:
 		return c.s.Builds[t.Build] == nil
+	case queue.MoveHeads:
+		return !c.mainline.pushing(t.Push, queue.PushingHeads)
+	case queue.SeeHeads:
+		return !c.mainline.pushing(t.Push, queue.AwaitingSeen)
 	case queue.Land:
-		return c.s.Push == nil || c.s.Push.ID != t.Push
+		return !c.mainline.pushing(t.Push, queue.PushingMain)
 	case queue.Publish:
 		return c.s.Pulls[t.Number] == nil
 	case queue.Weigh:
@@ -301,21 +325,42 @@ func (c *upkeep) failed(f queue.Failed) {
 		return
 	}
 	most := maxBackoff
-	if _, reads := a.Task.(queue.Observe); reads {
+	if _, reads := a.Task.(queue.Observe); reads || f.Outage {
 		most = mainBackoff
 	}
 	wait := min(minBackoff<<min(a.Attempt-1, 20), most)
 	wait = max(wait, f.After)
-	if f.Transient && a.Attempt < maxAttempts {
+	if f.Transient && a.Attempt < c.attempts(a.Task, f.Outage) {
 		c.askAgain(a.Task, a.Attempt+1, wait, f.Error)
 		return
 	}
 	c.giveUp(a, wait, f.Error)
 }
 
+// attempts is how often a task is tried before somebody hears that it failed.
+func (c *upkeep) attempts(t queue.Task, outage bool) int {
+	if !outage {
+		return maxAttempts
+	}
+	switch t := t.(type) {
+	case queue.Inspect:
+		if r := c.s.Requests[t.Request]; r != nil && !r.Boarding {
+			return commandAttempts
+		}
+		return changeAttempts
+	case queue.Analyze:
+		return changeAttempts
+	case queue.Resolve:
+		if len(t.Picks) == 1 && t.Together == 0 { // of several, one may be what is wrong
+			return changeAttempts
+		}
+	}
+	return maxAttempts
+}
+
 func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	switch t := a.Task.(type) {
-	case queue.Observe, queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Publish, queue.Stop, queue.Tell:
+	case queue.Observe, queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Publish, queue.Stop, queue.Tell, queue.ReturnHeads:
 		// Nobody else would do these; they go on, ever more rarely: what a forge
 		// refuses for good, it may also have refused by mistake.
 		c.askAgain(a.Task, a.Attempt+1, wait, cause)
@@ -334,6 +379,8 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		c.analyzed(c.settling.unknown(t, cause), true)
 	case queue.Meet:
 		c.settling.metAs(t, nil)
+	case queue.Attest:
+		c.judging.attestedAs(t, queue.Attested{Doubts: []queue.HeadDoubt{{Why: cause}}})
 	case queue.Resolve:
 		if t.Together > 0 {
 			c.landing.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])
@@ -347,6 +394,8 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		c.judging.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
 	case queue.ProbeHost:
 		c.judging.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
+	case queue.MoveHeads, queue.SeeHeads:
+		c.mainline.pushMain(c.s.Push) // main does not wait for what is only shown
 	case queue.Land:
 		c.mainline.unsure(t.Push)
 	case queue.Propose:

@@ -32,7 +32,8 @@ type Core struct {
 	learning learning
 
 	// Derived, valid between turns.
-	analyzing map[queue.ChangeID]int // analyses under way of each change
+	analyzing map[queue.ChangeID]int  // analyses under way of each change
+	returning map[queue.ChangeID]bool // changes whose pull requests are being put back as they were
 
 	// Of the turn under way.
 	wake    queue.Instant
@@ -60,7 +61,7 @@ func New(s *queue.State) *Core { return NewWith(s, predict.Default) }
 // NewWith returns the core of a loaded state with a model of its own.
 func NewWith(s *queue.State, model predict.Model) *Core {
 	facts := derived.New(s, latest(s), model)
-	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}, dirty: map[queue.Ref]bool{}}
+	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}, returning: map[queue.ChangeID]bool{}, dirty: map[queue.Ref]bool{}}
 	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{c, queue.Commands(), followers()}, guarding{c}, blaming{c}
 	c.landing.Core, c.mainline.Core, c.upkeep.Core = c, c, c
 	c.learning = learning{c, model}

@@ -32,6 +32,11 @@ func (c *entering) inspected(b queue.Inspected) {
 	if r.Number != 0 && !b.Open {
 		c.distrust(r.Number)
 	}
+	b, late := c.asItWas(a, r, b)
+	if late {
+		c.upkeep.askAnew(a, seenAfter, "")
+		return
+	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
 		c.upkeep.askAnew(a, 0, "") // what is protected, and what blocks, has been written anew since
 		return

@@ -61,6 +61,10 @@ func (c *Core) fold(e queue.Event) {
 	case queue.Analyzed:
 		a := c.upkeep.done(b.Action)
 		c.analyzed(b, a != nil && a.Task.(queue.Analyze).Analyzer == b.Analyzer)
+	case queue.Attested:
+		c.judging.attested(b)
+	case queue.HeadChecked:
+		c.judging.headChecked(b)
 	case queue.Met:
 		c.settling.met(b)
 	case queue.Resolved:
@@ -79,6 +83,12 @@ func (c *Core) fold(e queue.Event) {
 	case queue.BuildDone:
 		c.upkeep.done(b.Action)
 		c.judging.buildDone(b)
+	case queue.HeadsMoved:
+		c.mainline.headsMoved(b)
+	case queue.HeadsSeen:
+		c.mainline.headsSeen(b)
+	case queue.HeadsReturned:
+		c.mainline.headsReturned(b)
 	case queue.Pushed:
 		c.mainline.pushed(b)
 	case queue.Done:
@@ -193,7 +203,7 @@ func (c *Core) inspectAgain(number int) {
 // command that waits to be followed was given for a head that nobody has written
 // down; it is refused, and costs the author one more word.
 func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
-	if c.entering.movedAlong(b) {
+	if c.entering.movedByUs(b) {
 		return
 	}
 	known := c.s.Pulls[b.Number]
@@ -238,6 +248,9 @@ func (c *Core) closed(e queue.Event, b queue.Closed) {
 	c.settling.endTry(c.settling.tryOf(b.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
 	c.entering.distrust(b.Number)
 	ch := c.facts.Links.Active(b.Number)
+	if !b.Merged {
+		c.mainline.shownClosed(b.Number)
+	}
 	if ch == nil || ch.Phase == queue.Landing {
 		return
 	}

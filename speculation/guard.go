@@ -80,11 +80,11 @@ func (c *Core) Protected(number int) []string {
 // lacking returns what a change's pull request does not meet, by what the forge says
 // of it and by what its merges change.
 func (c *guarding) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []queue.Requirement {
-	if len(b.Protected)+len(b.Guarded) > 0 && ch.Approved != b.Approved {
+	if len(b.Protected)+len(b.Guarded) > 0 && ch.Approved != b.Approved && (b.Approved || !ch.Kept) {
 		ch.Approved = b.Approved
 		c.touch(queue.KindChange, string(ch.ID))
 	}
-	out := wanting(b, vouched)
+	out := wanting(asKept(ch, b), vouched)
 	l := c.guarded(ch.ID, func(l *queue.Link) bool { return !c.facts.Links.Cleared(l) })
 	if l == nil || len(l.Taken) == 0 && slices.ContainsFunc(out, func(r queue.Requirement) bool { return r.Kind == queue.RequireAdministrator }) {
 		return out

@@ -88,36 +88,6 @@ func (c *entering) standOn(ch *queue.Change) {
 	}
 }
 
-// movedAlong reports whether a pull request's head is where a push of ours has
-// moved it, together with main.
-func (c *entering) movedAlong(b queue.HeadMoved) bool {
-	if p := c.s.Push; p != nil && slices.Contains(p.Commits, b.Head) {
-		for i, commit := range p.Commits {
-			if commit == b.Head && slices.ContainsFunc(p.Of(i), func(id queue.ChangeID) bool {
-				ch := c.s.Changes[id]
-				return ch != nil && ch.Number == b.Number && !ch.Method.Keeps()
-			}) {
-				return true
-			}
-		}
-	}
-	pull := c.s.Pulls[b.Number]
-	if pull == nil || pull.Active != "" {
-		return false
-	}
-	last := c.s.Changes[pull.Last]
-	if last == nil || last.Phase != queue.Landed || last.Verdict == nil || last.Verdict.Commit != b.Head || last.Method.Keeps() {
-		return false
-	}
-	if !last.Verdict.Along { // main was seen there before the push had its answer
-		v := *last.Verdict // views that have been taken share the one before
-		v.Along = true
-		last.Verdict = &v
-		c.touchChange(last)
-	}
-	return true
-}
-
 // made reports whether a commit is one that we made of a change, as far as the
 // state knows.
 func (c *entering) made(commit queue.CommitID, id queue.ChangeID) bool {

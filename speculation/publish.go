@@ -172,6 +172,9 @@ func (c *telling) factsOf(p *queue.Pull) string {
 	f.text(c.s.Main.Broken)
 	if ch.Verdict != nil && ch.Verdict.Along {
 		f.yes(true)
+		if ch.Verdict.Closed {
+			f.text("closed")
+		}
 	}
 	if ch.Touches.Unknown != "" {
 		f.text(ch.Touches.Unknown)

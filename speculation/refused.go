@@ -47,6 +47,7 @@ func (c *landing) refused(p *queue.Push, rule string) {
 	why := queue.Reason{Code: queue.ReasonProtected, Detail: rule}
 	c.note(queue.Note{What: "refused", Commit: p.Tip(), Reason: why})
 	c.mainline.setPush(nil)
+	c.mainline.putBack(p)
 	c.facts.Futures.Distrust()
 	for _, id := range p.Changes {
 		c.mainline.unland(id)

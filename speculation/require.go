@@ -58,6 +58,20 @@ func wanting(b queue.Inspected, vouched bool) []queue.Requirement {
 	return out
 }
 
+// asKept is what was seen of a pull request without what only our own pushes of its head
+// have undone: it was approved at the head that it has again, and a forge that dismisses
+// approvals when somebody pushes has done so for us.
+func asKept(ch *queue.Change, b queue.Inspected) queue.Inspected {
+	if !ch.Kept || ch.Head != b.Head {
+		return b
+	}
+	b.Approved = b.Approved || ch.Approved
+	b.Unmet = slices.DeleteFunc(slices.Clone(b.Unmet), func(r queue.Requirement) bool {
+		return r.Kind == queue.RequireReviews || r.Kind == queue.RequireCodeOwners || r.Kind == queue.RequireLastPush
+	})
+	return b
+}
+
 // admit takes in what was seen of the requirements of a change that somebody asks
 // to land, or to try again. It reports whether they are met; else it waits.
 func (c *guarding) admit(ch *queue.Change, b queue.Inspected) bool {

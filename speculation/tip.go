@@ -320,13 +320,6 @@ func (c *mainline) pushed(b queue.Pushed) {
 			m.Surveyed = m.Tip
 		}
 		c.touchMain()
-		for _, id := range b.Along {
-			if ch := c.s.Changes[id]; ch != nil && ch.Verdict != nil {
-				v := *ch.Verdict
-				v.Along = true
-				ch.Verdict = &v
-			}
-		}
 		for i, commit := range p.Commits {
 			c.rowMain(commit, true, slices.Clone(p.Of(i)))
 			for _, id := range slices.Clone(p.Of(i)) {
@@ -352,7 +345,7 @@ func (c *mainline) unsure(id string) {
 	if p := c.s.Push; p != nil && p.ID == id {
 		p.Unsure = true
 		c.touch(queue.KindMeta, queue.MetaPush)
-		c.upkeep.drop(queue.Land{Push: p.ID})
+		c.endPush(p)
 		c.upkeep.observe()
 	}
 }
@@ -361,6 +354,7 @@ func (c *mainline) unsure(id string) {
 func (c *mainline) lost() {
 	p := c.s.Push
 	c.setPush(nil)
+	c.putBack(p)
 	c.facts.Futures.Distrust()
 	for _, id := range p.Changes {
 		c.unland(id)
@@ -388,7 +382,7 @@ func (c *mainline) unland(id queue.ChangeID) {
 
 func (c *mainline) setPush(p *queue.Push) {
 	if old := c.s.Push; old != nil && p == nil {
-		c.upkeep.drop(queue.Land{Push: old.ID})
+		c.endPush(old)
 	}
 	c.s.Push = p
 	c.touch(queue.KindMeta, queue.MetaPush)

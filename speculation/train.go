@@ -177,9 +177,10 @@ func (c *landing) unproven(id queue.ChangeID) int {
 	return 1
 }
 
-// doubted returns the changes whose pull requests are being looked at again.
+// doubted returns the changes whose pull requests are being looked at again, or put back
+// to their heads.
 func (c *landing) doubted() map[queue.ChangeID]bool {
-	out := map[queue.ChangeID]bool{}
+	out := maps.Clone(c.returning)
 	for _, r := range c.s.Requests {
 		if ch := c.facts.Links.Active(r.Number); ch != nil && r.Command.Verb == queue.CommandRecheck && !c.guarding.holdsUp(r) {
 			out[ch.ID] = true
@@ -304,7 +305,7 @@ func (c *landing) push() bool {
 	p.ID = string(digest.Of("push1", string(p.Expected), string(p.Tip()), c.facts.Now.Time().String())[:16])
 	c.mainline.setPush(p)
 	c.facts.Futures.Advance(p.Changes...)
-	c.upkeep.ask(queue.Land{Push: p.ID})
+	c.mainline.beginPush(p)
 	c.sortOrder()
 	return true
 }
@@ -397,7 +398,10 @@ func (c *landing) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]b
 		if e == nil {
 			continue
 		}
-		if !slices.Contains(l.Changes(), e.Change) {
+		switch {
+		case e.Head:
+			v.Heads++
+		case !slices.Contains(l.Changes(), e.Change):
 			v.Reused++
 		}
 		if e.Commit == l.Commit {

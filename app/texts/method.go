@@ -79,13 +79,14 @@ func (w voice) ends(c queue.Change) string {
 	if c.Verdict.Commits > 1 {
 		commit = "the last of them"
 	}
-	moved, purpose := c.Verdict.Along && !c.Method.Keeps(), ", so that it is shown as merged"
-	if w.o.Default != "" {
-		purpose = ""
-	}
+	moved := c.Verdict.Along && !c.Method.Keeps()
 	text := ""
 	if moved {
-		text = " The branch of the pull request was moved to " + commit + " in the same push" + purpose + "; what it was before is " + w.commit(c.Head) + "."
+		text = " The branch of the pull request was moved to " + commit + " first"
+		if w.o.Default == "" && !c.Verdict.Closed {
+			text += ", so that it is shown as merged"
+		}
+		text += "; what it was before is " + w.commit(c.Head) + "."
 	}
 	closed := "; so it is closed, with the label " + w.code(LandedLabel) + "."
 	switch {
@@ -94,6 +95,8 @@ func (w voice) ends(c queue.Change) string {
 	case w.o.Default != "":
 		return text + " The forge shows pull requests as merged only where their commits come to the default branch, " + w.code(w.o.Default) + ", and this one is for another branch" + closed +
 			" A `Closes #N` in its description closes no issue; in the message of a commit it does, once that commit is on " + w.code(w.o.Default) + "."
+	case moved && c.Verdict.Closed:
+		return text + " The forge had not taken note of that when the target branch moved, and shows the pull request as closed all the same, with the label " + w.code(LandedLabel) + "."
 	case c.Method.Keeps() || moved:
 		return text
 	}

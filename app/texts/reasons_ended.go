@@ -100,6 +100,10 @@ func pushed(w voice, r queue.Reason) string {
 		return "New commits were pushed, and an approval is for one commit. To land the new one, " + w.again()
 	}
 	head := w.commit(queue.CommitID(r.Names[1]))
+	if r.Detail == queue.DetailOurs {
+		return "Its branch was moved to " + head + " for a landing that has not come about, and the forge does not let the queue put it back to " +
+			w.commit(queue.CommitID(r.Names[0])) + ". Push that commit to the branch, then " + w.again()
+	}
 	if r.Names[0] == "" { // nobody has read at which one it was asked
 		return "New commits were pushed (" + head + ") since that was asked, and an approval is for one commit. To land the new one, " + w.again()
 	}

@@ -174,7 +174,9 @@ func textStates() map[string]queue.View {
 		"parked-red":      {Change: textChange(queue.Parked, reason(queue.ReasonRedMain, "./core"))},
 		"waiting": {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{
 			{Kind: queue.RequireReady}, {Kind: queue.RequireReviews, Names: []string{"0", "2"}}, {Kind: queue.RequireCodeOwners},
-			{Kind: queue.RequireCodeOwners, Names: []string{"main"}}, {Kind: queue.RequireLastPush}, {Kind: queue.RequireNoChanges, Names: []string{"bob"}},
+			{Kind: queue.RequireCodeOwners, Names: []string{"lib/a.go"}}, {Kind: queue.RequireLastPush}, {Kind: queue.RequireNoChanges, Names: []string{"bob"}},
+			{Kind: queue.RequireTeam, Names: []string{"0", "1", "db/a.sql"}}, {Kind: queue.RequireAttributed}, {Kind: queue.RequireJudged, Names: []string{"code_scanning", queue.UnjudgedBypass}},
+			{Kind: queue.RequireJudged, Names: []string{"branch protection", queue.UnjudgedPermission + "administration: read"}},
 			{Kind: queue.RequireChecks, Names: []string{"ci", "lint"}}, {Kind: queue.RequireChecksPassed, Names: []string{"unit"}},
 			{Kind: queue.RequireResolved, Names: []string{"3", "a.go"}}, {Kind: queue.RequireNoLabel, Names: []string{"wip"}},
 			{Kind: queue.RequireAdministrator, Names: []string{".github/workflows/ci.yml"}},

@@ -52,8 +52,9 @@ var doors = []door{
 		"speculation.judging.unprove": "that it has failed since",
 		"speculation.mainline.prove":  "what has passed under the analyzer's former version",
 	}},
-	{"has a ref at the forge moved", calls("forge/mirror", "Push", "PushAlong", "Delete"), map[string]string{
-		"app.pusher.pushMain":        "the target branch, along a chain that the gate has let pass; branches of pull requests along with it",
+	{"has a ref at the forge moved", calls("forge/mirror", "Push", "PushHeads", "Delete"), map[string]string{
+		"app.pusher.pushMain":        "the target branch, along a chain that the gate has let pass",
+		"app.pusher.pushHeads":       "branches of pull requests, to what lands of them, or back",
 		"app.publisher.deleteBranch": "the branch of a pull request that has landed",
 	}},
 	{"has a branch of our own moved", calls("forge/mirror", "Stage", "Unstage"), map[string]string{
@@ -65,7 +66,7 @@ var doors = []door{
 	}},
 	{"runs git push", saysPush, map[string]string{
 		"forge/mirror.Remotes.Push":      "the target branch, with the lease on what it was",
-		"forge/mirror.Remotes.PushAlong": "all or none, each with its lease",
+		"forge/mirror.Remotes.PushHeads": "each with its lease, and never main",
 		"forge/mirror.Remotes.Delete":    "with the lease on what it was",
 		"forge/mirror.Remotes.stageAll":  "refs of our own",
 	}},

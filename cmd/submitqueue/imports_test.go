@@ -25,7 +25,7 @@ var arrows = []struct {
 	{"cmd/submitqueue/demo", []string{"cmd/submitqueue/print", "queue"}, "the demo judges the product from outside; it sees views and git, not the core"},
 	{"cmd/submitqueue/chaos", []string{"cmd/submitqueue/print"}, "it judges the product from outside: processes, git and the API"},
 	{"cmd/submitqueue/audit", []string{"conflict", "queue"}, "it judges what a command has read against hashes; what runs the command is the caller's"},
-	{"cmd/submitqueue/doctor", []string{"cmd/submitqueue/print", "forge", "forge/github", "queue"}, "the doctor judges what an adapter has seen; it asks nobody itself"},
+	{"cmd/submitqueue/doctor", []string{"cmd/submitqueue/print", "forge", "forge/github", "queue", "workers/forgeci/workflow"}, "the doctor judges what an adapter has seen; it asks nobody itself"},
 	{"cmd/submitqueue/demo/live", []string{"app", "app/texts", "cmd/submitqueue/demo", "cmd/submitqueue/print", "cmd/submitqueue/server", "forge", "forge/forgetest", "forge/github", "queue", "speculation"}, "it puts the product beside a simulated forge; who judges it stays apart"},
 	{"cmd/submitqueue/server/servertest", nil, "a browser for tests; the server is what they start"},
 	{"cmd/submitqueue/server", []string{"*"}, "the one place that names concrete adapters and wires them"},
@@ -82,7 +82,8 @@ var arrows = []struct {
 	{"queue/spell", nil, "words that people have written; what they mean is the caller's"},
 	{"queue/", []string{"queue"}, "a store knows its port; stores never import one another"},
 	{"queue", []string{"queue/config", "queue/digest", "queue/spell"}, "the vocabulary imports its own leaves only: whatever it imported, everything would"},
-	{"workers/forgeci", []string{"workers", "forge", "forge/mirror", "queue"}, "it is where a build meets the forge: it drives one port and is the other"},
+	{"workers/forgeci/workflow", nil, "it reads files of GitHub Actions and judges; what follows from that is the caller's"},
+	{"workers/forgeci", []string{"workers", "workers/forgeci/workflow", "forge", "forge/mirror", "queue"}, "it is where a build meets the forge: it drives one port and is the other"},
 	{"workers/cage", nil, "it keeps a command apart; what the command is for is the caller's"},
 	{"workers", []string{"queue", "workers/cage"}, "runners know builds, not plans"},
 }
@@ -105,6 +106,8 @@ var outside = []struct {
 	{"github.com/prometheus", []string{"app"}, "metrics are the service's"},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"queue/config"}, "one file has a schema, and one place checks files against it"},
 	{"github.com/getkin/kin-openapi", []string{"forge/forgetest/contract"}, "what describes GitHub is for tests and not part of the program"},
+	{"github.com/vektah/gqlparser", []string{"forge/forgetest/contract"}, "what describes GitHub is for tests and not part of the program"},
+	{"github.com/hmarr/codeowners", []string{"forge/github"}, "CODEOWNERS is GitHub's"},
 	{"github.com/alecthomas/kong", []string{"cmd/submitqueue"}, "flags end at the command"},
 }
 

@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -156,20 +155,4 @@ func TestDeliveriesOverREST(t *testing.T) {
 		t.Errorf("%v", again)
 	}
 	c.want(404, "POST", "/app/hook/deliveries/1/attempts", "")
-}
-
-func TestSquashThatMovesMainAndHeadTogetherMerges(t *testing.T) {
-	s := mustServer(t, forgetest.Options{})
-	r := mustRepository(t, s)
-	mustCommit(t, r, "o", forgetest.Commit{Branch: "topic", Files: map[string]string{"a": "1"}})
-	n := mustPull(t, r, "o", "topic")
-	dir := filepath.Join(t.TempDir(), "clone")
-	mustGit(t, ".", "", "clone", "-q", r.CloneURL(), dir)
-	mustGit(t, dir, "", "merge", "-q", "--squash", "origin/topic")
-	mustGit(t, dir, "", "commit", "-qm", "squashed")
-	auth := "Authorization: Bearer " + s.UserToken("o")
-	mustGit(t, dir, auth, "push", "-q", "--atomic", "--force-with-lease", "origin", "HEAD:main", "HEAD:topic")
-	if p := r.Pull(n); !p.Merged || p.Head != r.Head("main") {
-		t.Errorf("%+v", p)
-	}
 }

@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,17 +36,23 @@ func (p CIPush) On(branch string) CIPush {
 // CIJob is a job that a CI runs on a pushed commit.
 type CIJob struct {
 	Name       string
-	Conclusion string // how it ends, at once; "": it runs until FinishCI
-	Again      string // how it ends when it is run again; "": as before
-	Queued     bool   // it waits for a machine until FinishCI
-	Status     bool   // a commit status of another CI, not a check run; Conclusion: success, failure, error
-	Log        string // of a job of GitHub Actions, when it has ended
-	App        string // slug of another App, which has one suite for a commit; "": GitHub Actions
+	Conclusion string        // how it ends, at once; "": it runs until FinishCI
+	Takes      time.Duration // with a Conclusion: it ends after so long, unless something ends it before
+	Again      string        // how it ends when it is run again; "": as before
+	Queued     bool          // it waits for a machine until FinishCI
+	Status     bool          // a commit status of another CI, not a check run; Conclusion: success, failure, error
+	Log        string        // of a job of GitHub Actions, when it has ended
+	App        string        // slug of another App, which has one suite for a commit; "": GitHub Actions
 }
 
 // CIRun is a run of a workflow: GitHub Actions makes one for a push.
 type CIRun struct {
 	ID         int64
+	Event      string // "": push
+	Path       string // of the workflow; "": .github/workflows/ci.yml
+	Title      string // what the workflow's run-name came to; "": CI
+	Fork       bool   // its branch is of a fork that has a branch of the same name
+	Actor      string // who has started it; "": the repository's owner
 	Branch     string
 	Head       string
 	Attempt    int
@@ -106,6 +113,21 @@ func (r *CI) StartCI(branch string, jobs ...CIJob) {
 	r.repo.s.mu.Lock()
 	defer r.repo.s.mu.Unlock()
 	r.startCI(CIPush{Branch: branch, Head: head, r: r.repo}, jobs)
+	r.repo.s.touch()
+}
+
+// StartRun starts a run of a workflow on a branch's commit, by the event, path and actor
+// of a CIRun. With the event pull_request it tests the merge that GitHub has made of the
+// branch and its base, and reports on the branch's head all the same.
+func (r *CI) StartRun(of CIRun, jobs ...CIJob) {
+	head := r.repo.store.readRef("refs/heads/" + of.Branch)
+	if head == "" {
+		panic("forgetest: no branch " + of.Branch)
+	}
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	of.Head = head
+	r.startRun(of, jobs)
 	r.repo.s.touch()
 }
 
@@ -202,13 +224,19 @@ func (r *CI) startCI(p CIPush, jobs []CIJob) {
 	if len(own) == 0 {
 		return
 	}
+	r.startRun(CIRun{Branch: p.Branch, Head: p.Head}, own)
+}
+
+// startRun starts a run of jobs of GitHub Actions.
+func (r *CI) startRun(of CIRun, jobs []CIJob) {
 	now := r.repo.s.now()
-	run := &workflowRun{CIRun: CIRun{ID: r.repo.s.nextID(), Branch: p.Branch, Head: p.Head, Attempt: 1, Status: "in_progress"},
-		suite: r.repo.s.nextID(), jobs: own, created: now, began: now, updated: now}
+	of.ID, of.Attempt, of.Status = r.repo.s.nextID(), 1, "in_progress"
+	of.Event, of.Path = cmp.Or(of.Event, "push"), cmp.Or(of.Path, ".github/workflows/ci.yml")
+	run := &workflowRun{CIRun: of, suite: r.repo.s.nextID(), jobs: jobs, created: now, began: now, updated: now}
 	r.ci.runs = append(r.ci.runs, run)
 	r.emitWorkflow(run, "requested")
-	for _, j := range own {
-		r.startJob(run.suite, p.Branch, p.Head, j)
+	for _, j := range jobs {
+		r.startJob(run.suite, of.Branch, of.Head, j)
 	}
 	r.finishRun(run)
 }
@@ -227,9 +255,28 @@ func (r *CI) startJob(suite int64, branch, head string, j CIJob) {
 	}
 	r.runs = append(r.runs, c)
 	r.tellRun(r.repo.s.appUser(slug), c)
-	if j.Conclusion != "" {
+	switch {
+	case j.Takes > 0:
+		time.AfterFunc(j.Takes, func() { r.finishLate(c, j.Conclusion) })
+	case j.Conclusion != "":
 		r.finishJob(c, j.Conclusion)
 	}
+}
+
+// finishLate ends a job that takes its time, if nothing has ended it.
+func (r *CI) finishLate(c *run, conclusion string) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	if c.Status == "completed" {
+		return
+	}
+	r.finishJob(c, conclusion)
+	for _, run := range r.ci.runs {
+		if run.suite == c.suite {
+			r.finishRun(run)
+		}
+	}
+	r.repo.s.touch()
 }
 
 func (r *CI) finishJob(c *run, conclusion string) {

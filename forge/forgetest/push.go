@@ -86,8 +86,7 @@ func orZero(id string) string {
 	return id
 }
 
-// transact moves the refs that were not refused, and the heads of the pull
-// requests that follow them, in one git transaction.
+// transact moves the refs that were not refused in one git transaction.
 func (r *store) transact(ctx context.Context, res *pushResult, cleanup string) error {
 	var in bytes.Buffer
 	in.WriteString(cleanup)
@@ -96,17 +95,6 @@ func (r *store) transact(ctx context.Context, res *pushResult, cleanup string) e
 			continue
 		}
 		fmt.Fprintf(&in, "update %s %s %s\n", m.ref, m.new, orZero(m.old))
-		branch, ok := strings.CutPrefix(m.ref, "refs/heads/")
-		if !ok || m.new == zeroID {
-			continue
-		}
-		r.repo.s.mu.Lock()
-		for _, p := range r.repo.issues.openFrom(branch) {
-			if p.Fork == "" {
-				fmt.Fprintf(&in, "update %s %s\n", p.headRef(), m.new)
-			}
-		}
-		r.repo.s.mu.Unlock()
 	}
 	if in.Len() == 0 {
 		return nil
@@ -164,21 +152,11 @@ func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 			t.tip = &t.commits[0]
 		}
 		r.repo.shapes.emitPush(actor, t.refMove, t.forced, t.commits, t.tip)
-		branch, ok := strings.CutPrefix(t.ref, "refs/heads/")
-		if !ok {
-			continue
-		}
-		if t.new == zeroID {
+		if branch, ok := strings.CutPrefix(t.ref, "refs/heads/"); ok && t.new == zeroID {
 			r.branchGone(actor, branch)
-			continue
-		}
-		for _, p := range r.repo.issues.openFrom(branch) {
-			if p.Fork == "" {
-				r.synchronize(actor, p, t.new)
-			}
 		}
 	}
-	// Last, because a squash moves the default branch and the head together.
+	// Before the heads that this very push moves are recorded: see record.go.
 	for _, t := range all {
 		if t.ref == "refs/heads/"+r.repo.main && t.old != "" {
 			r.mergeReached(actor, t.new, t.commits)
@@ -187,6 +165,7 @@ func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 	followers := r.forkPulls()
 	r.repo.s.touch()
 	r.repo.s.mu.Unlock()
+	r.recordHeads(ctx, actor, moves)
 	for _, t := range all {
 		for _, f := range followers {
 			if "refs/heads/"+f.branch == t.ref && t.new != zeroID {
@@ -198,7 +177,7 @@ func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 }
 
 // mergeReached marks as merged the open pull requests into the default branch
-// whose head is among the commits that were pushed to it.
+// whose recorded head is among the commits that were pushed to it.
 func (r *store) mergeReached(actor *user, tip string, commits []commitInfo) {
 	reached := make(map[string]bool, len(commits))
 	for _, c := range commits {
@@ -219,14 +198,4 @@ func (r *store) branchGone(actor *user, branch string) {
 			r.repo.issues.closePull(actor, p)
 		}
 	}
-}
-
-func (r *store) synchronize(actor *user, p *pull, head string) {
-	before := p.Head
-	if before == head {
-		return
-	}
-	p.Head, p.updated, p.pusher = head, r.repo.s.now(), actor.login
-	r.repo.shapes.emitPull(actor, p, "synchronize", obj{"before": before, "after": head})
-	r.repo.issues.dismissStale(actor, p)
 }

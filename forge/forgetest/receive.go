@@ -62,6 +62,9 @@ func (r *store) receive(w http.ResponseWriter, req *http.Request, who identity, 
 	var res pushResult
 	unpack := "ok"
 	planned := r.repo.plannedRefusal(moves)
+	if planned == nil {
+		planned = r.repo.tooMany(moves)
+	}
 	if err := r.unpack(ctx, in, moves); err != nil {
 		unpack = "unpacker error"
 		res = pushResult{moves: moves, reason: make([]string, len(moves)), lines: []string{err.Error()}}

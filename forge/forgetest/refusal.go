@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -114,6 +115,29 @@ func (r *Repository) RefusedPushes() (left int) {
 	return left
 }
 
+// LimitPushes sets "Limit how many branches and tags can be updated in a single push": a
+// push of more refs is refused as a whole, whoever pushes, with the words of
+// ejoffe/spr#422. No interface tells the setting. 0 takes it away.
+func (r *Repository) LimitPushes(refs int) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.pushLimit = refs
+	r.s.touch()
+}
+
+// tooMany is the refusal of a push of more refs than are allowed, or nil.
+func (r *Repository) tooMany(moves []refMove) *Refusal {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if r.pushLimit == 0 || len(moves) <= r.pushLimit {
+		return nil
+	}
+	return &Refusal{Reason: "push declined due to repository rule violations", Said: []string{
+		"error: GH013: Repository rule violations found for " + moves[0].ref + ".",
+		"Review all repository rules at " + r.s.url + "/" + r.fullName() + "/rules", "",
+		fmt.Sprintf("- Pushes can not update more than %d branches or tags.", r.pushLimit)}}
+}
+
 // plannedRefusal takes one use of the first refusal planned for one of the moves; without
 // any, of the first one that answers before it is known what is pushed.
 func (r *Repository) plannedRefusal(moves []refMove) *Refusal {
@@ -127,7 +151,7 @@ func (r *Repository) plannedRefusal(moves []refMove) *Refusal {
 			return &p.Refusal
 		}
 	}
-	return nil
+	return r.s.outage.refusal(len(moves) == 0)
 }
 
 // all makes the refusal what became of each move.

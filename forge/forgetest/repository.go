@@ -38,12 +38,15 @@ type Repository struct {
 	rulesetID int64
 	screen    Screen
 	refusals  []*planned // of pushes
+	pushLimit int        // refs that may move in one push; 0: any number
 	numbers   int
 	pulls     map[int]*pull // issues too
 	comments  []*comment    // in order of creation
 	inlines   []*inline
 	writes    []Write
 	known     map[string]bool // commits that are there
+	late      bool            // heads are recorded when ReleaseHeads says so
+	unseen    []unseen        // heads that were pushed meanwhile, in order
 }
 
 // Dir is the bare repository. Branches pushed into it by git itself, past the

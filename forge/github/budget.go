@@ -28,8 +28,8 @@ type Shared struct {
 
 // NewShared returns what Forges share. A nil transport is one of our own.
 // writes is how many requests that change something may start per minute, after
-// a burst of as many as in 20 s; 0: they are not paced. GitHub allows about 80
-// that create content.
+// a burst of as many as in 20 s; 0: neither they nor git are paced. GitHub allows
+// about 80 that create content.
 func NewShared(t http.RoundTripper, writes int) *Shared {
 	if t == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()

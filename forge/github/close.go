@@ -10,8 +10,9 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// Close closes an open pull request and labels it. The label is set first: it says
-// why to whoever sees the pull request closed.
+// Close labels a pull request that is not merged, and closes it where GitHub has not done
+// so: it closes what has nothing left to merge. The label is set first: it says why to
+// whoever sees the pull request closed.
 func (f *Forge) Close(ctx context.Context, number int, label string) error {
 	defer f.lock(fmt.Sprintf("pull/%d", number))()
 	doing := fmt.Sprintf("close pull request %d, which has landed", number)
@@ -19,13 +20,16 @@ func (f *Forge) Close(ctx context.Context, number int, label string) error {
 	if err != nil {
 		return failure(ctx, doing, err)
 	}
-	if p.GetState() != "open" {
+	if p.GetMerged() {
 		return nil
 	}
 	if !slices.ContainsFunc(p.Labels, func(l *github.Label) bool { return l.GetName() == label }) {
 		if _, _, err := f.client.Issues.AddLabelsToIssue(ctx, f.o.Owner, f.o.Name, number, []string{label}); err != nil {
 			return failure(ctx, doing, err)
 		}
+	}
+	if p.GetState() != "open" {
+		return nil
 	}
 	closed := "closed"
 	_, _, err = f.client.PullRequests.Edit(ctx, f.o.Owner, f.o.Name, number, &github.PullRequest{State: &closed})

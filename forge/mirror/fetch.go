@@ -23,6 +23,8 @@ type Remotes struct {
 	history *History
 	merges  *Merges
 	names   *Refs
+	pace    pace
+	width   *width
 	fetches chan struct{} // one fetch at a time
 
 	mu        sync.Mutex
@@ -78,12 +80,18 @@ func (m *Remotes) TipAt(ctx context.Context, r forge.Remote, branch string) (que
 // ask runs a git command that changes nothing here, and returns what it printed and what
 // the remote said.
 func (m *Remotes) ask(ctx context.Context, r forge.Remote, args []string) (out, said string, err error) {
+	if args[0] == "push" {
+		m.pace.pushed()
+	}
 	stdout, stderr, err := m.repo.run(ctx, invocation{args: args, header: r.Header, alone: true})
 	return string(stdout), string(stderr), err
 }
 
 // list asks the remote for the refs that match a pattern, by their full names.
 func (m *Remotes) list(ctx context.Context, r forge.Remote, pattern string) (map[string]queue.CommitID, error) {
+	if err := m.pace.read(ctx, r); err != nil {
+		return nil, err
+	}
 	out, _, err := m.ask(ctx, r, []string{"ls-remote", "--", r.URL, pattern})
 	if err != nil {
 		return nil, remoteError(err)
@@ -121,6 +129,9 @@ func (m *Remotes) fetch(ctx context.Context, r forge.Remote, refspecs []string) 
 // fetchNow runs one git fetch. The refspecs go through standard input, where
 // neither their number nor how they begin matters.
 func (m *Remotes) fetchNow(ctx context.Context, r forge.Remote, refspecs []string) error {
+	if err := m.pace.read(ctx, r); err != nil {
+		return err
+	}
 	_, stderr, err := m.repo.run(ctx, invocation{
 		args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
 			"--no-recurse-submodules", "--no-show-forced-updates", "--stdin", "--", r.URL},

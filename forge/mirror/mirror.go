@@ -11,7 +11,7 @@
 //	Merges      merge.go     makes commits: merge, squash, replay, revert, rollup; signs them
 //	Worktrees   checkout.go  checks commits out, with submodules and files of LFS
 //	Refs        ref.go       says what is kept
-//	Remotes     fetch.go     fetches branches and heads (head.go), pushes (push.go, along.go, own.go)
+//	Remotes     fetch.go     fetches branches and heads (head.go), pushes (push.go, along.go, own.go), no more than the host wants (pace.go, width.go)
 //	Mirror      mirror.go    is packed (maintain.go), suspected, examined (damage.go) and healed (heal.go)
 //
 // # A worked example
@@ -184,7 +184,7 @@ func newMirror(dir string) *Mirror {
 		repo:       repo, Objects: objects, History: history, Merges: merges, Refs: names,
 		Worktrees: &Worktrees{repo: repo, objects: objects, checkouts: map[string]bool{}, modules: map[string]chan struct{}{}, lfs: lfs.NewStore(filepath.Join(dir, "lfs"))},
 		Remotes: &Remotes{repo: repo, objects: objects, history: history, merges: merges, names: names,
-			fetches: make(chan struct{}, 1), exchanges: map[string]*exchange{}, sources: map[string]*helper{}},
+			width: newWidth(dir), fetches: make(chan struct{}, 1), exchanges: map[string]*exchange{}, sources: map[string]*helper{}},
 	}
 }
 

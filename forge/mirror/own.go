@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -23,8 +25,8 @@ type OwnRefs struct {
 	Forge  forge.Forge
 }
 
-// Push moves branches in one push, in this order as far as the remote keeps it,
-// and says of each what is wrong with it. fresh tells which were not there as
+// Push moves branches in this order, as far as the remote keeps it, in one push, or in
+// as few as the remote takes, and says of each what is wrong with it. fresh tells which were not there as
 // they were to be. One to delete that is gone is no error. The last error is
 // about all of them: *Transient as in Mirror.Push.
 func (o OwnRefs) Push(ctx context.Context, moves []RefMove) (fresh []bool, each []error, err error) {
@@ -38,11 +40,23 @@ func (o OwnRefs) Push(ctx context.Context, moves []RefMove) (fresh []bool, each 
 			commits = append(commits, move.Commit)
 		}
 	}
+	o.Mirror.Remotes.pace.ours()
 	err = o.Mirror.mending(ctx, func() error {
-		fresh, each, err = o.Mirror.Remotes.stageAll(ctx, r, moves)
+		fresh, each, err = o.Mirror.Remotes.stageParts(ctx, r, moves)
 		return err
 	}, commits...)
 	return fresh, each, err
+}
+
+// Wait returns how long a push of our own refs is to wait, so that the host is used no
+// more often than it wants (forge.Pace); what waits meanwhile goes in one push. idle:
+// nobody waits for these refs.
+func (o OwnRefs) Wait(ctx context.Context, idle bool) time.Duration {
+	r, err := o.Forge.Remote(ctx)
+	if err != nil {
+		return 0 // Push says so
+	}
+	return o.Mirror.Remotes.pace.wait(r.Pace, idle)
 }
 
 // List returns the branches whose names begin with a prefix that ends with a
@@ -87,7 +101,28 @@ func (o OwnRefs) Message(ctx context.Context, commit queue.CommitID) (string, er
 	return info.message, err
 }
 
-func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, err error) {
+// stageParts moves refs by as few pushes as the remote takes.
+func (m *Remotes) stageParts(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, err error) {
+	for len(fresh) < len(moves) {
+		part := moves[len(fresh):]
+		part = part[:m.width.fits(len(part))]
+		news, errs, narrower, err := m.stageAll(ctx, r, part)
+		switch {
+		case narrower:
+			continue
+		case err != nil && len(fresh) == 0:
+			return nil, nil, err
+		case err != nil: // what went before is known
+			news, errs = make([]bool, len(part)), slices.Repeat([]error{err}, len(part))
+		}
+		fresh, each = append(fresh, news...), append(each, errs...)
+	}
+	return fresh, each, nil
+}
+
+// stageAll moves refs by one push. narrower: the remote takes fewer at a time, nothing
+// has moved, and the width of pushes is what it takes by now.
+func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, narrower bool, err error) {
 	var specs []string
 	fresh, each = make([]bool, len(moves)), make([]error, len(moves))
 	for i, move := range moves {
@@ -104,10 +139,10 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 		}
 	}
 	if len(specs) == 0 {
-		return fresh, each, nil
+		return fresh, each, false, nil
 	}
 	if err := m.objects.Flush(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	stdout, stderr, err := m.ask(ctx, r, append([]string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}, specs...))
 	told := map[string][2]string{} // flag and summary by ref
@@ -117,19 +152,22 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 			told[ref] = [2]string{f[0], f[2]}
 		}
 	}
+	if err != nil && m.width.learn(stderr, len(specs)) {
+		return nil, nil, true, nil
+	}
 	if len(told) == 0 {
 		if err == nil {
 			err = fmt.Errorf("unexpected answer %.200q", stdout)
 		}
 		if words := remoteWords(stderr); words != "" && queue.RefusalOf(words) == queue.RefusalBranch {
-			return nil, nil, fmt.Errorf("pushing branches of our own: %w: %s", forge.ErrForbidden, words)
+			return nil, nil, false, fmt.Errorf("pushing branches of our own: %w: %s", forge.ErrForbidden, words)
 		}
 		err = remoteError(err)
 		var transient *forge.Transient
 		if ctx.Err() == nil && !errors.As(err, &transient) {
 			err = &forge.Transient{Err: err}
 		}
-		return nil, nil, fmt.Errorf("pushing branches of our own: %w", err)
+		return nil, nil, false, fmt.Errorf("pushing branches of our own: %w", err)
 	}
 	for i, move := range moves {
 		if each[i] != nil {
@@ -146,7 +184,7 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 			each[i] = fmt.Errorf("pushing %s: %w", move.Branch, refusedRef(t[1], stderr))
 		}
 	}
-	return fresh, each, nil
+	return fresh, each, false, nil
 }
 
 // refusedRef tells what may go away by itself from what the remote forbids by a rule.

@@ -13,18 +13,24 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
+// shop is the repository acme/shop of a simulated GitHub, as a bot reaches it that may push.
+func shop(t *testing.T, s *forgetest.Server) (*forgetest.Repository, forge.Remote) {
+	t.Helper()
+	hub := must(s.AddRepository("acme", "shop", "main"))(t)
+	s.AddUser("bot")
+	hub.SetPermission("bot", "write")
+	return hub, forge.Remote{URL: hub.CloneURL(), Header: []string{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+s.UserToken("bot")))}}
+}
+
 // recorded is the simulated GitHub's repository acme/shop with two commits, the first of
 // which main is at.
 func recorded(t *testing.T) (hub *forgetest.Repository, m *mirror.Mirror, r forge.Remote, base, next queue.CommitID) {
 	t.Helper()
 	s := must(forgetest.New(forgetest.Options{}))(t)
 	t.Cleanup(func() { _ = s.Close() })
-	hub = must(s.AddRepository("acme", "shop", "main"))(t)
+	hub, r = shop(t, s)
 	base = queue.CommitID(must(hub.Commit("acme", forgetest.Commit{Branch: "main", Message: "first", Files: map[string]string{"f": "1\n"}}))(t))
 	next = queue.CommitID(must(hub.Commit("acme", forgetest.Commit{Branch: "topic", Message: "next", Files: map[string]string{"f": "2\n"}}))(t))
-	s.AddUser("bot")
-	hub.SetPermission("bot", "write")
-	r = forge.Remote{URL: hub.CloneURL(), Header: []string{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+s.UserToken("bot")))}}
 	m = openMirror(t)
 	for _, branch := range []string{"main", "topic"} {
 		must(m.Remotes.FetchBranch(t.Context(), r, branch))(t)

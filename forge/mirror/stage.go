@@ -25,6 +25,6 @@ func (m *Remotes) Unstage(ctx context.Context, r forge.Remote, branches ...strin
 }
 
 func (m *Remotes) stage(ctx context.Context, r forge.Remote, moves ...RefMove) error {
-	_, each, err := m.stageAll(ctx, r, moves)
+	_, each, err := m.stageParts(ctx, r, moves)
 	return errors.Join(append(each, err)...)
 }

@@ -9,6 +9,10 @@ const DefaultRetries = 1
 // defaultTimeout is Step.Timeout where the file does not say it.
 const defaultTimeout = time.Hour
 
+// DefaultHeadWait is Rules.HeadWait where the file does not say it: GitHub takes note of a
+// push within seconds.
+const DefaultHeadWait = 15 * time.Second
+
 // DefaultProtected returns the globs of paths that need an administrator's
 // approval where the configuration names none.
 func DefaultProtected() []string {
@@ -41,6 +45,8 @@ func (c *Config) Defaults() {
 	orDefault(&q.Order, OrderFinish)
 	orDefault(&q.Method, MethodMerge)
 	orDefault(&q.Intermediate, IntermediateVerify)
+	orDefault(&q.Head, HeadMove)
+	orDefault(&q.HeadWait, DefaultHeadWait)
 	orDefault(&q.InfraRetries, 3)
 	orDefault(&q.BuildsPerChange, 20)
 	orDefault(&q.MaxOvertake, 4*time.Hour)

@@ -54,6 +54,16 @@ func (q Rules) MethodFor(asked string) (Method, bool) {
 	return m, ok
 }
 
+// Head says what becomes of the branch of a pull request that lands as another commit
+// than its head.
+type Head string
+
+// The choices for it.
+const (
+	HeadMove  Head = "move"
+	HeadLeave Head = "leave"
+)
+
 // Intermediate says what becomes of the commits before the last of a change that
 // lands as several.
 type Intermediate string

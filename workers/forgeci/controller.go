@@ -19,9 +19,12 @@ const DefaultPrefix = "submitqueue"
 
 // Refs are branches that only the queue writes; mirror.OwnRefs are.
 type Refs interface {
-	// Push moves branches in one push. fresh tells of each whether it was not
+	// Push moves branches in one push, where the forge takes as many. fresh tells of each whether it was not
 	// there as it was to be; each, what is wrong with it.
 	Push(ctx context.Context, moves []mirror.RefMove) (fresh []bool, each []error, err error)
+	// Wait returns how long the next push is to wait, so that what waits goes in one.
+	// idle: nobody waits for these refs.
+	Wait(ctx context.Context, idle bool) time.Duration
 	// List returns the branches whose names begin with a prefix.
 	List(ctx context.Context, prefix string) (map[string]queue.CommitID, error)
 	// Message returns the message of a commit; hostile text.
@@ -65,12 +68,15 @@ type Controller struct {
 	synced bool            // skew is known
 	heard  time.Time       // the last webhook
 	sweep  *sweep          // wanted
+
+	awaited []queue.CommitID // heads on which something ran when they were looked at, oldest first
 }
 
 var (
 	_ workers.Controller = (*Controller)(nil)
 	_ workers.Sweeper    = (*Controller)(nil)
 	_ workers.Standing   = (*Controller)(nil)
+	_ workers.Attester   = (*Controller)(nil)
 )
 
 // maxEnded is how many ended builds are remembered with their results.
@@ -175,6 +181,7 @@ func (c *Controller) News(news forge.CINews) {
 		return
 	}
 	c.heard = c.o.Now()
+	c.endedThere(news.Runs)
 	for _, e := range c.builds {
 		touched := false
 		for _, r := range news.Results {

@@ -38,6 +38,9 @@ type hub struct {
 	unread    error // in answer to asking for one
 	changed   chan struct{}
 	now       func() time.Time
+
+	pace sync.Mutex
+	held time.Time // builds are not to be pushed before
 }
 
 func newHub() *hub {
@@ -62,6 +65,15 @@ func (h *hub) Push(_ context.Context, moves []mirror.RefMove) (fresh []bool, eac
 		}
 	}
 	return fresh, each, nil
+}
+
+func (h *hub) Wait(_ context.Context, idle bool) time.Duration {
+	h.pace.Lock()
+	defer h.pace.Unlock()
+	if idle {
+		return 0
+	}
+	return max(0, time.Until(h.held))
 }
 
 func (h *hub) List(_ context.Context, prefix string) (map[string]queue.CommitID, error) {
@@ -93,6 +105,12 @@ func (h *hub) CIResults(context.Context, queue.CommitID) (forge.CIResults, error
 	return forge.CIResults{Now: h.now(), List: slices.Clone(h.results)}, h.deaf
 }
 
+func (h *hub) CIChecks(ctx context.Context, commit queue.CommitID, statuses bool) (forge.CIResults, error) {
+	got, err := h.CIResults(ctx, commit)
+	got.List = slices.DeleteFunc(got.List, func(r forge.CIResult) bool { return r.Status && !statuses })
+	return got, err
+}
+
 func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,7 +123,16 @@ func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ err
 	return out, nil
 }
 
-func (h *hub) CIRunsOf(context.Context, queue.CommitID) ([]forge.CIRun, error) { return nil, nil }
+func (h *hub) CIRunsOf(_ context.Context, commit queue.CommitID) (out []forge.CIRun, _ error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.runs {
+		if r.Commit == commit {
+			out = append(out, r)
+		}
+	}
+	return out, h.deaf
+}
 
 func (h *hub) CancelRun(_ context.Context, id int64) error {
 	h.mu.Lock()

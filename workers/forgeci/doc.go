@@ -64,6 +64,17 @@
 // after a minute), the runs are listed and the results read again: test of nightly has
 // failed, and so has the step.
 //
+// # What was run for nobody's build
+//
+// PassedOn looks at what the CI has run on the head of a change, for the push of it or for its
+// pull request: whether a run is of a commit that can be named, whether it has ended with all of
+// its checks passed, and whether its workflow would have shown the same on a build's ref
+// (package workflow). Which keys that commit has, the caller knows. A run that goes on is
+// remembered, and told of when it ends (queue.HeadChecked); what is forgotten by a restart, a
+// build finds out. Say that ci.yml runs on each push, and that the job test of head H has passed:
+// PassedOn answers with the step and when it was run; were its job to use actions/cache, with
+// that word for people and nothing else.
+//
 // # Worked example
 //
 // Build ab12 of a step with checks [test] is asked for. Its commit is pushed to
@@ -74,6 +85,15 @@
 // run and no other check. Nothing runs on the ref then, and the next
 // push deletes it with its side ref. Were no webhook to come, watch would ask,
 // with conditional requests, after a minute and at each deadline.
+//
+// # Pushes
+//
+// What waits to be pushed goes in one push, or in as few as the forge takes: GitHub can be
+// set to refuse a push of more than 5 or 20 refs, which is learned from the refusal
+// (mirror.OwnRefs). GitHub recommends 6 pushes a minute to a repository. With as many in the
+// last minute, builds wait for company until it is over, for 10 s at most; log and page say
+// so. Landings count, and never wait. Refs that are only to be deleted leave half of the
+// pushes to others.
 //
 // # Crashes
 //

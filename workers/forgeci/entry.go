@@ -23,13 +23,13 @@ type entry struct {
 	jobs   []*job
 	log    *text
 	known  bool   // it is decided already: nothing is pushed
-	sought bool   // whether it had passed before on the head of its change was looked for
 	skips  string // what in the commit's message keeps the CI from beginning, as people write it
 	orphan bool   // a ref of a life before, whose build is not known
 
 	pushed    time.Time // zero: not yet
 	tries     int       // of pushing
 	single    bool      // it was refused in a push with others: it is pushed by itself
+	held      bool      // the forge was pushed to often enough when it came
 	notBefore time.Time // for the next one
 	results   map[resultKey]forge.CIResult
 	before    map[resultKey]bool // what other builds on the same commit had seen

@@ -17,7 +17,7 @@ import (
 
 const (
 	pushAtOnce = 50 // builds whose refs go into one push
-	pushTries  = 8  // of a push that may work later, before the build is an infrastructure error
+	pushTries  = 60 // of a push that may work later, before the build is an infrastructure error: within the hour of an outage it is none
 )
 
 // pushing reports whether the push of a build is under way.
@@ -55,12 +55,52 @@ func (c *Controller) pushes(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for ctx.Err() == nil && c.pushBatch(ctx) {
+		held := c.held(ctx)
+		for ctx.Err() == nil && held == 0 && c.pushBatch(ctx) {
+			held = c.held(ctx)
 		}
-		if next := c.nextPush(); !next.IsZero() {
+		if next := c.nextPush(); held > 0 {
+			wait.Reset(held)
+		} else if !next.IsZero() {
 			wait.Reset(max(next.Sub(c.o.Now()), time.Millisecond))
 		}
 	}
+}
+
+// held returns for how long what is to be pushed now waits for company, so that the forge
+// is pushed to no more often than it wants. The log of each build says so.
+func (c *Controller) held(ctx context.Context) time.Duration {
+	c.mu.Lock()
+	builds, gone := c.waiting()
+	c.mu.Unlock()
+	if len(builds) == 0 && !gone {
+		return 0
+	}
+	wait := c.o.Refs.Wait(ctx, len(builds) == 0)
+	if wait == 0 {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range builds {
+		if !e.held {
+			e.held = true
+			e.log.say("the push to %s waits %v, so that the forge is pushed to no more often than it recommends", e.branch, wait.Round(time.Second))
+		}
+	}
+	return wait
+}
+
+// waiting returns what is to be pushed now: builds, and whether there are refs to delete.
+// The caller holds mu.
+func (c *Controller) waiting() (builds []*entry, gone bool) {
+	now := c.o.Now()
+	for _, e := range c.builds {
+		if e.pushed.IsZero() && e.done == nil && !e.pushing() && !now.Before(e.notBefore) {
+			builds = append(builds, e)
+		}
+	}
+	return builds, len(c.gone) >= pushAtOnce || len(c.gone) > 0 && !now.Before(c.goneAt.Add(c.o.Linger))
 }
 
 // nextPush returns when something waits to be pushed again or deleted.
@@ -92,7 +132,6 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 	if !synced && len(b.entries) > 0 {
 		c.sync(ctx, b.entries[0].build.Commit)
 	}
-	c.lookEarlier(ctx, b.entries)
 	c.lookForSkips(ctx, b.entries)
 	c.makeMoves(ctx, b)
 	fresh, each, err := c.o.Refs.Push(ctx, b.moves)
@@ -138,13 +177,8 @@ type batch struct {
 func (c *Controller) nextBatch() (b *batch, synced bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.o.Now()
-	b = &batch{tries: map[*entry]int{}, at: map[*entry]int{}, failed: map[*entry]error{}}
-	for _, e := range c.builds {
-		if e.pushed.IsZero() && e.done == nil && !e.pushing() && !now.Before(e.notBefore) {
-			b.entries = append(b.entries, e)
-		}
-	}
+	entries, gone := c.waiting()
+	b = &batch{entries: entries, tries: map[*entry]int{}, at: map[*entry]int{}, failed: map[*entry]error{}}
 	slices.SortFunc(b.entries, func(x, y *entry) int {
 		return cmp.Or(cmp.Compare(y.build.Value, x.build.Value), cmp.Compare(x.build.ID, y.build.ID))
 	})
@@ -152,7 +186,7 @@ func (c *Controller) nextBatch() (b *batch, synced bool) {
 		b.entries = b.entries[i : i+1]
 	}
 	b.entries = b.entries[:min(len(b.entries), pushAtOnce)]
-	if len(b.entries) > 0 || len(c.gone) >= pushAtOnce || len(c.gone) > 0 && !now.Before(c.goneAt.Add(c.o.Linger)) {
+	if len(b.entries) > 0 || gone {
 		b.gone, c.gone = c.gone, nil
 	}
 	for _, e := range b.entries {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type benchCalls struct {
 	Slots   int           `default:"16" help:"Builds that can run at once."`
 	Build   time.Duration `default:"10s" help:"Time of a build."`
 	Asks    bool          `name:"requirements" help:"Main's protection asks for a review and a check of each pull request: they are read when a change enters, and right before it lands."`
+	CI      bool          `name:"ci" help:"Builds are made by the simulated GitHub's own CI: refs are pushed for them, at the pace of serve, and no commands are timed."`
 	Redis   string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
 	JSON    string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 	Timeout time.Duration `default:"15m" help:"Give up after this."`
@@ -39,12 +41,14 @@ type benchCalls struct {
 type callFigures struct {
 	Pending  int            `json:"pending"`
 	Asks     bool           `json:"requirements"`
+	CI       bool           `json:"ci"`
 	Full     int            `json:"full"`
 	Landed   int            `json:"landed"`
 	Calls    float64        `json:"calls_per_landed"`
 	Free     float64        `json:"free_per_landed"` // of these, answered 304: they cost nothing of the hourly limit
 	Git      float64        `json:"git_per_landed"`
-	Refresh  int            `json:"refresh"` // calls that no webhook caused
+	Pushes   float64        `json:"pushes_per_landed"` // of these, pushes: of main, heads and refs for builds
+	Refresh  int            `json:"refresh"`           // calls that no webhook caused
 	Routes   map[string]int `json:"routes"`
 	Reaction spread         `json:"comment_to_reaction_seconds"`
 	Before   float64        `json:"calls_to_reaction"` // of one command in a queue where nothing else happens
@@ -60,13 +64,13 @@ func (b *benchCalls) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
-	f := callFigures{Pending: b.Pending, Full: b.Full, Asks: b.Asks}
+	f := callFigures{Pending: b.Pending, Full: b.Full, Asks: b.Asks, CI: b.CI}
 	// Branches for those at the start and at the end, and for those that land at once.
 	o := rigOptions{shape: benchShape{Changes: b.Pending*3 + b.Land, Areas: b.Areas}, orders: benchOrders{Slots: b.Slots, Took: b.Build.Seconds()}}
 	if err := b.with(ctx, o, &f, (*callRun).count); err != nil {
 		return err
 	}
-	if b.Probes > 0 {
+	if b.Probes > 0 && !b.CI {
 		n := b.Full + b.Probes // each in an area of its own: all of them are built at once
 		o := rigOptions{shape: benchShape{Changes: n, Areas: n}, orders: benchOrders{Slots: 2 * n, Took: time.Hour.Seconds()}}
 		if err := b.with(ctx, o, &f, (*callRun).probe); err != nil {
@@ -80,7 +84,8 @@ func (b *benchCalls) Run(ctx context.Context) error {
 // with measures one thing on a server of its own.
 func (b *benchCalls) with(ctx context.Context, o rigOptions, f *callFigures, measure func(*callRun, context.Context, *callFigures) error) (err error) {
 	o.shape.Files, o.shape.Commits = 500, 1
-	o.redis, o.keep, o.forge = b.Redis, b.Keep, onHub(b.Asks)
+	o.redis, o.keep, o.forge = b.Redis, b.Keep, onHub(b.Asks, b.Build)
+	o.shape.CI, o.orders.CI, o.orders.Paced = b.CI, b.CI, b.CI
 	rig, err := newRig(ctx, o)
 	if err != nil {
 		return err
@@ -213,10 +218,13 @@ func (r *callRun) react(ctx context.Context) (number, calls int, took time.Durat
 func (f *callFigures) tally(requests []forgetest.Request) {
 	f.Routes = map[string]int{}
 	each := func(n int) float64 { return float64(n) / float64(max(f.Landed, 1)) }
-	calls, free, git := 0, 0, 0
+	calls, free, git, pushes := 0, 0, 0, 0
 	for _, q := range requests {
 		if strings.Contains(q.Path, ".git/") {
 			git++
+			if strings.HasSuffix(q.Path, "/git-receive-pack") && q.Method == http.MethodPost {
+				pushes++
+			}
 			continue
 		}
 		calls++
@@ -230,7 +238,7 @@ func (f *callFigures) tally(requests []forgetest.Request) {
 			f.Refresh++
 		}
 	}
-	f.Calls, f.Free, f.Git = each(calls), each(free), each(git)
+	f.Calls, f.Free, f.Git, f.Pushes = each(calls), each(free), each(git), each(pushes)
 }
 
 // routeOf makes paths that differ in their subject the same.
@@ -255,9 +263,12 @@ func (f callFigures) print(to io.Writer) {
 	if f.Asks {
 		asks = ", which asks for a review and a check of each pull request"
 	}
+	if f.CI {
+		asks += ", whose CI builds"
+	}
 	fmt.Fprintf(to, "%d pending, %d landed, simulated GitHub%s, %s\n%s\n", f.Pending, f.Landed, asks, f.Redis, f.Machine)
 	each := func(n int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max(f.Landed, 1))) }
-	fmt.Fprintf(to, "  %-28s%.2f calls, of these %.2f free (304); beside them %.2f requests of git\n", "for each landed change", f.Calls, f.Free, f.Git)
+	fmt.Fprintf(to, "  %-28s%.2f calls, of these %.2f free (304); beside them %.2f requests of git with %.2f pushes\n", "for each landed change", f.Calls, f.Free, f.Git, f.Pushes)
 	routes := slices.Collect(maps.Keys(f.Routes))
 	slices.SortFunc(routes, func(a, b string) int {
 		if d := f.Routes[b] - f.Routes[a]; d != 0 {

@@ -2,7 +2,11 @@ package bench
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
@@ -24,6 +28,7 @@ type benchForge interface {
 }
 
 const (
+	benchRefs     = "submitqueue" // what the names of refs for builds begin with
 	benchUser     = "bench"
 	benchReviewer = "reviewer"
 	benchCheck    = "ci"
@@ -62,9 +67,10 @@ type benchHub struct {
 
 const benchSecret = "the-simulated-forge-signs-with-this"
 
-// newBenchHub makes the simulated GitHub. asks: main's protection asks for a review
-// and a check of each pull request, which all have.
-func newBenchHub(ctx context.Context, dir string, from *benchRepo, asks bool) (*benchHub, error) {
+// newBenchHub makes the simulated GitHub. With asks, main's protection asks for a review
+// and a check of each pull request, which all have; with a CI, each of its jobs takes so
+// long and passes.
+func newBenchHub(ctx context.Context, dir string, from *benchRepo, asks bool, takes time.Duration) (*benchHub, error) {
 	hub, err := forgetest.New(forgetest.Options{Dir: filepath.Join(dir, "forge"), WebhookSecret: benchSecret, RateLimit: 1 << 30})
 	if err != nil {
 		return nil, err
@@ -73,6 +79,14 @@ func newBenchHub(ctx context.Context, dir string, from *benchRepo, asks bool) (*
 	if err := f.fill(ctx, from, asks); err != nil {
 		_ = hub.Close() // the first error says more
 		return nil, err
+	}
+	if from.shape.CI {
+		f.repo.CI.SetCI(f, func(p forgetest.CIPush) []forgetest.CIJob {
+			if !strings.HasPrefix(p.Branch, benchRefs+"/") {
+				return nil
+			}
+			return []forgetest.CIJob{{Name: benchCheck, Conclusion: "success", Takes: takes}}
+		})
 	}
 	return f, nil
 }
@@ -105,6 +119,14 @@ func (f *benchHub) fill(ctx context.Context, from *benchRepo, asks bool) (err er
 		}
 	}
 	return nil
+}
+
+// Helper, Errorf and Cleanup make it a forgetest.TB: the simulated CI says what is wrong
+// with how it is used.
+func (f *benchHub) Helper()        {}
+func (f *benchHub) Cleanup(func()) {}
+func (f *benchHub) Errorf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "the simulated CI: "+format+"\n", args...)
 }
 
 func (f *benchHub) orders(o *benchOrders) {

@@ -58,7 +58,7 @@ func (b *benchHooks) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	rig, err := newRig(ctx, rigOptions{shape: benchShape{Files: 100, Areas: 50, Changes: max(b.Killed, 1), Commits: 1},
-		redis: b.Redis, orders: benchOrders{Slots: 16}, forge: onHub(false)})
+		redis: b.Redis, orders: benchOrders{Slots: 16}, forge: onHub(false, 0)})
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (b *benchLand) land(ctx context.Context, rig *rig, readers int, f *landFigu
 
 func (b *benchLand) forge(ctx context.Context, dir string, repo *benchRepo) (benchForge, error) {
 	if b.Forge == "github" {
-		return newBenchHub(ctx, dir, repo, false)
+		return newBenchHub(ctx, dir, repo, false, 0)
 	}
 	return &benchLocal{repo: repo, token: rand.Text()}, nil
 }

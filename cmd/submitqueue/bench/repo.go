@@ -32,6 +32,7 @@ type benchShape struct {
 	Changes int  // branches
 	Commits int  // of each branch, one file each
 	Moved   bool // main has moved on since the branches began: no merge is trivial
+	CI      bool // builds are made by the forge's CI, as its check benchCheck
 	Later   bool // the branches are not made yet; see branch
 }
 
@@ -48,7 +49,7 @@ func makeBenchRepo(ctx context.Context, dir string, s benchShape) (*benchRepo, e
 	commit := func(branch, message, from string) { benchPoint{benchDate, branch, message, from}.write(&in) }
 	file := func(path, content string) { benchFile(&in, path, content) }
 	commit("main", "Where the bench starts", "")
-	file(".submitqueue.yml", benchConfig(s.Areas))
+	file(".submitqueue.yml", benchConfig(s))
 	for i := range s.Files {
 		file(fmt.Sprintf("%s/s%d/f%05d.txt", benchArea(i%s.Areas), i/1000, i), strings.Repeat(fmt.Sprintf("line of file %d\n", i), 20))
 	}
@@ -151,10 +152,14 @@ func (r *benchRepo) branch(ctx context.Context, i int) error {
 }
 
 // benchConfig makes each folder of an area one target with one step.
-func benchConfig(areas int) string {
+func benchConfig(s benchShape) string {
+	how := "run: \": {targets}\""
+	if s.CI {
+		how = "scope: targets\n    checks: [" + benchCheck + "]"
+	}
 	var b strings.Builder
-	b.WriteString("version: 1\nsteps:\n  - name: unit\n    run: \": {targets}\"\n    timeout: 1m\nanalysis:\n  analyzer: paths\n  areas:\n")
-	for i := range areas {
+	b.WriteString("version: 1\nsteps:\n  - name: unit\n    " + how + "\n    timeout: 1m\nanalysis:\n  analyzer: paths\n  areas:\n")
+	for i := range s.Areas {
 		fmt.Fprintf(&b, "    - name: %s\n      files: [\"%s/**\"]\n", benchArea(i), benchArea(i))
 	}
 	return b.String()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 )
@@ -93,8 +94,8 @@ func (r *rig) failed(err error) error {
 }
 
 // onHub has a rig's repository on a simulated GitHub.
-func onHub(asks bool) func(context.Context, string, *benchRepo) (benchForge, error) {
+func onHub(asks bool, takes time.Duration) func(context.Context, string, *benchRepo) (benchForge, error) {
 	return func(ctx context.Context, dir string, repo *benchRepo) (benchForge, error) {
-		return newBenchHub(ctx, dir, repo, asks)
+		return newBenchHub(ctx, dir, repo, asks, takes)
 	}
 }

@@ -300,3 +300,40 @@ func TestCoversTree(t *testing.T) {
 		}
 	}
 }
+
+// What passes on heads counts, would, or does not, and what is missing is said.
+func TestHeads(t *testing.T) {
+	const plain = "on: {push: {branches: ['**', '!main']}}\njobs: {b: {steps: [{run: make}]}}\n"
+	for _, c := range []struct {
+		name, step, workflow string
+		level                doctor.Level
+		says                 string
+	}{
+		{"counts", "scope: targets, covers: tree, earlier: count", plain, doctor.Fine, `step "ci": what ci.yml passes on heads of pull requests counts`},
+		{"would", "scope: targets, covers: tree", plain, doctor.Fine, "would count with earlier: count"},
+		{"the tree", "scope: repository, earlier: count", plain, doctor.Fine, "pull requests counts"},
+		{"could not", "scope: targets, covers: tree", "on: push\njobs: {b: {steps: [{uses: actions/cache@v4}]}}\n", doctor.Fine, "could not count: ci.yml: it uses actions/cache@v4"},
+		{"a cache", "scope: targets, covers: tree, earlier: count", "on: push\njobs: {b: {steps: [{uses: actions/cache@v4}]}}\n", doctor.Warns, "counts for nothing: ci.yml: it uses actions/cache@v4"},
+		{"builds only", "scope: targets, covers: tree, earlier: count", "on: {push: {branches: ['submitqueue/**']}, pull_request: {}}\njobs: {b: {steps: [{run: make}]}}\n", doctor.Warns, "a push of a pull request's branch does not start it"},
+		{"of merges", "scope: targets, covers: tree, earlier: count", "run-name: CI of ${{ github.sha }}\non: {push: {branches: ['submitqueue/**']}, pull_request: {}}\njobs: {b: {steps: [{run: make}]}}\n", doctor.Fine, "pull requests counts"},
+		{"not the tree", "scope: targets, earlier: count", plain, doctor.Warns, "it does not say covers: tree"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := healthy()
+			f.Config = []byte("version: 1\nanalysis: {analyzer: go}\nsteps:\n  - {name: ci, checks: [b], " + c.step + "}\n")
+			f.Workflows = []github.WorkflowFile{{Path: ".github/workflows/ci.yml", Data: []byte(c.workflow)}}
+			n := 0
+			for _, x := range doctor.Judge(f) {
+				if x.About != "heads" {
+					continue
+				}
+				if n++; x.Level != c.level || !strings.Contains(x.Says, c.says) || (x.Fix == "") != (c.level == doctor.Fine) {
+					t.Errorf("%+v", x)
+				}
+			}
+			if n != 1 {
+				t.Errorf("%d findings", n)
+			}
+		})
+	}
+}

@@ -81,7 +81,7 @@ func openGitHub(_ context.Context, c *Serve, o *Options) (late, error) {
 	if err := forgeci.CheckPrefix(c.RefPrefix); err != nil {
 		return late{}, fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
 	}
-	app := &lateApp{c: c, log: o.Log, receiver: &lateReceiver{}, shared: github.NewShared(nil, githubWrites)}
+	app := &lateApp{c: c, log: o.Log, receiver: &lateReceiver{}, shared: github.NewShared(nil, GitHubWrites)}
 	o.Receiver = map[string]forge.Receiver{"github": app.receiver}
 	for _, name := range c.Repo {
 		if _, _, err := githubapp.OwnerAndName(name); err != nil {
@@ -107,9 +107,9 @@ func openGitHub(_ context.Context, c *Serve, o *Options) (late, error) {
 	return late{start: app.start, signsIn: app.setup != nil}, nil
 }
 
-// githubWrites is how many requests per minute change something at GitHub, which
+// GitHubWrites is how many requests per minute change something at GitHub, which
 // allows about 80.
-const githubWrites = 60
+const GitHubWrites = 60
 
 func repositoryURL(api, name string) string {
 	if api == "" {

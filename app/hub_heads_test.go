@@ -1,0 +1,214 @@
+package app_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// moved waits until the heads of a push have moved and the forge is waited for.
+func (h *hub) moved() (main string) {
+	h.Helper()
+	h.until("the heads have moved", func(c *speculation.Core) bool {
+		p := c.State().Push
+		return p != nil && p.Stage == queue.AwaitingSeen
+	})
+	return h.Head("main")
+}
+
+// waited is a queue that lands by squash and waits for heads for long, on a GitHub that
+// takes note of none until it is told to.
+func waited(t *testing.T, o hubOptions) *hub {
+	o.files = methods("method: squash, head_wait: 2m")
+	h := newHub(t, o)
+	h.proven()
+	h.HoldHeads()
+	return h
+}
+
+// Main does not move before GitHub has taken note of the head, which its webhook tells or,
+// where that is lost, a look at the pull request.
+func TestMainWaitsForTheHead(t *testing.T) {
+	for name, lost := range map[string]int{"told": 0, "looked for": 1} {
+		t.Run(name, func(t *testing.T) {
+			h := waited(t, hubOptions{})
+			n := h.land("topic", map[string]string{"a": "a\n"})
+			before := h.moved()
+			if h.Head("topic") == h.Pull(n).Head || h.change(n).Phase != queue.Landing {
+				t.Errorf("the branch is at %s, the pull request is %+v", h.Head("topic"), h.Pull(n))
+			}
+			h.seen()
+			h.github.DropWebhooks(lost)
+			if now := h.Head("main"); now != before {
+				t.Errorf("main was at %s and is at %s", before, now)
+			}
+			h.ReleaseHeads()
+			h.landed(n, "by squash", "moved to that commit first, so that it is shown as merged")
+			h.green()
+		})
+	}
+}
+
+// GitHub takes no note of the head in time: main moves all the same, and the pull request,
+// which GitHub closes, says why.
+func TestMainWaitsForTheHeadNoLonger(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("method: squash, head_wait: 1s")})
+	h.proven()
+	h.HoldHeads()
+	n := h.land("topic", map[string]string{"a": "a\n"})
+	h.eventually("it has landed", func() bool { return h.change(n).Phase == queue.Landed })
+	h.ReleaseHeads()
+	h.says(n, "✅ Landed", "moved to that commit first; ", "had not taken note of that", "with the label `landed`")
+	h.eventually("it is closed", func() bool {
+		p := h.Pull(n)
+		return p.State == "closed" && !p.Merged && slices.Contains(p.Labels, "landed")
+	})
+	h.green()
+	h.seen()
+}
+
+// Somebody moves main while the head is where it was moved to: the head is put back, the
+// approvals that GitHub has dismissed because of our push are not asked for again, and the
+// change lands on what main is by then.
+func TestLostMainPutsTheHeadBack(t *testing.T) {
+	h := waited(t, hubOptions{})
+	h.asks(forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, Stale: true}})
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	head := h.Head("topic")
+	h.Review("bob", n, "APPROVED", "", "")
+	h.Comment("ann", n, "/land")
+	h.moved()
+	first := h.Head("topic")
+	h.push("ada", "main", map[string]string{"else": "else\n"})
+	h.eventually("the head has moved anew", func() bool { now := h.Head("topic"); return now != first && now != head })
+	if ch := h.change(n); string(ch.Head) != head || ch.Phase != queue.Landing || !ch.Kept {
+		t.Errorf("%+v", ch)
+	}
+	h.ReleaseHeads()
+	h.landed(n, "by squash", "so that it is shown as merged")
+	if got := git(t, h.Dir(), "show", "main:else"); got != "else" {
+		t.Errorf("main's file says %q", got)
+	}
+	h.seen()
+}
+
+// GitHub takes note at once of a head that is then put back: the webhooks of dismissals and
+// of both heads come before the push has its answer, or after all of it.
+func TestHeadsOfOurOwnAreNoNews(t *testing.T) {
+	for name, late := range map[string]bool{"early": false, "late": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hubOptions{files: methods("method: squash, head_wait: 2m")})
+			h.proven()
+			h.asks(forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, Stale: true}})
+			n := h.pull("topic", map[string]string{"a": "a\n"})
+			h.Review("bob", n, "APPROVED", "", "")
+			h.seen()
+			answer := make(chan struct{})
+			if late {
+				h.github.HoldWebhooks()
+			}
+			h.github.Fail(forgetest.Fault{Method: "POST", Path: "/acme/shop.git/git-receive-pack", Until: answer, Times: 1})
+			mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "land", Body: queue.Commented{Number: n, Comment: "1", Author: "ann", Body: "/land"}}))
+			h.until("the head is being moved", func(c *speculation.Core) bool {
+				p := c.State().Push
+				return p != nil && p.Stage == queue.PushingHeads
+			})
+			h.eventually("the head has moved", func() bool { return h.Pull(n).Head != string(h.change(n).Head) })
+			if !late {
+				h.seen()
+			}
+			h.push("ada", "main", map[string]string{"else": "else\n"})
+			close(answer)
+			h.landed(n, "so that it is shown as merged")
+			h.github.ReleaseWebhooks()
+			h.seen()
+			h.quiet()
+			h.owner.Read(func(c *speculation.Core) {
+				if p := c.State().Pulls[n]; p.Notice.Code != "" || p.Pushes != 0 {
+					t.Errorf("our own pushes are taken for somebody's: %+v", p)
+				}
+			})
+			if ch := h.change(n); ch.Phase != queue.Landed || !ch.Kept {
+				t.Errorf("after all webhooks: %+v", ch)
+			}
+			h.green()
+		})
+	}
+}
+
+// The server dies between the head and main: the next one goes on where it was, or puts
+// the head back where main has moved meanwhile.
+func TestRestartBetweenHeadAndMain(t *testing.T) {
+	for name, else_ := range map[string]string{"goes on": "", "puts back": "else\n"} {
+		t.Run(name, func(t *testing.T) {
+			h := waited(t, hubOptions{})
+			n := h.land("topic", map[string]string{"a": "a\n"})
+			h.moved()
+			h.stop()
+			first := h.Head("topic")
+			if else_ != "" {
+				h.push("ada", "main", map[string]string{"else": else_})
+			}
+			h.start(hubOptions{})
+			if else_ != "" {
+				h.eventually("the head has moved anew", func() bool { now := h.Head("topic"); return now != first && now != string(h.change(n).Head) })
+			}
+			h.ReleaseHeads()
+			h.landed(n, "by squash", "so that it is shown as merged")
+			if got := git(t, h.Dir(), "rev-list", "--count", "main", "--grep", "Head: "); got != "1" {
+				t.Errorf("it has landed %s times", got)
+			}
+			h.seen()
+		})
+	}
+}
+
+// What somebody pushes on top of a moved head is theirs: too late to be landed, and not
+// undone by putting anything back.
+func TestPushOnAMovedHead(t *testing.T) {
+	h := waited(t, hubOptions{})
+	n := h.land("topic", map[string]string{"a": "a\n"})
+	h.moved()
+	theirs := h.push("ann", "topic", map[string]string{"b": "b\n"})
+	h.push("ada", "main", map[string]string{"else": "else\n"})
+	h.ReleaseHeads()
+	h.says(n, "New commits were pushed")
+	if now := h.Head("topic"); now != theirs {
+		t.Errorf("the branch was at %s and is at %s", theirs, now)
+	}
+	h.seen()
+}
+
+// A head that may not be put back ends the change, with a word on what to do.
+func TestHeadThatCannotBePutBack(t *testing.T) {
+	h := waited(t, hubOptions{})
+	n := h.land("topic", map[string]string{"a": "a\n"})
+	h.moved()
+	h.ProtectBranch("topic", forgetest.Protection{})
+	h.push("ada", "main", map[string]string{"else": "else\n"})
+	h.says(n, "moved to", "for a landing that has not come about", "Push that commit to the branch")
+	h.ReleaseHeads()
+	h.seen()
+}
+
+// With `head: leave` nobody's branch is touched.
+func TestHeadsStay(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("method: squash, head: leave")})
+	h.proven()
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	head := h.Head("topic")
+	h.Comment("ann", n, "/land")
+	h.closedAsLanded(n)
+	if now := h.Head("topic"); now != head {
+		t.Errorf("the branch was at %s and is at %s", head, now)
+	}
+	if said := h.says(n, "✅ Landed"); strings.Contains(said, "moved") {
+		t.Errorf("it says\n%s", said)
+	}
+	h.check(n, "success")
+	h.green()
+}

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// The branches of pull requests that land as another commit than their head move right
+// before main does (queue/head.go says why). Where others use a branch, or nobody can tell
+// (branchFacts), or the move is refused, it stays, and its pull request is closed with a
+// word and a label (finish).
+
+// live returns the push of an action as the state has it; nil: it is over, or at another
+// stage.
+func (p *pusher) live(id string, stage queue.PushStage) (push *queue.Push, err error) {
+	err = p.facts(func(c *speculation.Core) {
+		if now := c.State().Push; now != nil && now.ID == id && now.Stage == stage {
+			copied := *now
+			push = &copied
+		}
+	})
+	return push, err
+}
+
+// moveHeads moves the branches of a push, as far as they may be.
+func (p *pusher) moveHeads(ctx context.Context, a *queue.Action, t queue.MoveHeads) (queue.Body, error) {
+	push, err := p.live(t.Push, queue.PushingHeads)
+	if err != nil || push == nil {
+		return queue.Done{Action: a.Key}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(0, a.Deadline.Sub(queue.At(p.Now()))))
+	defer cancel()
+	if err := p.retarget(ctx, push); err != nil { // a branch that another one asks for stays
+		return nil, err
+	}
+	heads, err := p.movable(ctx, push.Heads)
+	if err != nil {
+		return nil, err
+	}
+	out := queue.HeadsMoved{Action: a.Key, Push: t.Push}
+	if len(heads) == 0 {
+		return out, nil
+	}
+	outcomes, err := p.pushHeads(ctx, heads, false, func() bool {
+		now, err := p.live(t.Push, queue.PushingHeads)
+		return err == nil && now != nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, o := range outcomes {
+		if o.Moved {
+			out.Moved = append(out.Moved, heads[i].Change)
+			continue
+		}
+		p.Log.Info("the branch of a pull request could not be moved to what lands", "queue", p.Called(), "pull", heads[i].Number,
+			"branch", texts.OneLine(heads[i].Branch, 100), "moved_by_somebody", o.Lost, "reason", o.Refused)
+	}
+	return out, nil
+}
+
+// pushHeads moves branches to where they are to be, or back to where they were, while the
+// queue is ours and it is still wanted. Two of them never overlap: one that is late must
+// not undo what the other has put back.
+func (p *pusher) pushHeads(ctx context.Context, heads []queue.HeadMove, back bool, wanted func() bool) ([]mirror.PushOutcome, error) {
+	p.heads.Lock()
+	defer p.heads.Unlock()
+	if !wanted() {
+		return nil, nil
+	}
+	remote, err := p.Forge.Remote(ctx)
+	if err != nil {
+		return nil, err
+	}
+	moves, gone := make([]mirror.Move, len(heads)), map[int]error{}
+	for i, h := range heads {
+		if moves[i] = (mirror.Move{Branch: h.Branch, From: h.From, To: h.To}); back {
+			moves[i].From, moves[i].To = h.To, h.From
+			err = p.Mirror.Remotes.FetchCommit(ctx, remote, h.From) // with a new mirror, and from nowhere else: its ref has moved
+		} else {
+			err = p.hold(ctx, h.To)
+		}
+		if back && errors.Is(err, forge.ErrNotFound) && !isTransient(err) {
+			gone[i], moves[i].Branch = err, ""
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	ctx, stop, err := p.owning(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	out, err := p.Mirror.Remotes.PushHeads(ctx, remote, p.branch(), moves)
+	for i, why := range gone {
+		if err == nil {
+			out[i].Refused = why.Error()
+		}
+	}
+	return out, err
+}
+
+// movable returns the heads of which the branches may be moved, so that the forge shows
+// their pull requests as merged: none on a forge that shows what it is told, or where the
+// queue's branch is not the default one.
+func (p *pusher) movable(ctx context.Context, heads []queue.HeadMove) ([]queue.HeadMove, error) {
+	f := p.Forge.Capabilities().Closer
+	if f == nil {
+		return nil, nil
+	}
+	house, err := p.houseOf(ctx, f)
+	if err != nil && (isTransient(err) || ctx.Err() != nil) {
+		return nil, err
+	}
+	if err != nil || p.branch() != house.Default {
+		return nil, nil
+	}
+	var out []queue.HeadMove
+	for _, h := range heads {
+		facts, err := p.factsOf(ctx, f, h.Branch)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		use := facts.use(h.Branch, h.Number)
+		if err != nil {
+			use = "it is not known what else it is used for: " + err.Error()
+		}
+		if use != "" {
+			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Called(), "pull", h.Number, "branch", texts.OneLine(h.Branch, 100), "reason", use)
+			continue
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// returnHeads puts branches back that are where a push has moved them, and gives pull
+// requests the bases that they had.
+func (p *pusher) returnHeads(ctx context.Context, a *queue.Action, t queue.ReturnHeads) (queue.Body, error) {
+	outcomes, err := p.pushHeads(ctx, t.Heads, true, func() bool { return true })
+	if err == nil {
+		err = p.restore(ctx, t.Based)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := queue.HeadsReturned{Action: a.Key}
+	for i, o := range outcomes {
+		h := t.Heads[i]
+		if o.Refused != "" {
+			out.Left = append(out.Left, h.Change)
+			p.Log.Warn("the branch of a pull request was moved for a landing that has not come about, and could not be put back",
+				"queue", p.Called(), "pull", h.Number, "branch", texts.OneLine(h.Branch, 100), "was", h.From, "reason", o.Refused)
+			continue
+		}
+		p.stopRuns(ctx, h.Branch, h.To)
+	}
+	return out, nil
+}
+
+// stopRuns cancels what the forge's CI has begun on a branch because we have moved it to a
+// commit: what is there was proven, or has gone. It is a favour, so that it may fail.
+func (p *site) stopRuns(ctx context.Context, branch string, commit queue.CommitID) {
+	ci := p.Forge.Capabilities().CI
+	if ci == nil {
+		return
+	}
+	runs, err := ci.CIRunsOf(ctx, commit)
+	for _, run := range runs {
+		if !run.Done && run.Branch == branch && run.Commit == commit && err == nil {
+			err = ci.CancelRun(ctx, run.ID)
+		}
+	}
+	if err != nil {
+		p.Log.Info("runs on the moved branch of a pull request could not be cancelled", "queue", p.Called(), "branch", texts.OneLine(branch, 100), "error", err)
+	}
+}

@@ -1,0 +1,102 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Move is a branch that is asked to move.
+type Move struct {
+	Branch string // hostile text
+	From   queue.CommitID
+	To     queue.CommitID
+}
+
+// PushHeads moves branches other than main, each by itself from where it is expected and
+// nowhere else; it may move to where it does not descend from. The outcomes are in the
+// order of the moves: one that is at To already has moved, Lost is one that is gone or
+// somewhere else, Refused one that the remote does not let us move. Errors: *Transient
+// when it is not known what moved; push again.
+func (m *Remotes) PushHeads(ctx context.Context, r forge.Remote, main string, moves []Move) ([]PushOutcome, error) {
+	out := make([]PushOutcome, len(moves))
+	refs := make([]string, len(moves))
+	args := []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules"}
+	var specs []string
+	for i, o := range moves {
+		ref, err := branchRef(o.Branch)
+		if err != nil || o.Branch == main || !isID(string(o.From)) || !isID(string(o.To)) {
+			out[i].Refused = fmt.Sprintf("%q is not a branch that could be moved", o.Branch)
+			continue
+		}
+		refs[i] = ref
+		args = append(args, lease(ref, o.From))
+		specs = append(specs, string(o.To)+":"+ref)
+	}
+	if len(specs) == 0 {
+		return out, nil
+	}
+	if err := m.objects.Flush(ctx); err != nil {
+		return nil, fmt.Errorf("pushing branches: %w", err)
+	}
+	said, stderr, err := m.ask(ctx, r, append(append(args, "--", r.URL), specs...))
+	for i, ref := range refs {
+		if ref == "" {
+			continue
+		}
+		one, answered := readPush(said, stderr, ref)
+		if !answered {
+			if err == nil {
+				err = fmt.Errorf("unexpected answer %.200q", said)
+			}
+			if one, err = unanswered(ctx, moves[i].Branch, stderr, err); err != nil {
+				return nil, err
+			}
+		}
+		out[i] = one
+	}
+	return out, nil
+}
+
+// FetchCommit brings a commit into the mirror that no ref need lead to any more, unless it
+// is there. ErrNotFound: the remote does not have it, or gives out nothing that no ref leads
+// to, unlike GitHub.
+func (m *Remotes) FetchCommit(ctx context.Context, r forge.Remote, id queue.CommitID) error {
+	found, err := m.objects.has(ctx, []queue.CommitID{id})
+	if err != nil || found[0] {
+		return err
+	}
+	if !isID(string(id)) {
+		return fmt.Errorf("%w: %q is no commit", forge.ErrNotFound, id)
+	}
+	err = m.fetch(ctx, r, []string{string(id)})
+	if failed := (*GitError)(nil); errors.As(err, &failed) && strings.Contains(failed.Stderr, "not our ref") {
+		return fmt.Errorf("%w: %s at the remote", forge.ErrNotFound, id)
+	}
+	return err
+}
+
+// Delete deletes a branch at the remote that is where it is expected. One that is
+// gone, or somewhere else, is left as it is. ErrForbidden where it is protected.
+func (m *Remotes) Delete(ctx context.Context, r forge.Remote, branch string, expected queue.CommitID) error {
+	ref, err := branchRef(branch)
+	if err != nil || !isID(string(expected)) {
+		return nil // the forge's name for a branch that we do not know
+	}
+	out, stderr, err := m.ask(ctx, r, []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules",
+		lease(ref, expected), "--", r.URL, ":" + ref})
+	if outcome, answered := readPush(out, stderr, ref); answered {
+		if outcome.Refused != "" {
+			return fmt.Errorf("deleting %s: %w: %s", branch, forge.ErrForbidden, outcome.Refused)
+		}
+		return nil
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("deleting %s: %w", branch, remoteError(err))
+}

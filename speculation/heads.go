@@ -1,0 +1,252 @@
+package speculation
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// A push in stages. GitHub judges a push of main by the head that it has recorded of each
+// pull request, so the branches of those that land as another commit than their head move
+// first (queue.PushingHeads), it is waited, for a while, until the forge shows that
+// (AwaitingSeen), and then main moves (PushingMain). The stage is part of the state: who
+// owns the queue next goes on where it is. A push that does not move main puts the
+// branches back, by an action that bears all it takes; until that is done its changes board
+// nothing.
+//
+// What the forge says of a head in between is not news of its author's (movedByUs,
+// asItWas), and the approvals that it takes away because of our own push were given to the
+// head that is there again (queue.Consent.Kept).
+
+const (
+	seenAfter  = 2 * time.Second // the forge is asked for a moved head after this; then after twice that, and so on
+	backWithin = 2 * time.Minute // a head that was put back is shown as it was within this
+)
+
+// beginPush has the heads of a push moved, or main where there are none.
+func (c *mainline) beginPush(p *queue.Push) {
+	p.Heads = c.headsOf(p)
+	if len(p.Heads) == 0 {
+		c.pushMain(p)
+		return
+	}
+	for _, h := range p.Heads {
+		pull := c.pull(h.Number)
+		moved := append(slices.Clone(pull.Moved), h.To)
+		pull.Moved = moved[max(0, len(moved)-queue.MostMoved):]
+	}
+	p.Stage = queue.PushingHeads
+	c.touch(queue.KindMeta, queue.MetaPush)
+	c.upkeep.ask(queue.MoveHeads{Push: p.ID})
+}
+
+// headsOf returns the branches that are to move before main, as far as the state knows.
+func (c *mainline) headsOf(p *queue.Push) []queue.HeadMove {
+	if c.facts.Rules().Head == config.HeadLeave {
+		return nil
+	}
+	var out []queue.HeadMove
+	for i, commit := range p.Commits {
+		for _, id := range p.Of(i) {
+			ch := c.s.Changes[id]
+			if pull := c.s.Pulls[ch.Number]; !ch.Method.Keeps() && pull != nil && pull.Branch != "" && pull.Head == ch.Head {
+				out = append(out, queue.HeadMove{Change: id, Number: ch.Number, Branch: pull.Branch, From: ch.Head, To: commit})
+			}
+		}
+	}
+	return out
+}
+
+// pushing reports whether a push is under way and at a stage.
+func (c *mainline) pushing(id string, stage queue.PushStage) bool {
+	p := c.s.Push
+	return p != nil && p.ID == id && p.Stage == stage && !p.Unsure
+}
+
+// endPush gives up whatever is being done for a push.
+func (c *mainline) endPush(p *queue.Push) {
+	c.upkeep.drop(queue.MoveHeads{Push: p.ID})
+	c.upkeep.drop(queue.SeeHeads{Push: p.ID})
+	c.upkeep.drop(queue.Land{Push: p.ID})
+}
+
+func (c *mainline) headsMoved(b queue.HeadsMoved) {
+	c.upkeep.done(b.Action)
+	p := c.s.Push
+	if !c.pushing(b.Push, queue.PushingHeads) {
+		return
+	}
+	p.Heads = slices.DeleteFunc(slices.Clone(p.Heads), func(h queue.HeadMove) bool { return !slices.Contains(b.Moved, h.Change) })
+	for _, h := range p.Heads {
+		c.verdictOf(h.Change, func(v *queue.Verdict) { v.Along = true })
+	}
+	p.Stage, p.Until = queue.AwaitingSeen, c.facts.Now.Add(cmp.Or(c.facts.Rules().HeadWait, config.DefaultHeadWait))
+	c.touch(queue.KindMeta, queue.MetaPush)
+	c.proceed()
+}
+
+func (c *mainline) headsSeen(b queue.HeadsSeen) {
+	a := c.upkeep.done(b.Action)
+	if a == nil || !c.pushing(b.Push, queue.AwaitingSeen) {
+		return
+	}
+	for _, id := range b.Seen {
+		c.seeHead(func(h queue.HeadMove) bool { return h.Change == id })
+	}
+	if !c.s.Push.AllSeen() {
+		c.upkeep.askAnew(a, seenAfter<<min(a.Renewed+1, 6), "")
+	}
+	c.proceed()
+}
+
+// seeHead notes that the forge shows some heads of the push.
+func (c *mainline) seeHead(which func(queue.HeadMove) bool) {
+	p := c.s.Push
+	p.Heads = slices.Clone(p.Heads) // copies of the push share them
+	for i := range p.Heads {
+		p.Heads[i].Seen = p.Heads[i].Seen || which(p.Heads[i])
+	}
+	c.touch(queue.KindMeta, queue.MetaPush)
+}
+
+// proceed takes the push to its next stage when it is time.
+func (c *mainline) proceed() {
+	p := c.s.Push
+	switch {
+	case p.Stage == queue.PushingHeads:
+		if c.facts.Asked(queue.MoveHeads{Push: p.ID}) == "" {
+			c.pushMain(p)
+		}
+	case p.Stage == queue.PushingMain:
+		if c.facts.Asked(queue.Land{Push: p.ID}) == "" {
+			c.unsure(p.ID)
+		}
+	case p.AllSeen() || c.facts.Now >= p.Until:
+		for _, h := range p.Heads {
+			if !h.Seen {
+				c.verdictOf(h.Change, func(v *queue.Verdict) { v.Closed = true })
+			}
+		}
+		c.pushMain(p)
+	default:
+		c.wakeAt(p.Until)
+		if see := (queue.SeeHeads{Push: p.ID}); c.facts.Asked(see) == "" {
+			c.upkeep.askAgain(see, 1, seenAfter, "")
+		}
+	}
+}
+
+// pushMain has main moved, whatever has become of the heads.
+func (c *mainline) pushMain(p *queue.Push) {
+	c.endPush(p)
+	p.Stage, p.Until = queue.PushingMain, 0
+	c.touch(queue.KindMeta, queue.MetaPush)
+	c.upkeep.ask(queue.Land{Push: p.ID})
+}
+
+// verdictOf writes to a change's verdict; views that have been taken share the one
+// before.
+func (c *mainline) verdictOf(id queue.ChangeID, write func(*queue.Verdict)) {
+	if ch := c.s.Changes[id]; ch != nil && ch.Verdict != nil {
+		v := *ch.Verdict
+		write(&v)
+		ch.Verdict = &v
+		c.touchChange(ch)
+	}
+}
+
+// putBack has taken back what a push has done to pull requests that has not moved main.
+func (c *mainline) putBack(p *queue.Push) {
+	t := queue.ReturnHeads{Push: p.ID, Heads: p.Heads}
+	for _, id := range p.Changes {
+		if ch := c.s.Changes[id]; ch != nil && ch.Base != "" {
+			t.Based = append(t.Based, id)
+		}
+	}
+	if len(t.Heads) == 0 && len(t.Based) == 0 {
+		return
+	}
+	for _, h := range p.Heads {
+		if ch := c.s.Changes[h.Change]; ch != nil && ch.Met != 0 {
+			ch.Kept = true
+			c.touchChange(ch)
+		}
+	}
+	c.upkeep.ask(t)
+}
+
+// changesOf returns the changes whose pull requests a task puts back as they were.
+func changesOf(t queue.ReturnHeads) []queue.ChangeID {
+	out := slices.Clone(t.Based)
+	for _, h := range t.Heads {
+		out = append(out, h.Change)
+	}
+	return out
+}
+
+func (c *mainline) headsReturned(b queue.HeadsReturned) {
+	a := c.upkeep.done(b.Action)
+	if a == nil {
+		return
+	}
+	t, _ := a.Task.(queue.ReturnHeads)
+	for _, id := range b.Left {
+		ch := c.s.Changes[id]
+		if ch == nil || ch.Phase.Final() || ch.Phase == queue.Landing {
+			continue
+		}
+		now := queue.CommitID("")
+		if at := slices.IndexFunc(t.Heads, func(h queue.HeadMove) bool { return h.Change == id }); at >= 0 {
+			now = t.Heads[at].To
+		}
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Detail: queue.DetailOurs, Names: []string{string(ch.Head), string(now)}}, nil)
+	}
+}
+
+// shownClosed notes that the forge shows a pull request as closed that was to be shown as
+// merged.
+func (c *mainline) shownClosed(number int) {
+	pull := c.s.Pulls[number]
+	if pull == nil {
+		return
+	}
+	ch := c.s.Changes[cmp.Or(pull.Active, pull.Last)]
+	if ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Landing) && ch.Verdict != nil && ch.Verdict.Along && !ch.Verdict.Closed {
+		c.verdictOf(ch.ID, func(v *queue.Verdict) { v.Closed = true })
+	}
+}
+
+// movedByUs reports whether a pull request's head is where a push of ours has moved it.
+// The event may come before that push has its answer, and after the head was put back.
+func (c *entering) movedByUs(b queue.HeadMoved) bool {
+	pull := c.s.Pulls[b.Number]
+	if pull == nil || !pull.WasMoved(b.Head) {
+		return false
+	}
+	if p := c.s.Push; p != nil && slices.ContainsFunc(p.Heads, func(h queue.HeadMove) bool { return h.Number == b.Number && h.To == b.Head }) {
+		c.mainline.seeHead(func(h queue.HeadMove) bool { return h.Number == b.Number })
+	}
+	ch := c.s.Changes[cmp.Or(pull.Active, pull.Last)]
+	if ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == b.Head && !ch.Verdict.Along { // nobody has said that it had moved
+		c.mainline.verdictOf(ch.ID, func(v *queue.Verdict) { v.Along = true })
+	}
+	return true
+}
+
+// asItWas takes a head that we have moved, in what the forge says of a change's pull
+// request, for the change's own; late: the forge is to be asked again, because the head is
+// being put back.
+func (c *entering) asItWas(a *queue.Action, r *queue.Request, b queue.Inspected) (_ queue.Inspected, late bool) {
+	ch, pull := c.facts.Links.Active(r.Number), c.s.Pulls[r.Number]
+	if ch == nil || ch.Head == b.Head || pull == nil || !pull.WasMoved(b.Head) {
+		return b, false
+	}
+	if ch.Phase == queue.Landing {
+		b.Head = ch.Head
+		return b, false
+	}
+	return b, c.returning[ch.ID] || c.facts.Now < r.At.Add(backWithin)
+}
