@@ -132,6 +132,7 @@ type Course struct {
 	After   ChangeID `json:"after,omitempty"`    // it was in a rollup that has failed, and whose part with this change is tried first
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known
+	Cut     []string `json:"cut,omitempty"`      // steps that have been ended by a learned time-out in a build for it: they have the whole one from now on
 	OwnCI   *OwnCI   `json:"own_ci,omitempty"`   // what has passed on its own head; nil: nobody has looked
 	Stuck   Instant  `json:"stuck,omitempty"`    // since when its merges cannot be made
 }

@@ -149,6 +149,7 @@ type JobDone struct {
 	Host  string `json:"host,omitempty"`  // the computer that Machine is on, under the name people know it by; empty: not known, or not one of ours
 	Alone bool   `json:"alone,omitempty"` // when it ended there was no other host that could have run the step
 	Tool  bool   `json:"tool,omitempty"`  // with JobInfra: the host could not run the step's command
+	Cut   bool   `json:"cut,omitempty"`   // with JobTimeout: it was ended by the job's Limit, before the step's time-out; no result
 
 	// Began and Ended are when it was run, by the clock of the server; 0: not known, as
 	// of what has just ended. What is said again, of a run before, says so by them.
@@ -176,6 +177,7 @@ type BuildDone struct {
 	Host     string     `json:"host,omitempty"`      // as in JobDone; empty where it ended on none
 	Alone    bool       `json:"alone,omitempty"`     // as in JobDone
 	NoCheck  bool       `json:"no_check,omitempty"`  // a check did not appear; Detail says which
+	Matched  bool       `json:"matched,omitempty"`   // with JobInfra: a step has failed with a log that its configuration calls no result; the host is not to blame
 	Refused  string     `json:"refused,omitempty"`   // the forge takes no ref with the commit: its rule, in its words
 }
 

@@ -55,6 +55,7 @@ type faults struct {
 	flake    func(keys []queue.Key) bool // a green run reports failure
 	timeout  func(keys []queue.Key) bool
 	infra    func(b *queue.Build) (bad, noRunner bool)
+	matched  bool                      // infra is by the log of a step, on a host
 	forgets  func(b *queue.Build) bool // a report leaves its last target out
 	fails    func(a *queue.Action) (bad, transient bool)
 	loses    func(a *queue.Action) bool // done, and the answer is lost
