@@ -322,6 +322,8 @@ func (w *twiceWorld) taskLike(kind queue.Task) queue.Task {
 		return queue.Weigh{Hunt: "hunt", Commit: culprit, Tip: main}
 	case queue.Inspect:
 		return queue.Inspect{Request: "r", Number: topic.Number, User: "ann"}
+	case queue.Attest:
+		return queue.Attest{Change: topic.Change, Head: topic.Head, HeadRef: topic.HeadRef, Main: main}
 	case queue.Meet:
 		return queue.Meet{Change: topic.Change, Main: main, Pick: topic, With: []queue.Pick{other}}
 	case queue.Analyze:

@@ -240,6 +240,7 @@ func (c *upkeep) attend() {
 	c.mainline.surveyNext()
 	c.entering.explainAll()
 	var waiting []queue.ChangeID
+	c.judging.attest()
 	for id, ch := range c.facts.Open {
 		if c.analyzing[id] > 0 {
 			continue
@@ -274,6 +275,9 @@ func (c *upkeep) idle(t queue.Task) bool {
 		ch := c.s.Changes[t.Change]
 		return ch == nil || ch.Phase.Final()
 	case queue.Meet:
+		ch := c.s.Changes[t.Change]
+		return ch == nil || ch.Phase.Final()
+	case queue.Attest:
 		ch := c.s.Changes[t.Change]
 		return ch == nil || ch.Phase.Final()
 	case queue.Resolve:
@@ -375,6 +379,8 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		c.analyzed(c.settling.unknown(t, cause), true)
 	case queue.Meet:
 		c.settling.metAs(t, nil)
+	case queue.Attest:
+		c.judging.attestedAs(t, queue.Attested{Doubts: []queue.HeadDoubt{{Why: cause}}})
 	case queue.Resolve:
 		if t.Together > 0 {
 			c.landing.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])

@@ -104,6 +104,11 @@ type world struct {
 	store store
 	wake  queue.Instant
 	audit audit
+	heads map[queue.CommitID]*headRun // what its own CI has shown of a head
+
+	headOpen  func() bool // its CI has not ended
+	headFlake func() bool // a step fails there, and nothing is wrong
+
 	next  int
 	turns int
 	log   []string
@@ -117,7 +122,7 @@ type world struct {
 // newWorld returns a world whose main holds the given files.
 func newWorld(t tb, l law, files tree, rules config.Rules) *world {
 	w := &world{tb: t, law: l, repository: repository{commits: map[queue.CommitID]*commit{}}, rules: rules,
-		now: queue.At(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)), pulls: map[int]*pull{}, runs: map[queue.BuildID]*run{}}
+		now: queue.At(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)), pulls: map[int]*pull{}, runs: map[queue.BuildID]*run{}, heads: map[queue.CommitID]*headRun{}}
 	w.main = w.put(commit{tree: files}).id
 	w.core = New(queue.NewState("main"))
 	w.store = newStore()
@@ -231,6 +236,12 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Analyze:
 		defer w.under(w.version(t.Analyzer, w.commits[t.Main].tree))()
 		return []queue.Body{queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: w.footprint(t), Analyzer: t.Analyzer}}
+	case queue.Attest:
+		if w.version(t.Analyzer, w.commits[t.Main].tree) != t.Analyzer {
+			return []queue.Body{queue.Failed{Action: a.Key, Error: "the version is not known", Transient: true}}
+		}
+		defer w.under(t.Analyzer)()
+		return []queue.Body{w.attest(a.Key, t)}
 	case queue.Meet:
 		return []queue.Body{w.meet(a.Key, t)}
 	case queue.Resolve:

@@ -137,6 +137,7 @@ type Change struct {
 	Forecast  string     `json:"forecast,omitempty"` // the same in words
 	Notice    *Reason    `json:"notice,omitempty"`   // the answer to the latest command that was not followed
 	NoticeTo  string     `json:"notice_to,omitempty"`
+	Answer    []string   `json:"answer,omitempty"` // what its comment says to try and explain, in lines of plain text; not in lists
 	Decided   time.Time  `json:"decided,omitzero"`
 	Until     time.Time  `json:"until,omitzero"` // parked: looked at again then
 	Verdict   *Verdict   `json:"verdict,omitempty"`
@@ -187,6 +188,7 @@ type Verdict struct {
 	Tested   bool       `json:"tested"`           // landed: this very commit was built
 	Keys     int        `json:"keys"`             // checks that the landed commit added
 	Reused   int        `json:"reused"`           // of these, passed in builds made for something else
+	Heads    int        `json:"heads,omitempty"`  // of these, passed on the own head of a change, in no build of the queue
 	Attempts int        `json:"attempts,omitempty"`
 	Together []string   `json:"together,omitempty"` // landed: the other changes of the same merge
 	Bypassed []string   `json:"bypassed,omitempty"` // conflicting changes ahead that it did not wait for
@@ -354,7 +356,7 @@ func (s *Handlers) verdictOf(c queue.Change) *Verdict {
 		return nil
 	}
 	out := &Verdict{
-		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Attempts: v.Attempts,
+		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Heads: v.Heads, Attempts: v.Attempts,
 		Together: texts.Strings(v.Together), Bypassed: texts.Strings(v.Bypassed), Paths: v.Conflicts, Against: texts.Strings(v.Against), Text: s.o.Words.Against(c),
 	}
 	if len(v.Failures) > 0 {

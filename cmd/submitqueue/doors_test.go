@@ -69,6 +69,7 @@ var doors = []door{
 		"forge/mirror.Remotes.pushEach": "each with its lease, and never main",
 		"forge/mirror.Remotes.Delete":   "with the lease on what it was",
 		"forge/mirror.Remotes.stageAll": "refs of our own",
+		"forge/mirror.TrialPush":        "new branches of our own (submitqueue/) without content, for doctor, where a person has asked for it",
 	}},
 	{"writes the phase of a change", writesField("queue.Change", "Phase"), map[string]string{
 		"speculation.Core.move": "the table of moves (speculation/phase.go) has it",

@@ -132,7 +132,6 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 	if !synced && len(b.entries) > 0 {
 		c.sync(ctx, b.entries[0].build.Commit)
 	}
-	c.lookEarlier(ctx, b.entries)
 	c.lookForSkips(ctx, b.entries)
 	c.makeMoves(ctx, b)
 	fresh, each, err := c.o.Refs.Push(ctx, b.moves)
