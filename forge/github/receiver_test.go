@@ -123,8 +123,10 @@ func TestEachUsedEvent(t *testing.T) {
 			body := "hello\n" + queue.Box{Verb: queue.CommandLand, Label: "Queue it."}.String() + "\n" + queueMarker
 			w.must(w.forge.Comment(w.ctx, n, queueMarker, body))
 			id := w.repo.Comments(n)[len(w.repo.Comments(n))-1].ID
-			if !w.repo.Toggle("o", id, "Queue it.") || !w.repo.Toggle("o", id, "Queue it.") {
-				t.Error("the owner may not toggle")
+			for range 2 {
+				if !w.repo.Toggle("o", id, "Queue it.") {
+					t.Error("the owner may not toggle")
+				}
 			}
 			w.must(w.forge.Comment(w.ctx, n, queueMarker, body+"\nmore")) // our own edit
 			w.repo.EditComment("robo[bot]", id, "gone")
