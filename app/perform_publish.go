@@ -81,7 +81,7 @@ func (p *publisher) publish(ctx context.Context, a *queue.Action, t queue.Publis
 		say.Check = forge.Check{Name: name, Head: v.Change.Head, ExternalID: string(v.Change.ID),
 			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID),
 			Annotations: annotations(v.Change), Buttons: buttons(v.Change), New: p.pace.isFresh(v.Change.ID)}
-		say.Ended, say.Merged = v.Change.Phase.Final(), v.Change.Phase == queue.Landed
+		say.Ended, say.Merged = v.Change.Phase.Final() && v.Change.On == "", v.Change.Phase == queue.Landed // what was tried may still land
 	}
 	say.Edited = edited
 	if v.Change.ID == "" && v.Notice.Code != "" {

@@ -61,6 +61,10 @@ func (s *Handlers) Register(r Routes) {
 	r.Get("/api/model", s.model)
 	r.Post("/api/land", access.Land, "land", s.land)
 	r.Post("/api/cancel", access.Land, "cancel", s.cancel)
+	for _, o := range orders {
+		r.Post(o.path, access.Land, "ask for that", s.give(o))
+	}
+	r.Post("/api/freeze", access.Admin, "freeze landings", s.freeze)
 	r.Post("/api/pause", access.Admin, "pause landings", s.pause)
 	r.Post("/api/resume", access.Admin, "let landings go on", s.resume)
 	r.Post("/api/forget", access.Admin, "have passes forgotten", s.forget)
@@ -135,7 +139,9 @@ func (s *Handlers) change(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, s.changeOf(v))
+	out := s.changeOf(v)
+	out.Answer = s.o.Words.Answer(v)
+	return answer(c, out)
 }
 
 func (s *Handlers) history(c echo.Context) error {

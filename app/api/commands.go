@@ -39,6 +39,7 @@ type LandCommand struct {
 	User     string `json:"user,omitempty"`     // of older clients; who asks is whose token it is, who needs the permission to land
 	Retry    bool   `json:"retry,omitempty"`    // forget past failures: what failed runs again
 	Priority string `json:"priority,omitempty"` // a lane, which may need another permission; "": the default one, or the one that it is in
+	Method   string `json:"method,omitempty"`   // by which it lands, as far as the configuration allows it; "": that of the configuration. Not with Retry
 
 	once queue.Digest // of the same command given again; "": it has no key
 	note string       // what of it does not count
@@ -115,14 +116,11 @@ func (s *Handlers) land(c echo.Context) error {
 	switch {
 	case cmd.Priority != "" && !plainName(cmd.Priority, 100):
 		return &Problem{http.StatusBadRequest, "`priority` is the name of a lane: one word."}
-	case (cmd.Number > 0) == (cmd.Branch != ""):
-		return &Problem{http.StatusBadRequest, "Say what to land: either `number` (a pull request) or `branch`."}
-	case cmd.Branch != "" && local == nil:
-		return &Problem{http.StatusBadRequest, "This forge has pull requests: open one for the branch, then land its `number`."}
-	case cmd.Branch != "" && (!plainName(cmd.Branch, 255) || strings.HasPrefix(cmd.Branch, "-")):
-		return &Problem{http.StatusBadRequest, fmt.Sprintf("%q is not the name of a branch.", Tail(cmd.Branch, 255))}
-	case local != nil && cmd.Branch == local.Base():
-		return &Problem{http.StatusBadRequest, cmd.Branch + " is the branch that changes land on: name the branch of a change."}
+	case cmd.Method != "" && (cmd.Retry || !plainName(cmd.Method, 40)):
+		return &Problem{http.StatusBadRequest, "`method` is one word, and of no `retry`: that lands by the method that was asked for before."}
+	}
+	if err := s.oneOf("land", cmd.Number, cmd.Branch); err != nil {
+		return err
 	}
 	at := s.now()
 	if local != nil {
@@ -139,9 +137,12 @@ func (s *Handlers) land(c echo.Context) error {
 			" without the queue: before it is there, nobody has said how a change is tested."}
 	}
 	land := queue.Commented{Number: cmd.Number, Author: cmd.User, Body: queue.PlainLand}
-	lane := ""
+	lane := "" // and the method
 	if cmd.Priority != "" {
 		lane = " priority=" + cmd.Priority
+	}
+	if cmd.Method != "" {
+		lane += " method=" + cmd.Method
 	}
 	asked := land.Body + lane // what it is once nothing is left to forget
 	if cmd.Retry {

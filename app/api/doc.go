@@ -17,6 +17,12 @@
 //	GET  /api/model?queue=&version=        one of them, as submitqueue train writes it
 //	POST /api/land                         LandCommand -> Accepted
 //	POST /api/cancel                       CancelCommand -> Accepted
+//	POST /api/try                          OrderCommand -> Accepted
+//	POST /api/explain                      OrderCommand -> Accepted; the answer is Change.answer
+//	POST /api/now                          OrderCommand -> Accepted
+//	POST /api/delegate                     OrderCommand -> Accepted
+//	POST /api/undelegate                   OrderCommand -> Accepted
+//	POST /api/freeze                       FreezeCommand -> Accepted
 //	POST /api/pause                        PauseCommand -> Accepted
 //	POST /api/resume                       ResumeCommand -> Accepted
 //	POST /api/forget                       ForgetCommand -> Accepted

@@ -137,6 +137,7 @@ type Change struct {
 	Forecast  string     `json:"forecast,omitempty"` // the same in words
 	Notice    *Reason    `json:"notice,omitempty"`   // the answer to the latest command that was not followed
 	NoticeTo  string     `json:"notice_to,omitempty"`
+	Answer    []string   `json:"answer,omitempty"` // what its comment says to try and explain, in lines of plain text; not in lists
 	Decided   time.Time  `json:"decided,omitzero"`
 	Until     time.Time  `json:"until,omitzero"` // parked: looked at again then
 	Verdict   *Verdict   `json:"verdict,omitempty"`

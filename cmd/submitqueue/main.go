@@ -31,32 +31,38 @@ import (
 // cli is the command line. Every flag has an environment twin where a server
 // may want one.
 type cli struct {
-	Demo      live.Command      `cmd:"" help:"Watch real pull requests land on a simulated GitHub, then see main proven green."`
-	Serve     server.Serve      `cmd:"" help:"Run the server."`
-	Land      ask.Land          `cmd:"" help:"Ask a server to land a branch (local forge) or a pull request."`
-	Status    explain.Status    `cmd:"" help:"Show a server's queue, or one change of it."`
-	Cancel    ask.Cancel        `cmd:"" help:"Take a change out of a server's queue."`
-	Pause     ask.Pause         `cmd:"" help:"Hold landings, saying why; builds go on."`
-	Blame     explain.Blame     `cmd:"" help:"Say which commit turned the target branch red, with the evidence."`
-	Resume    ask.Resume        `cmd:"" help:"Let landings go on."`
-	Token     ask.Token         `cmd:"" help:"Make, list and remove tokens of a server, and links that sign a browser in."`
-	Ledger    explain.Ledger    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
-	Doctor    explain.Doctor    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
-	Init      config.Init       `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`
-	Validate  config.Validate   `cmd:"" help:"Check a .submitqueue.yml."`
-	Schema    config.Schema     `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
-	Targets   inspect.Targets   `cmd:"" help:"Show the targets of a tree, or those that a file belongs to."`
-	Affected  inspect.Affected  `cmd:"" help:"Say what a branch changes on main, target by target, and why."`
-	Conflicts inspect.Conflicts `cmd:"" help:"Say which branches would wait for one another, and why."`
-	Audit     inspect.Audit     `cmd:"" help:"Find what the steps read and no hash has."`
-	Bench     bench.Command     `cmd:"" help:"Measure this build of the queue."`
-	Chaos     chaos.Command     `cmd:"" help:"Run this build under kills, cut networks and lost data, and judge each commit and verdict."`
-	Simulate  simulate.Command  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
-	History   history.Command   `cmd:"" help:"Export, import and make histories: what simulations, models and analytics are made of."`
-	Train     model.Train       `cmd:"" help:"Make a model of a queue's history: the chances and durations of changes."`
-	Model     model.Command     `cmd:"" help:"The models that a server has learned: how good they are, and which is planned with."`
-	Predict   model.Predict     `cmd:"" help:"Say what a model believes of a change, and why."`
-	Version   versionCommand    `cmd:"" help:"Print which version this is."`
+	Demo       live.Command      `cmd:"" help:"Watch real pull requests land on a simulated GitHub, then see main proven green."`
+	Serve      server.Serve      `cmd:"" help:"Run the server."`
+	Land       ask.Land          `cmd:"" help:"Ask a server to land a branch (local forge) or a pull request."`
+	Status     explain.Status    `cmd:"" help:"Show a server's queue, or one change of it."`
+	Cancel     ask.Cancel        `cmd:"" help:"Take a change out of a server's queue."`
+	Try        ask.Try           `cmd:"" help:"Build a branch or a pull request as it would land, and land nothing."`
+	Explain    ask.Explain       `cmd:"" help:"Say what would become of a branch or a pull request, or why it is where it is."`
+	Now        ask.Now           `cmd:"" help:"Put a branch or a pull request before all others, in an emergency, saying why."`
+	Delegate   ask.Delegate      `cmd:"" help:"Let somebody else land a pull request."`
+	Undelegate ask.Undelegate    `cmd:"" help:"Take that back."`
+	Pause      ask.Pause         `cmd:"" help:"Hold landings, saying why; builds go on."`
+	Freeze     ask.Freeze        `cmd:"" help:"Hold landings until a moment, saying why; builds go on."`
+	Blame      explain.Blame     `cmd:"" help:"Say which commit turned the target branch red, with the evidence."`
+	Resume     ask.Resume        `cmd:"" help:"Let landings go on."`
+	Token      ask.Token         `cmd:"" help:"Make, list and remove tokens of a server, and links that sign a browser in."`
+	Ledger     explain.Ledger    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
+	Doctor     explain.Doctor    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
+	Init       config.Init       `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`
+	Validate   config.Validate   `cmd:"" help:"Check a .submitqueue.yml."`
+	Schema     config.Schema     `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
+	Targets    inspect.Targets   `cmd:"" help:"Show the targets of a tree, or those that a file belongs to."`
+	Affected   inspect.Affected  `cmd:"" help:"Say what a branch changes on main, target by target, and why."`
+	Conflicts  inspect.Conflicts `cmd:"" help:"Say which branches would wait for one another, and why."`
+	Audit      inspect.Audit     `cmd:"" help:"Find what the steps read and no hash has."`
+	Bench      bench.Command     `cmd:"" help:"Measure this build of the queue."`
+	Chaos      chaos.Command     `cmd:"" help:"Run this build under kills, cut networks and lost data, and judge each commit and verdict."`
+	Simulate   simulate.Command  `cmd:"" help:"Replay a queue's life with several planners and compare what each costs."`
+	History    history.Command   `cmd:"" help:"Export, import and make histories: what simulations, models and analytics are made of."`
+	Train      model.Train       `cmd:"" help:"Make a model of a queue's history: the chances and durations of changes."`
+	Model      model.Command     `cmd:"" help:"The models that a server has learned: how good they are, and which is planned with."`
+	Predict    model.Predict     `cmd:"" help:"Say what a model believes of a change, and why."`
+	Version    versionCommand    `cmd:"" help:"Print which version this is."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print which version this is."`
 }

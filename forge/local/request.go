@@ -46,7 +46,7 @@ type Request struct {
 
 	Keys []queue.Digest `json:"keys,omitempty"` // of the commands that asked for it (OpenOnce), oldest first; at most keysKept
 
-	Proposed bool `json:"proposed,omitempty"` // by the queue, and nobody has asked to land it yet
+	Proposed bool `json:"proposed,omitempty"` // by the queue, or to be tried or explained, and nobody has asked to land it yet
 }
 
 // Check is the last check that the queue set on a request's head.
@@ -71,7 +71,7 @@ func (r *Request) asked(now queue.Instant, key queue.Digest, command string) {
 		r.Keys = append(r.Keys, key)
 		r.Keys = r.Keys[max(0, len(r.Keys)-keysKept):]
 	}
-	if !slices.Contains(r.Commands, command) {
+	if command != "" && !slices.Contains(r.Commands, command) {
 		r.Commands = append(r.Commands, command)
 		r.Commands = r.Commands[max(0, len(r.Commands)-commandsKept):]
 	}
@@ -94,7 +94,8 @@ func (f *Forge) Open(ctx context.Context, branch, author string) (int, error) {
 
 // OpenOnce is Open for a command, such as "/land priority=high", that may bear a key. The
 // same command again returns the request that it made before and changes nothing, also
-// when that has ended or the branch is gone by now.
+// when that has ended or the branch is gone by now. A command "" asks for the request and
+// not to land: one that somebody has asked to land stays asked for, at the same head.
 func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author, command string) (int, error) {
 	if branch == f.base {
 		return 0, fmt.Errorf("branch %q is what is landed on; name another one", branch)
@@ -123,8 +124,8 @@ func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author, 
 			still := false
 			err := f.change(ctx, open, func(r *Request) {
 				still = r.State == Open
-				if still && (r.Head != head || r.Proposed) {
-					r.Head, r.Author, r.Created, r.Check, r.Proposed, r.Commands = head, author, queue.At(f.now()), nil, false, nil
+				if still && (r.Head != head || r.Proposed && command != "") {
+					r.Head, r.Author, r.Created, r.Check, r.Proposed, r.Commands = head, author, queue.At(f.now()), nil, command == "", nil
 				}
 				if still {
 					r.asked(queue.At(f.now()), key, command)
@@ -137,7 +138,7 @@ func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author, 
 		}
 		r := Request{
 			Number: next, Branch: branch, Base: f.base, Head: head, Author: author,
-			Created: queue.At(f.now()), State: Open,
+			Created: queue.At(f.now()), State: Open, Proposed: command == "",
 		}
 		r.asked(queue.At(f.now()), key, command)
 		err := f.put(ctx, r, "")

@@ -25,6 +25,7 @@ type Land struct {
 	Wait     bool   `help:"Wait for the verdict; exit 1 unless it landed."`
 	Retry    bool   `help:"Forget past failures: what failed runs again."`
 	Priority string `help:"Land in a lane of queue.lanes, e.g. high; what is queued already is put there." placeholder:"LANE"`
+	Method   string `help:"Land by merge, squash, rebase or fast-forward, as far as queue.methods allows it." placeholder:"METHOD"`
 }
 
 // Run implements the command.
@@ -36,8 +37,8 @@ func (l *Land) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := api.LandCommand{Queue: l.Queue, Branch: l.What, Retry: l.Retry, Priority: l.Priority}
-	if n, err := strconv.Atoi(strings.TrimPrefix(l.What, "#")); err == nil && n > 0 {
+	cmd := api.LandCommand{Queue: l.Queue, Branch: l.What, Retry: l.Retry, Priority: l.Priority, Method: l.Method}
+	if n := numberOf(l.What); n > 0 {
 		cmd.Number, cmd.Branch = n, ""
 	}
 	var ok api.Accepted
@@ -46,6 +47,15 @@ func (l *Land) Run(ctx context.Context) error {
 	}
 	fmt.Printf("asked to land as #%d\n", ok.Number)
 	return wait(ctx, c, ok, l.Wait)
+}
+
+// numberOf returns the number of a pull request that a word is, or 0.
+func numberOf(word string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(word, "#"))
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
 }
 
 // answerLimit bounds how long a command that does not wait for the verdict
@@ -119,7 +129,7 @@ func (l *Cancel) Run(ctx context.Context) error {
 		return err
 	}
 	cmd := api.CancelCommand{Queue: l.Queue, ID: l.ID}
-	if n, err := strconv.Atoi(strings.TrimPrefix(l.ID, "#")); err == nil && n > 0 {
+	if n := numberOf(l.ID); n > 0 {
 		cmd.Number, cmd.ID = n, ""
 	}
 	var ok api.Accepted
