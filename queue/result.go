@@ -194,6 +194,7 @@ type Pushed struct {
 type Done struct {
 	Action string `json:"action"`
 	Shown  Digest `json:"shown,omitempty"` // publish: digest of what was shown
+	Said   Said   `json:"said,omitzero"`   // publish: what the comment says now; zero: not known
 }
 
 // Failed says that an action did not work. A transient one is tried again, with

@@ -55,6 +55,7 @@ type payload struct {
 		User account `json:"user"`
 
 		CreatedAt time.Time `json:"created_at"`
+		UpdatedAt time.Time `json:"updated_at"`
 	} `json:"comment"`
 	Review struct {
 		ID    int64   `json:"id"`
@@ -81,6 +82,9 @@ type payload struct {
 	} `json:"requested_action"`
 	Changes struct {
 		Base *struct{} `json:"base"`
+		Body *struct {
+			From string `json:"from"`
+		} `json:"body"`
 	} `json:"changes"`
 	CheckRun   ran    `json:"check_run"`
 	CheckSuite ran    `json:"check_suite"`
@@ -190,6 +194,9 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 	number := p.PullRequest.Number
 	switch kind {
 	case "issue_comment":
+		if p.Action == "edited" {
+			return event, p.edited(&event)
+		}
 		if p.Action != "created" || p.Issue.PullRequest == nil || p.Comment.User.silent(p.Comment.Body) {
 			return event, forge.ErrIgnored
 		}
@@ -319,6 +326,8 @@ func (p *payload) at(kind string) time.Time {
 		return p.PullRequest.UpdatedAt
 	case kind == "pull_request_review" && p.Action == "submitted":
 		return p.Review.SubmittedAt
+	case kind == "issue_comment" && p.Action == "edited":
+		return p.Comment.UpdatedAt
 	case kind == "issue_comment", kind == "pull_request_review_comment":
 		return p.Comment.CreatedAt
 	}

@@ -59,6 +59,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.ParkedLimit, 168*time.Hour)
 	orDefault(&q.Threshold, 0.3)
 	orDefault(&q.Spare, SpareAuto)
+	orDefault(&q.Checkbox, CheckboxOn)
 	orDefault(&q.Batch, BatchOff)
 	orDefault(&q.BatchMax, DefaultBatchMax)
 	orDefault(&c.Permissions.Land, "write")
