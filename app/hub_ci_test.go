@@ -550,7 +550,7 @@ func TestCIEarlierPasses(t *testing.T) {
 		want       int
 	}{{"counts", "earlier: count\n", false, 0}, {"not asked for", "", false, 1}, {"main has moved", "earlier: count\n", true, 1}} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newCIHub(t, byCI(c.line), everywhere)
+			h := newCIHub(t, withWorkflow(byCI(c.line), plainWorkflow), everywhere)
 			h.proven()
 			n := h.pull("topic", map[string]string{"a": "a\n"})
 			if c.moved {
@@ -570,7 +570,7 @@ func TestCIEarlierPasses(t *testing.T) {
 // Passes of a target are forgotten that the head of a change has had from its own
 // workflow: nothing is asked of that workflow's results any more, and it is built once.
 func TestCIEarlierPassesThatAreForgotten(t *testing.T) {
-	h := newCIHub(t, byCI("earlier: count\n"), func(p forgetest.CIPush) []forgetest.CIJob {
+	h := newCIHub(t, withWorkflow(byCI("earlier: count\n"), plainWorkflow), func(p forgetest.CIPush) []forgetest.CIJob {
 		if p.Branch == "main" || strings.HasPrefix(p.Branch, "submitqueue-targets/") {
 			return nil
 		}

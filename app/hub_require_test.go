@@ -56,6 +56,34 @@ func TestCodeOwnersAreWaitedFor(t *testing.T) {
 	h.landed(n, "asked for by `ann`")
 }
 
+// A decision on reviews that GitHub leaves out, of rules that the App may bypass, is not
+// taken for one.
+func TestUndecidedReviewsAreWaitedFor(t *testing.T) {
+	for name, p := range map[string]forgetest.Protection{"ruleset": {Ruleset: true}, "hidden": {Concealed: true}} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hubOptions{files: map[string]string{"CODEOWNERS": "* @max\n/web/ @bob\n"}})
+			h.github.SetPermissions(map[string]string{"contents": "write", "pull_requests": "write", "issues": "write", "checks": "write",
+				"statuses": "read", "metadata": "read", "actions": "write", "administration": "read"})
+			h.adapter.Refresh()
+			p.Reviews = forgetest.Reviews{Count: 1, CodeOwners: true, Undecided: true}
+			h.asks(p)
+			n := h.land("topic", map[string]string{"web/a": "a\n"})
+			h.waiting(n, "It has 0 of the 1 approving reviews", "must approve it: `web/a`")
+			h.Review("max", n, "APPROVED", "", "")
+			h.waiting(n, "a code owner must approve", "must approve it: `web/a`")
+			h.Review("bob", n, "APPROVED", "", "")
+			h.landed(n, "asked for by `ann`")
+		})
+	}
+}
+
+func TestUnjudgedRulesAreSaid(t *testing.T) {
+	h := newHub(t, hubOptions{})
+	h.asks(forgetest.Protection{Ruleset: true, ExtraRules: []string{"license_compliance_scanning"}})
+	n := h.land("topic", map[string]string{"a": "a\n"})
+	h.waiting(n, "a rule of the branch cannot be judged", "the rule `license_compliance_scanning`", "without the App on its bypass list")
+}
+
 func TestLastPushIsApprovedByAnother(t *testing.T) {
 	h := newHub(t, hubOptions{})
 	h.asks(forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{Count: 1, LastPush: true}})

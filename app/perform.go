@@ -246,7 +246,7 @@ func (p *performer) result(life context.Context, o outcome) {
 	if life.Err() != nil || a.over.Load() || errors.Is(err, errNotOwning) {
 		return // carried out again from the stored state, or no longer wanted
 	}
-	f := queue.Failed{Action: a.Key, Error: err.Error(), Transient: transient(err), Away: errors.Is(err, forge.ErrAway)}
+	f := queue.Failed{Action: a.Key, Error: err.Error(), Transient: transient(err), Outage: outage(err), Away: errors.Is(err, forge.ErrAway)}
 	if t := (*forge.Transient)(nil); errors.As(err, &t) {
 		f.After = t.After
 	}
@@ -269,6 +269,9 @@ func (p *performer) result(life context.Context, o outcome) {
 func transient(err error) bool {
 	return isTransient(err) || !errors.Is(err, forge.ErrForbidden)
 }
+
+// outage reports whether it was the forge that failed, and not what it was asked for.
+func outage(err error) bool { return isTransient(err) && !errors.Is(err, forge.ErrNotFound) }
 
 // isTransient reports whether the forge has said that it will change.
 func isTransient(err error) bool {

@@ -62,6 +62,8 @@ func (p *performer) table(own ownership) []kind {
 			twice: "It reads main's past, which does not change."},
 		{task: queue.Weigh{}, at: inGit, grace: gitGrace, do: of(commits.weigh),
 			twice: "It reads main's past, and tries merges that nobody keeps."},
+		{task: queue.Attest{}, at: inAsks, grace: gitGrace, do: of(keys.attest),
+			twice: "It reads a commit and asks the forge what was run on it; a pass that is told twice is one."},
 		{task: queue.Inspect{}, at: inAsks, grace: gitGrace, do: of(inspecting.inspect),
 			twice: "It asks the forge; the later answer is the better one."},
 

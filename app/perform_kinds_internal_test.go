@@ -83,7 +83,7 @@ func (f *heard) Capabilities() forge.Capabilities {
 }
 
 // heard is a Closer and a Stacker on which no branch is used for anything else.
-func (f *heard) Close(context.Context, int, string) error { return nil }
+func (f *heard) Close(context.Context, int, forge.Closing) error { return nil }
 
 func (f *heard) House(context.Context) (forge.House, error) {
 	return forge.House{Default: "main"}, nil
@@ -322,6 +322,8 @@ func (w *twiceWorld) taskLike(kind queue.Task) queue.Task {
 		return queue.Weigh{Hunt: "hunt", Commit: culprit, Tip: main}
 	case queue.Inspect:
 		return queue.Inspect{Request: "r", Number: topic.Number, User: "ann"}
+	case queue.Attest:
+		return queue.Attest{Change: topic.Change, Head: topic.Head, HeadRef: topic.HeadRef, Main: main}
 	case queue.Meet:
 		return queue.Meet{Change: topic.Change, Main: main, Pick: topic, With: []queue.Pick{other}}
 	case queue.Analyze:

@@ -51,6 +51,8 @@ func doing(t queue.Task) string {
 			return fmt.Sprintf("reading what %s may do", t.User)
 		}
 		return fmt.Sprintf("reading #%d", t.Number)
+	case queue.Attest:
+		return fmt.Sprintf("reading what has passed on the head of %s", t.Change)
 	case queue.Publish:
 		return fmt.Sprintf("writing the comment and the check of #%d", t.Number)
 	case queue.Trace:

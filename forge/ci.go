@@ -15,6 +15,9 @@ type CI interface {
 	// branch. ErrNotFound where the forge does not know the commit; the time is
 	// given even then.
 	CIResults(ctx context.Context, commit queue.CommitID) (CIResults, error)
+	// CIChecks is CIResults without the branches of suites, and without statuses unless
+	// they are asked for: of what is not a build of ours, fewer questions will do.
+	CIChecks(ctx context.Context, commit queue.CommitID, statuses bool) (CIResults, error)
 	// CIRuns lists the runs of the forge's own CI that a branch of this name has
 	// started, the newest first. ErrForbidden where we may not see them.
 	CIRuns(ctx context.Context, branch string) ([]CIRun, error)
@@ -79,6 +82,10 @@ type CIRun struct {
 	Commit  queue.CommitID
 	Branch  string
 	Name    string    // of the workflow; hostile text
+	Path    string    // of the workflow's file in the commit's tree; "": not told. Hostile text
+	Title   string    // of this run, as its workflow's run-name says it; hostile text
+	Own     bool      // of a branch of the repository itself, not of a fork's
+	Actor   string    // who has started it, or its newest attempt; "": not told
 	Attempt int       // from 1
 	Began   time.Time // this attempt; zero: not told
 	Push    bool      // a push started it: it is about this very commit

@@ -40,8 +40,6 @@ type Build struct {
 	Avoid     []string      `json:"avoid,omitempty"`     // hosts on which what it is asked for has failed: another one is better; sorted
 	Shun      []string      `json:"shun,omitempty"`      // benched hosts: none of them gets it while another one can run it; sorted
 	Only      string        `json:"only,omitempty"`      // the host that it is to probe: no other one runs it
-	Same      CommitID      `json:"same,omitempty"`      // the head of the change, where its tree is that of Commit and it was looked at
-	SameFrom  Instant       `json:"same_from,omitempty"` // what began there no later counts for nothing
 }
 
 // Job is the part of a build that one step verifies. Results can be written

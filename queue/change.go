@@ -132,6 +132,7 @@ type Course struct {
 	After   ChangeID `json:"after,omitempty"`    // it was in a rollup that has failed, and whose part with this change is tried first
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known
+	OwnCI   *OwnCI   `json:"own_ci,omitempty"`   // what has passed on its own head; nil: nobody has looked
 	Stuck   Instant  `json:"stuck,omitempty"`    // since when its merges cannot be made
 }
 
@@ -172,6 +173,7 @@ type Verdict struct {
 	Tested    bool       `json:"tested,omitempty"`    // landed: this very commit was built; else every key of it was verified elsewhere
 	Keys      int        `json:"keys"`                // keys the landed commit added
 	Reused    int        `json:"reused"`              // of these, passed in builds made for something else
+	Heads     int        `json:"heads,omitempty"`     // of these, passed on the own head of a change, in no build of the queue
 	Bypassed  []ChangeID `json:"bypassed,omitempty"`  // undecided conflicting changes ahead of it at that moment
 	Together  []ChangeID `json:"together,omitempty"`  // landed: the other changes of the same merge
 	Overtook  int        `json:"overtook,omitempty"`  // conflicting changes that arrived earlier and were undecided

@@ -10,12 +10,12 @@ import (
 // functions, not variables, so that nothing can change them.
 func bodies() []Body {
 	return []Body{Commented{}, Labeled{}, HeadMoved{}, Closed{}, Retargeted{}, MainMoved{}, Stirred{}, Access{},
-		Observed{}, Surveyed{}, Traced{}, Controlled{}, Inspected{}, Analyzed{}, Met{}, Resolved{}, Weighed{}, Proposed{}, BuildStarted{}, JobDone{},
+		Observed{}, Surveyed{}, Traced{}, Controlled{}, Inspected{}, Analyzed{}, Attested{}, HeadChecked{}, Met{}, Resolved{}, Weighed{}, Proposed{}, BuildStarted{}, JobDone{},
 		BuildDone{}, HeadsMoved{}, HeadsSeen{}, HeadsReturned{}, Pushed{}, Done{}, Failed{}, Learnt{}, Renamed{}, Capacity{}, Fleet{}, Tick{}}
 }
 
 func tasks() []Task {
-	return []Task{Observe{}, Survey{}, Trace{}, Watch{}, Inspect{}, Analyze{}, Meet{}, Resolve{}, Run{}, Stop{}, ProbeHost{}, MoveHeads{}, SeeHeads{}, ReturnHeads{}, Land{}, Weigh{}, Propose{}, Publish{}, React{}, Tell{}, Learn{}}
+	return []Task{Observe{}, Survey{}, Trace{}, Watch{}, Inspect{}, Analyze{}, Attest{}, Meet{}, Resolve{}, Run{}, Stop{}, ProbeHost{}, MoveHeads{}, SeeHeads{}, ReturnHeads{}, Land{}, Weigh{}, Propose{}, Publish{}, React{}, Tell{}, Learn{}}
 }
 
 // EventName returns the name of an event's body, e.g. "Commented".

@@ -22,12 +22,12 @@ import (
 // TestEnvelopeTypes holds them to the source.
 func allBodies() []queue.Body {
 	return []queue.Body{queue.Commented{}, queue.Labeled{}, queue.HeadMoved{}, queue.Closed{}, queue.Retargeted{}, queue.MainMoved{}, queue.Stirred{}, queue.Access{},
-		queue.Observed{}, queue.Surveyed{}, queue.Traced{}, queue.Controlled{}, queue.Inspected{}, queue.Analyzed{}, queue.Met{}, queue.Resolved{}, queue.Weighed{}, queue.Proposed{}, queue.BuildStarted{},
+		queue.Observed{}, queue.Surveyed{}, queue.Traced{}, queue.Controlled{}, queue.Inspected{}, queue.Analyzed{}, queue.Attested{}, queue.HeadChecked{}, queue.Met{}, queue.Resolved{}, queue.Weighed{}, queue.Proposed{}, queue.BuildStarted{},
 		queue.JobDone{}, queue.BuildDone{}, queue.HeadsMoved{}, queue.HeadsSeen{}, queue.HeadsReturned{}, queue.Pushed{}, queue.Done{}, queue.Failed{}, queue.Learnt{}, queue.Renamed{}, queue.Capacity{}, queue.Fleet{}, queue.Tick{}}
 }
 
 func allTasks() []queue.Task {
-	return []queue.Task{queue.Observe{}, queue.Survey{}, queue.Trace{}, queue.Watch{}, queue.Inspect{}, queue.Analyze{}, queue.Meet{}, queue.Resolve{}, queue.Run{},
+	return []queue.Task{queue.Observe{}, queue.Survey{}, queue.Trace{}, queue.Watch{}, queue.Inspect{}, queue.Analyze{}, queue.Attest{}, queue.Meet{}, queue.Resolve{}, queue.Run{},
 		queue.Stop{}, queue.ProbeHost{}, queue.MoveHeads{}, queue.SeeHeads{}, queue.ReturnHeads{}, queue.Land{}, queue.Weigh{}, queue.Propose{}, queue.Publish{}, queue.React{}, queue.Tell{}, queue.Learn{}}
 }
 

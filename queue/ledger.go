@@ -16,12 +16,13 @@ type Entry struct {
 	ID       Digest    `json:"id"`   // KeyID, or SetID of the keys
 	Keys     []Key     `json:"keys"` // one, or the set
 	Passed   Instant   `json:"passed,omitempty"`
-	By       BuildID   `json:"by,omitempty"`       // the build that passed it
+	By       BuildID   `json:"by,omitempty"`       // the build that passed it; empty where Head
 	Change   ChangeID  `json:"change,omitempty"`   // whose build it was; empty: main's
 	Commit   CommitID  `json:"commit,omitempty"`   // on which it ran
 	Step     string    `json:"step,omitempty"`     // name of the step that passed, or, where Opaque, failed; empty in records of older versions
 	Machine  string    `json:"machine,omitempty"`  // the agent that it passed on
 	Host     string    `json:"host,omitempty"`     // that agent's, as in JobDone; empty: not known
+	Head     bool      `json:"head,omitempty"`     // Commit is the head of Change, or the forge's merge of it, on which its own CI passed it, and no build of the queue
 	Tools    string    `json:"tools,omitempty"`    // fingerprint of that host's tools (Step.Fingerprint); empty: nobody asked
 	Failures []Failure `json:"failures,omitempty"` // oldest first
 	Tries    int       `json:"tries,omitempty"`    // builds that gave a result, the passing one included

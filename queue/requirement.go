@@ -5,6 +5,7 @@ package queue
 // finds it unmet adds it to Inspected.Unmet:
 //
 //	the forge's adapter (Unmet)  reviews, code-owners, last-push, changes-requested,
+//	                             team-reviews, unattributed, unjudged,
 //	                             checks, checks-failed, conversations
 //	app (perform_require.go)     label, merge: what we know and the forge does not
 //	speculation                  draft, administrator, update: of what is in the queue
@@ -13,7 +14,7 @@ package queue
 // asks again when it is Stirred, for which the forge's receiver says which webhooks do so,
 // and from time to time. At GitHub (its stir.go):
 //
-//	pull_request_review                reviews, code-owners, last-push, changes-requested, administrator, update
+//	pull_request_review                reviews, code-owners, last-push, changes-requested, team-reviews, unattributed, administrator, update
 //	check_run, check_suite, status     checks, checks-failed
 //	pull_request_review_thread         conversations
 //	labels, drafts, pushes             are events of their own: Labeled, Retargeted, HeadMoved
@@ -27,8 +28,11 @@ type RequirementKind string
 // The kinds of requirements. Names holds what each says.
 const (
 	RequireReviews       RequirementKind = "reviews"           // approving reviews; Names: how many there are, how many it takes
-	RequireCodeOwners    RequirementKind = "code-owners"       // the approval of those who own what it changes; Names: the base for which the forge cannot tell, if so
+	RequireCodeOwners    RequirementKind = "code-owners"       // the approval of those who own what it changes; Names: some paths whose owners have not approved, where that is known
 	RequireLastPush      RequirementKind = "last-push"         // an approval of the last push by somebody who did not push it
+	RequireTeam          RequirementKind = "team-reviews"      // approvals by members of a team; Names: how many there are, how many it takes, and some paths for which
+	RequireAttributed    RequirementKind = "unattributed"      // one approval more than else, as commits may be of no known account
+	RequireJudged        RequirementKind = "unjudged"          // a rule that cannot be judged; Names: its name, and why (Unjudged…)
 	RequireNoChanges     RequirementKind = "changes-requested" // Names: reviewers who asked for changes
 	RequireChecks        RequirementKind = "checks"            // Names: required checks that have not ended or not appeared
 	RequireChecksPassed  RequirementKind = "checks-failed"     // Names: required checks that have failed
@@ -38,6 +42,17 @@ const (
 	RequireAdministrator RequirementKind = "administrator"     // an administrator's approval of this head; Names: protected paths
 	RequireUpdate        RequirementKind = "update"            // a head that holds what its merge takes along into protected paths, approved by an administrator; Names: these paths
 	RequireMerge         RequirementKind = "merge"             // Names: paths that do not merge
+)
+
+// Why a rule cannot be judged: the second name of RequireJudged.
+const (
+	UnjudgedBypass        = "bypass"         // the forge would let our push past the rule
+	UnjudgedBypassUnknown = "bypass-unknown" // whether it would could not be read
+	UnjudgedOwners        = "owners"         // owners of what it changes are named by addresses, of which no account is known
+	UnjudgedOwnersLine    = "owners-line"    // the list of owners has a line of a form that is not known
+	UnjudgedFiles         = "files"          // it changes more files than the forge lists
+	UnjudgedNewer         = "newer"          // this version does not know what the rule asks for
+	UnjudgedPermission    = "permission "    // followed by the one that is missing
 )
 
 // Requirement is something that is asked of a pull request and that it does not

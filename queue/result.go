@@ -202,8 +202,9 @@ type Failed struct {
 	Action    string        `json:"action"`
 	Error     string        `json:"error"`
 	Transient bool          `json:"transient"`
-	After     time.Duration `json:"after,omitempty"` // not before this long from now
-	Away      bool          `json:"away,omitempty"`  // the repository is out of reach: to be tried again until it is not
+	Outage    bool          `json:"outage,omitempty"` // the forge is in trouble of its own, or did not answer: to be tried for long
+	After     time.Duration `json:"after,omitempty"`  // not before this long from now
+	Away      bool          `json:"away,omitempty"`   // the repository is out of reach: to be tried again until it is not
 }
 
 // Renamed says, in place of an action's result, that the forge has given the

@@ -13,7 +13,14 @@ const (
 	maxAttempts = 5
 	minBackoff  = time.Second
 	maxBackoff  = 5 * time.Minute
-	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push of which nobody knows what came
+	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push of which nobody knows what came, and of what an outage of the forge holds up
+
+	// While the forge is in trouble of its own (queue.Failed.Outage), nobody can do
+	// anything but try: a change is not parked for an hour, and a command is not given back
+	// for a day, at mainBackoff.
+	changeAttempts  = 80
+	commandAttempts = 1920
+
 	parkedRetry = 10 * time.Minute // a change parked for want of an answer is looked at again after this
 )
 
@@ -205,7 +212,8 @@ func (c *upkeep) expire() {
 		if a == nil || c.settling.overslept(a) {
 			continue
 		}
-		c.failed(queue.Failed{Action: key, Error: "no answer within " + c.patience(a.Task).String(), Transient: true})
+		_, asks := a.Task.(queue.Inspect) // the forge, and nothing else
+		c.failed(queue.Failed{Action: key, Error: "no answer within " + c.patience(a.Task).String(), Transient: true, Outage: asks})
 	}
 }
 
@@ -232,6 +240,7 @@ func (c *upkeep) attend() {
 	c.mainline.surveyNext()
 	c.entering.explainAll()
 	var waiting []queue.ChangeID
+	c.judging.attest()
 	for id, ch := range c.facts.Open {
 		if c.analyzing[id] > 0 {
 			continue
@@ -266,6 +275,9 @@ func (c *upkeep) idle(t queue.Task) bool {
 		ch := c.s.Changes[t.Change]
 		return ch == nil || ch.Phase.Final()
 	case queue.Meet:
+		ch := c.s.Changes[t.Change]
+		return ch == nil || ch.Phase.Final()
+	case queue.Attest:
 		ch := c.s.Changes[t.Change]
 		return ch == nil || ch.Phase.Final()
 	case queue.Resolve:
@@ -313,16 +325,37 @@ func (c *upkeep) failed(f queue.Failed) {
 		return
 	}
 	most := maxBackoff
-	if _, reads := a.Task.(queue.Observe); reads {
+	if _, reads := a.Task.(queue.Observe); reads || f.Outage {
 		most = mainBackoff
 	}
 	wait := min(minBackoff<<min(a.Attempt-1, 20), most)
 	wait = max(wait, f.After)
-	if f.Transient && a.Attempt < maxAttempts {
+	if f.Transient && a.Attempt < c.attempts(a.Task, f.Outage) {
 		c.askAgain(a.Task, a.Attempt+1, wait, f.Error)
 		return
 	}
 	c.giveUp(a, wait, f.Error)
+}
+
+// attempts is how often a task is tried before somebody hears that it failed.
+func (c *upkeep) attempts(t queue.Task, outage bool) int {
+	if !outage {
+		return maxAttempts
+	}
+	switch t := t.(type) {
+	case queue.Inspect:
+		if r := c.s.Requests[t.Request]; r != nil && !r.Boarding {
+			return commandAttempts
+		}
+		return changeAttempts
+	case queue.Analyze:
+		return changeAttempts
+	case queue.Resolve:
+		if len(t.Picks) == 1 && t.Together == 0 { // of several, one may be what is wrong
+			return changeAttempts
+		}
+	}
+	return maxAttempts
 }
 
 func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
@@ -346,6 +379,8 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 		c.analyzed(c.settling.unknown(t, cause), true)
 	case queue.Meet:
 		c.settling.metAs(t, nil)
+	case queue.Attest:
+		c.judging.attestedAs(t, queue.Attested{Doubts: []queue.HeadDoubt{{Why: cause}}})
 	case queue.Resolve:
 		if t.Together > 0 {
 			c.landing.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])

@@ -43,7 +43,7 @@ func (c *settling) againAt(f *queue.Footprint) queue.Instant {
 // has had.
 func (c *settling) repeated(t queue.Task) bool {
 	switch t := t.(type) {
-	case queue.Observe, queue.Watch, queue.Propose, queue.Weigh, queue.Tell:
+	case queue.Observe, queue.Watch, queue.Propose, queue.Weigh, queue.Tell, queue.Attest:
 		return true
 	case queue.Survey:
 		return t.Former != "" || c.s.Main.Former != "" || // an answer may be of another version

@@ -83,7 +83,7 @@ func (c *guarding) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
 				continue
 			}
 			if f := c.facts.Ledger.Keys[k.ID()]; f == nil || !f.Passed() {
-				c.judging.pass(k, b, r)
+				c.judging.pass(k, c.judging.shownIn(b, k, r))
 			}
 		}
 		for _, k := range own {

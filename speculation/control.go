@@ -279,7 +279,7 @@ func (c *judging) controlled(b queue.Controlled) {
 			if e == nil || !has || e.Passed == 0 {
 				continue
 			}
-			if x.Good = max(x.Good, e.Good()); e.Commit == b.Commit && e.Began > x.Began {
+			if x.Good = max(x.Good, e.Good()); e.Commit == b.Commit && !e.Head && e.Began > x.Began {
 				x.Began, x.Build = e.Began, e.By
 			}
 		}

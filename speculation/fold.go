@@ -61,6 +61,10 @@ func (c *Core) fold(e queue.Event) {
 	case queue.Analyzed:
 		a := c.upkeep.done(b.Action)
 		c.analyzed(b, a != nil && a.Task.(queue.Analyze).Analyzer == b.Analyzer)
+	case queue.Attested:
+		c.judging.attested(b)
+	case queue.HeadChecked:
+		c.judging.headChecked(b)
 	case queue.Met:
 		c.settling.met(b)
 	case queue.Resolved:

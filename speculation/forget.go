@@ -79,7 +79,7 @@ func (c *judging) revoke(e *queue.Entry) {
 		c.dropEntry(e.ID)
 		return
 	}
-	e.Passed, e.By, e.Change, e.Commit, e.Machine, e.Host, e.Tools = 0, "", "", "", "", "", ""
+	e.Passed, e.By, e.Change, e.Commit, e.Machine, e.Host, e.Tools, e.Head = 0, "", "", "", "", "", "", false
 	c.touch(queue.KindEntry, string(e.ID))
 	c.facts.Ledger.Learned(e.ID, e)
 }

@@ -22,14 +22,17 @@ import "github.com/submitqueue/submitqueue/queue"
 //   - What is written of it: speculation/result.go for the keys that were asked for,
 //     speculation/checks.go for those that a pass covers besides, speculation/ran.go for
 //     when the run was, which what was forgotten or refuted since goes by; queue/ledger.go says
-//     how much failing decides. queue/redisstore/archive.go keeps passes, and
+//     how much failing decides. Of what was run on a change's own head, for nobody's build,
+//     speculation/attest.go has the argument; app/perform_attest.go says which keys that head has,
+//     workers/forgeci/earlier.go which runs there count, and workers/forgeci/workflow/differs.go
+//     which workflows show the same on each branch. queue/redisstore/archive.go keeps passes, and
 //     app/translate.go carries them over to another version of the analyzer.
 //   - What the queue asks to land by itself, as main's configuration has it
 //     (speculation/revert.go), is a pull request like any other: it passes the gate, what
 //     the forge requires of it, and the check of protected paths.
 //   - Where main is, and what is unproven there: speculation/tip.go and
 //     app/perform_observe.go. app/perform_land.go has it moved; forge/mirror/push.go and
-//     forge/mirror/along.go move it, with the lease on what the gate was asked about.
+//     forge/mirror/heads.go move it, with the lease on what the gate was asked about.
 
 // Gate is the only way onto main. It says whether main may move from a commit
 // along a chain of links, and returns the keys that are in the way: the chain

@@ -138,6 +138,9 @@ func newHistory(t tb, pick dice) *history {
 		VerifyMain: []string{"", "24h", "10m"}[h.pick(3, "verify")],
 	})
 	// Not drawn by itself: histories of a seed stay what they were.
+	if r.Retries != 1 { // what has passed on heads counts there
+		files[stepsFile] = strings.Replace(files[stepsFile], ":test:tree", ":test:tree:count", 1)
+	}
 	r.RedMain.Revert = []config.RevertPolicy{config.RevertOff, config.RevertPrepare, config.RevertPropose, config.RevertLand}[(r.Retries+r.InfraRetries+len(r.VerifyMain))%4]
 	if h.chance(50, "lanes") {
 		lanes := drawLanes(pick)
@@ -168,7 +171,7 @@ func newHistory(t tb, pick dice) *history {
 		files[elsewhere] = "job"
 	}
 	h.detours = 30
-	if strings.HasSuffix(strings.Fields(files[stepsFile])[0], ":tree") { // what a pass covers, and what not
+	if strings.Contains(strings.Fields(files[stepsFile])[0], ":tree") { // what a pass covers, and what not
 		h.detours = 80
 		if len(r.Methods) == 0 && h.chance(70, "by commit") {
 			r.Method, r.Methods = config.MethodRebase, []config.Method{config.MethodRebase, config.MethodFastForward}
@@ -292,6 +295,10 @@ func (h *history) calm() {
 	h.Helper()
 	h.faults = faults{footless: h.footless}
 	h.refuses, h.hosts.broken = false, ""
+	if h.branches != nil {
+		h.branches.refuses, h.branches.notes = nil, nil
+		h.noteAll()
+	}
 	h.logf("##### calm")
 	h.quiesce()
 	if len(h.drifts) > 0 {

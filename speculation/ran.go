@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // Of a run counts when it was, not when the queue hears of it. After turns were lost,
@@ -45,30 +44,10 @@ func (s span) passBegan(b *queue.Build) queue.Instant { return min(s.began, s.en
 // begun since.
 func (s span) failureBegan(b *queue.Build) queue.Instant { return max(s.began, began(b)) }
 
-// OutdatedUntil returns the moment up to which what was run says nothing of some key of
-// a build any more; 0: there is none.
-func (c *Core) OutdatedUntil(b *queue.Build) (at queue.Instant) {
-	for _, j := range b.Jobs {
-		for _, k := range j.Keys {
-			for _, f := range c.s.Main.Forgotten {
-				if f.Covers(k, j.Step.Name) {
-					at = max(at, f.At)
-				}
-			}
-			for _, d := range c.s.Main.Drift {
-				if d.Key == k.ID() {
-					at = max(at, d.Bad)
-				}
-			}
-		}
-	}
-	return at
-}
-
 // tooOld reports whether a pass says nothing of its key any more: passes of it were
 // forgotten after the run, or main was seen to fail there after it.
-func (c *judging) tooOld(k queue.Key, b *queue.Build, s span) bool {
-	if by := c.s.Main.Forgotten; len(by) > 0 && queue.Covered(by, k, derived.StepIn(b, k.Step).Name, min(b.At, s.began, s.ended)) {
+func (c *judging) tooOld(k queue.Key, s shown) bool {
+	if by := c.s.Main.Forgotten; len(by) > 0 && queue.Covered(by, k, s.step.Name, min(s.asked, s.began, s.ended)) {
 		return true
 	}
 	id := k.ID()

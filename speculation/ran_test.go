@@ -91,10 +91,10 @@ func TestAPassThatEndedBeforeItWasForgotten(t *testing.T) {
 	c.s.Main.Forgotten = []queue.Forgotten{{Target: "a", At: c.facts.Now.Add(-10 * minute)}}
 	b := &queue.Build{At: c.facts.Now.Add(-5 * minute)}
 	k := queue.Key{Step: "unit", Target: "a"}
-	if !c.judging.tooOld(k, b, c.judging.ranIn(b, queue.JobDone{Ended: c.facts.Now.Add(-20 * minute)})) {
+	if !c.judging.tooOld(k, c.judging.shownIn(b, k, queue.JobDone{Ended: c.facts.Now.Add(-20 * minute)})) {
 		t.Error("a pass of before it was forgotten counts")
 	}
-	if c.judging.tooOld(k, b, c.judging.ranIn(b, queue.JobDone{Ended: c.facts.Now.Add(-minute)})) {
+	if c.judging.tooOld(k, c.judging.shownIn(b, k, queue.JobDone{Ended: c.facts.Now.Add(-minute)})) {
 		t.Error("a pass of after that does not count")
 	}
 }

@@ -117,23 +117,41 @@ func (c *judging) dropEntry(id queue.Digest) {
 	c.facts.Ledger.Learned(id, e)
 }
 
-// pass writes that a key has passed, and reports whether that counts.
-func (c *judging) pass(k queue.Key, b *queue.Build, r queue.JobDone) bool {
+// shown is a run in which a key has passed.
+type shown struct {
+	span
+	asked         queue.Instant // when it was asked for; what was forgotten since does not count
+	by            queue.BuildID
+	change        queue.ChangeID
+	commit        queue.CommitID
+	head          bool // commit is the head of the change, and the run no build of ours
+	step          config.Step
+	machine, host string
+}
+
+// shownIn is what a result of a build shows of a key.
+func (c *judging) shownIn(b *queue.Build, k queue.Key, r queue.JobDone) shown {
 	run := c.ranIn(b, r)
-	if c.tooOld(k, b, run) {
+	return shown{span: span{run.passBegan(b), run.ended}, asked: min(b.At, run.began), by: b.ID, change: c.landing.ownerOf(b, k), commit: b.Commit,
+		step: derived.StepIn(b, k.Step), machine: r.Machine, host: r.Host}
+}
+
+// pass writes that a key has passed, and reports whether that counts.
+func (c *judging) pass(k queue.Key, s shown) bool {
+	if c.tooOld(k, s) {
 		return false
 	}
 	e := c.entry(k)
 	e.Tries++
 	if e.Passed != 0 {
-		e.Confirmed = max(e.Confirmed, run.ended)
+		e.Confirmed = max(e.Confirmed, s.ended)
 		c.turn.Archive = append(c.turn.Archive, *e)
 		return true
 	}
-	e.Lost, e.Confirmed, e.Began = 0, 0, run.passBegan(b)
-	e.Passed, e.By, e.Change, e.Commit = run.ended, b.ID, c.landing.ownerOf(b, k), b.Commit
-	e.Step, e.Machine, e.Host = derived.StepIn(b, k.Step).Name, r.Machine, r.Host
-	e.Tools = derived.StepIn(b, k.Step).Fingerprint
+	e.Lost, e.Confirmed, e.Began = 0, 0, s.began
+	e.Passed, e.By, e.Change, e.Commit, e.Head = s.ended, s.by, s.change, s.commit, s.head
+	e.Step, e.Machine, e.Host = s.step.Name, s.machine, s.host
+	e.Tools = s.step.Fingerprint
 	c.facts.Ledger.Learned(e.ID, e)
 	c.turn.Archive = append(c.turn.Archive, *e)
 	return true
@@ -229,7 +247,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 		}
 	}
 	for _, t := range r.Passed {
-		if k, ok := named[t]; ok && c.pass(k, b, r) {
+		if k, ok := named[t]; ok && c.pass(k, c.shownIn(b, k, r)) {
 			passed = append(passed, t)
 		} else if ok {
 			j.Outdated = true
@@ -246,7 +264,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 		}
 	case j.Step.Report == config.ReportExitCode || j.Step.Report == "":
 		for _, k := range j.Keys {
-			if c.pass(k, b, r) {
+			if c.pass(k, c.shownIn(b, k, r)) {
 				passed = append(passed, k.Target)
 			} else {
 				j.Outdated = true

@@ -72,9 +72,9 @@ func (c *settling) grounded(ch *queue.Change) bool {
 }
 
 // heldBack reports whether a change is known well enough to be in the order, and
-// waits for what it is on top of.
+// waits for what it is on top of, or for what has passed on its head.
 func (c *settling) heldBack(ch *queue.Change) bool {
-	return ch.Parent != 0 && ch.Phase == queue.Analyzing && !ch.Stale && c.s.Footprints[ch.ID] != nil
+	return ch.Phase == queue.Analyzing && !ch.Stale && c.s.Footprints[ch.ID] != nil && (ch.Parent != 0 || c.judging.awaitsHead(ch))
 }
 
 // topple parks those who are on top of a change that has left the order.
@@ -161,7 +161,7 @@ func (c *settling) comeBack(ch *queue.Change) bool {
 
 // pend puts a change into the order whose footprint is known.
 func (c *settling) pend(ch *queue.Change, f *queue.Footprint) {
-	if ch.Phase == queue.Analyzing && c.grounded(ch) {
+	if ch.Phase == queue.Analyzing && c.grounded(ch) && !c.judging.awaitsHead(ch) {
 		c.move(ch, queue.Pending, queue.Reason{})
 		c.touchChange(ch)
 	}

@@ -398,7 +398,10 @@ func (c *landing) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]b
 		if e == nil {
 			continue
 		}
-		if !slices.Contains(l.Changes(), e.Change) {
+		switch {
+		case e.Head:
+			v.Heads++
+		case !slices.Contains(l.Changes(), e.Change):
 			v.Reused++
 		}
 		if e.Commit == l.Commit {

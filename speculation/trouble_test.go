@@ -18,7 +18,11 @@ func (w *world) unharmed(t *testing.T, pulls ...*pull) {
 		t.Errorf("paused: %+v", p)
 	}
 	for _, p := range pulls {
-		if ch := w.change(p); ch.Phase == queue.Parked || ch.Refused != nil {
+		ch := w.change(p)
+		if ch == nil {
+			t.Fatalf("the command on pull %d is given back: %+v", p.number, w.core.State().Pulls[p.number].Notice)
+		}
+		if ch.Phase == queue.Parked || ch.Refused != nil {
 			t.Errorf("pull %d is %s: %+v, %+v", p.number, ch.Phase, ch.Reason, ch.Refused)
 		}
 	}
@@ -44,7 +48,7 @@ func (w *world) punctual() {
 		w.now++
 		if bad, transient := w.fails(&a); bad {
 			w.waits = slices.Delete(slices.Clone(w.waits), i, i+1)
-			w.tell(queue.Failed{Action: a.Key, Error: "fatal error in commit_refs", Transient: transient})
+			w.tell(queue.Failed{Action: a.Key, Error: "fatal error in commit_refs", Transient: transient, Outage: transient})
 			return
 		}
 		w.work(i)
@@ -92,18 +96,18 @@ func TestOutage(t *testing.T) {
 		w := newWorld(t, l, files, rulesOf(config.Rules{}))
 		w.begin(8)
 		var pulls []*pull
-		for _, target := range l.targets {
-			pulls = append(pulls, w.land(edit{fileOf(target): "fine"}))
-		}
 		chance := rand.New(rand.NewPCG(seed, 1))
 		worst := 1 + chance.IntN(10)
 		end := w.now.Add(30 * time.Minute)
 		w.fails = func(a *queue.Action) (bad, transient bool) {
 			switch a.Task.(type) {
-			case queue.Land, queue.Observe:
+			case queue.Land, queue.Observe, queue.Inspect, queue.Resolve, queue.Analyze, queue.Publish, queue.MoveHeads, queue.SeeHeads, queue.ReturnHeads:
 				return w.now < end && (worst > 7 || chance.IntN(10) < 9), true
 			}
 			return false, false
+		}
+		for _, target := range l.targets { // asked for in the middle of it
+			pulls = append(pulls, w.land(edit{fileOf(target): "fine"}))
 		}
 		first := queue.Instant(0)
 		for n := 0; n < 5000 && len(w.landings()) < len(pulls); n++ {

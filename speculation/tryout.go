@@ -169,7 +169,11 @@ func (c *settling) settleTries() {
 		case derived.Verified:
 			v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l)}
 			for _, f := range c.facts.Links.Info(l).Facts {
-				if f.Entry != nil && f.Entry.Change != ch.ID {
+				switch {
+				case f.Entry == nil:
+				case f.Entry.Head:
+					v.Heads++
+				case f.Entry.Change != ch.ID:
 					v.Reused++
 				}
 				v.Tested = v.Tested || f.Entry != nil && f.Entry.Commit == l.Commit

@@ -82,9 +82,9 @@ func TestWindowExcepts(t *testing.T) {
 		say    string
 		then   func(s *stage)
 	}{
-		"lane":      {except: config.FreezeExcept{Lanes: []string{"high"}}, say: "/land priority=high"},
-		"path":      {except: config.FreezeExcept{Paths: []string{fileOf("b")}}},
-		"label":     {except: config.FreezeExcept{Labels: []string{"hotfix"}}, then: func(s *stage) {
+		"lane": {except: config.FreezeExcept{Lanes: []string{"high"}}, say: "/land priority=high"},
+		"path": {except: config.FreezeExcept{Paths: []string{fileOf("b")}}},
+		"label": {except: config.FreezeExcept{Labels: []string{"hotfix"}}, then: func(s *stage) {
 			s.pulls[2].spared = []string{"hotfix"}
 			s.tell(queue.Labeled{Number: 2, Label: "Hotfix", Actor: "boss", On: true})
 			s.settleDown()

@@ -85,6 +85,8 @@ type world struct {
 	roles       map[string]string  // of users, besides boss and dev
 	permissions config.Permissions // besides what world.config says
 
+	branches *branches // that the queue moves; nil: it may move none
+
 	guards     bool                    // there is a file that is moved to a protected place and away
 	sanctioned map[queue.CommitID]bool // heads that an administrator has approved
 
@@ -103,6 +105,11 @@ type world struct {
 	store store
 	wake  queue.Instant
 	audit audit
+	heads map[queue.CommitID]*headRun // what its own CI has shown of a head
+
+	headOpen  func() bool // its CI has not ended
+	headFlake func() bool // a step fails there, and nothing is wrong
+
 	next  int
 	turns int
 	log   []string
@@ -116,7 +123,7 @@ type world struct {
 // newWorld returns a world whose main holds the given files.
 func newWorld(t tb, l law, files tree, rules config.Rules) *world {
 	w := &world{tb: t, law: l, repository: repository{commits: map[queue.CommitID]*commit{}}, rules: rules,
-		now: queue.At(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)), pulls: map[int]*pull{}, runs: map[queue.BuildID]*run{}}
+		now: queue.At(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)), pulls: map[int]*pull{}, runs: map[queue.BuildID]*run{}, heads: map[queue.CommitID]*headRun{}}
 	w.main = w.put(commit{tree: files}).id
 	w.core = New(queue.NewState("main"))
 	w.store = newStore()
@@ -223,10 +230,19 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Watch:
 		return []queue.Body{w.controlled(a.Key, t)}
 	case queue.Inspect:
+		if w.branches != nil {
+			w.now = max(w.now, a.NotBefore)
+		}
 		return []queue.Body{w.inspect(a.Key, t)}
 	case queue.Analyze:
 		defer w.under(w.version(t.Analyzer, w.commits[t.Main].tree))()
 		return []queue.Body{queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: w.footprint(t), Analyzer: t.Analyzer}}
+	case queue.Attest:
+		if w.version(t.Analyzer, w.commits[t.Main].tree) != t.Analyzer {
+			return []queue.Body{queue.Failed{Action: a.Key, Error: "the version is not known", Transient: true}}
+		}
+		defer w.under(t.Analyzer)()
+		return []queue.Body{w.attest(a.Key, t)}
 	case queue.Meet:
 		return []queue.Body{w.meet(a.Key, t)}
 	case queue.Resolve:
@@ -255,6 +271,12 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Tell:
 		w.toldMain = append(w.toldMain, t)
 		return []queue.Body{queue.Done{Action: a.Key}}
+	case queue.MoveHeads:
+		return []queue.Body{w.moveHeads(a, t)}
+	case queue.SeeHeads:
+		return []queue.Body{w.seeHeads(a, t)}
+	case queue.ReturnHeads:
+		return []queue.Body{w.returnHeads(a, t)}
 	case queue.Land:
 		return []queue.Body{w.push(a, t)}
 	case queue.Publish:
@@ -295,8 +317,8 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	if len(p.lacks) == 0 && !p.draft {
 		p.seenMet = w.now
 	}
-	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Spared: p.spared, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
-		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(p.head),
+	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Spared: p.spared, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: w.shows(p), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
+		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(w.shows(p)),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Open: p.open, Draft: p.draft, Permission: level}
 	w.protects(p, t, level, &out)
 	return out
@@ -445,6 +467,7 @@ func (w *world) push(a queue.Action, t queue.Land) queue.Body {
 	w.arrived(p)
 	w.main = p.Tip()
 	w.logf("== main is %s", w.main)
+	w.mergedBy(p)
 	return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}
 }
 

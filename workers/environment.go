@@ -55,6 +55,9 @@ func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []s
 			}
 		}
 	}
+	for name, where := range toolchainsOf(base, files.guest != nil) {
+		env[name] = where
+	}
 	if env["PATH"] == "" {
 		env["PATH"] = "/usr/local/bin:/usr/bin:/bin"
 	}

@@ -63,8 +63,8 @@ type RunnerOptions struct {
 
 // Runner is one slot that executes builds, one at a time, in directories that
 // are used again. Nothing of the agent's environment reaches the steps but a
-// list of names (PATH, HOME, TMPDIR, LANG, those of the Go tool and the like);
-// to these come the step's own variables and
+// list of names (PATH, HOME, TMPDIR, LANG, those of the Go tool and the like) and where
+// toolchains are (toolchain.go); to these come the step's own variables and
 //
 //	CI=true
 //	SUBMITQUEUE=1

@@ -63,7 +63,7 @@ func (s *Handlers) changeShort(v queue.View) Change {
 		out.Waits = []Reason{*s.reasonShort(c, v.Waits[0])}
 	}
 	if c.Phase == queue.Landed && c.Verdict != nil {
-		out.Verdict = &Verdict{Commit: string(c.Verdict.Commit), Tested: c.Verdict.Tested, Keys: c.Verdict.Keys, Reused: c.Verdict.Reused}
+		out.Verdict = &Verdict{Commit: string(c.Verdict.Commit), Tested: c.Verdict.Tested, Keys: c.Verdict.Keys, Reused: c.Verdict.Reused, Heads: c.Verdict.Heads}
 	}
 	return out
 }

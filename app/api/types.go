@@ -188,6 +188,7 @@ type Verdict struct {
 	Tested   bool       `json:"tested"`           // landed: this very commit was built
 	Keys     int        `json:"keys"`             // checks that the landed commit added
 	Reused   int        `json:"reused"`           // of these, passed in builds made for something else
+	Heads    int        `json:"heads,omitempty"`  // of these, passed on the own head of a change, in no build of the queue
 	Attempts int        `json:"attempts,omitempty"`
 	Together []string   `json:"together,omitempty"` // landed: the other changes of the same merge
 	Bypassed []string   `json:"bypassed,omitempty"` // conflicting changes ahead that it did not wait for
@@ -355,7 +356,7 @@ func (s *Handlers) verdictOf(c queue.Change) *Verdict {
 		return nil
 	}
 	out := &Verdict{
-		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Attempts: v.Attempts,
+		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Heads: v.Heads, Attempts: v.Attempts,
 		Together: texts.Strings(v.Together), Bypassed: texts.Strings(v.Bypassed), Paths: v.Conflicts, Against: texts.Strings(v.Against), Text: s.o.Words.Against(c),
 	}
 	if len(v.Failures) > 0 {

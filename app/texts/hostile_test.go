@@ -91,7 +91,7 @@ var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanaly
 	queue.ReasonTrying, queue.ReasonTried, queue.ReasonInQueue, queue.ReasonExplain, queue.ReasonExplained, queue.ReasonDelegated,
 	queue.ReasonUndelegated, queue.ReasonNowQuota, queue.ReasonBadUntil, queue.ReasonCulprit, queue.ReasonBlame, queue.ReasonBenched}
 
-var hostileKinds = []queue.RequirementKind{queue.RequireReviews, queue.RequireCodeOwners, queue.RequireNoChanges, queue.RequireChecks, queue.RequireChecksPassed,
+var hostileKinds = []queue.RequirementKind{queue.RequireReviews, queue.RequireCodeOwners, queue.RequireTeam, queue.RequireAttributed, queue.RequireJudged, queue.RequireNoChanges, queue.RequireChecks, queue.RequireChecksPassed,
 	queue.RequireResolved, queue.RequireNoLabel, queue.RequireAdministrator, queue.RequireUpdate, queue.RequireMerge, "zq"}
 
 // withoutCode returns Markdown without its fenced blocks, code spans and the

@@ -1,6 +1,8 @@
 package texts
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -27,7 +29,12 @@ var notes = map[string]noteRow{
 	"moved":       {line: movedNote},
 	"delegated":   {line: delegatedNote},
 	"undelegated": {title: "Not delegated any more", more: func(v voice, n queue.Note) string { return v.codes(n.Reason.Names) }},
-	"analyzed":    {title: "Analyzed", more: noteText("what it touches is known")},
+	"head-proven": {title: "Passed on its own head", more: func(_ voice, n queue.Note) string {
+		keys, _ := strconv.Atoi(strings.Join(n.Reason.Names, ""))
+		return counted(keys, "key of the head's tree counts", "keys of the head's tree count") + " wherever the branch with it has the same"
+	}},
+	"head-doubted": {title: "What its own head has shown counts for nothing", more: headDoubts},
+	"analyzed":     {title: "Analyzed", more: noteText("what it touches is known")},
 	"rollup": {title: "Joined with others", more: func(v voice, n queue.Note) string {
 		return "built together, and to land in one merge: " + v.refs(n.Reason.Names)
 	}},
@@ -175,4 +182,20 @@ func stepNote(w voice, n queue.Note) (what, more string) {
 		more = "on " + w.codes(targets)
 	}
 	return what, more
+}
+
+// headDoubts says why runs of CI on the change's own head were no proof: names are a
+// step and a reason each.
+func headDoubts(v voice, n queue.Note) string {
+	var out []string
+	for pair := range slices.Chunk(n.Reason.Names, 2) {
+		switch {
+		case len(pair) < 2:
+		case pair[0] == "":
+			out = append(out, OneLine(pair[1], 300))
+		default:
+			out = append(out, "step "+v.code(pair[0])+": "+OneLine(pair[1], 300))
+		}
+	}
+	return strings.Join(out, "; ")
 }

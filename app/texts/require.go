@@ -37,14 +37,25 @@ var requirements = map[queue.RequirementKind]requirementRow{
 		return "It has " + w.count(q.Names[0]) + " of the " + w.count(q.Names[1]) + " approving reviews that it takes. Ask for a review."
 	}},
 	queue.RequireCodeOwners: {"a code owner must approve", func(w voice, q queue.Requirement) string {
-		if len(q.Names) > 0 {
-			return "Code owners must approve it, and that can be told only once it asks for " + w.code(q.Names[0]) +
-				": change its base, or wait until what it is on top of has landed."
-		}
-		return "A code owner of what it changes must approve it. Ask the owners for a review."
+		return "A code owner of what it changes must approve it" + w.in(q.Names) + ". Ask the owners for a review."
 	}},
 	queue.RequireLastPush: {"the last push must be approved", func(voice, queue.Requirement) string {
 		return "Its last push must be approved by somebody who did not push it. Ask for a review."
+	}},
+	queue.RequireTeam: {"a team's approval is missing", func(w voice, q queue.Requirement) string {
+		if len(q.Names) < 2 {
+			return "A team must approve what it changes. Ask the team for a review."
+		}
+		return "It has " + w.count(q.Names[0]) + " of the " + w.count(q.Names[1]) + " approvals by a team that a rule of the branch asks for" + w.in(q.Names[2:]) + ". Ask the team for a review."
+	}},
+	queue.RequireAttributed: {"one more approval is missing, for commits of no known account", func(w voice, _ queue.Requirement) string {
+		return "A rule of the branch takes one more approving review where commits belong to no known account. Ask for one, or make the commits with an address of the account."
+	}},
+	queue.RequireJudged: {"a rule of the branch cannot be judged", func(w voice, q queue.Requirement) string {
+		if len(q.Names) < 2 {
+			return "A rule of the branch cannot be judged here. An administrator must look at the rules of the branch."
+		}
+		return "The branch has the rule " + w.code(q.Names[0]) + ", which cannot be judged here: " + w.unjudged(q.Names[1])
 	}},
 	queue.RequireNoChanges: {"a reviewer asked for changes", func(w voice, q queue.Requirement) string {
 		return orSome(w.codes(q.Names), "A reviewer") + " asked for changes. Make them and ask for another review, or have that review dismissed."
@@ -101,6 +112,27 @@ func (w voice) lack(q queue.Requirement) string {
 		return "It does not meet what is asked of it" + w.in(q.Names) + "."
 	}
 	return row.full(w, q)
+}
+
+// unjudged says why a rule cannot be judged, and what to do.
+func (w quote) unjudged(why string) string {
+	const apart = "An administrator can put the rule into a ruleset of its own, without the App on its bypass list: then it is judged when the change is pushed."
+	if need, ok := strings.CutPrefix(why, queue.UnjudgedPermission); ok {
+		return "the App may not read what it takes. Give it the permission " + w.code(need) + ", and accept that on the installation."
+	}
+	switch why {
+	case queue.UnjudgedBypass:
+		return "whether the change meets it is not known, and the App may bypass it. " + apart
+	case queue.UnjudgedBypassUnknown:
+		return "whether the change meets it is not known, and whether the App may bypass it could not be read. " + apart
+	case queue.UnjudgedOwners:
+		return "the only owners of some files are addresses, of which no account is known. Name accounts or teams in CODEOWNERS."
+	case queue.UnjudgedOwnersLine:
+		return "CODEOWNERS has a line that cannot be read. Put it right, or take it out."
+	case queue.UnjudgedFiles:
+		return "the change has more files than can be listed. Split it."
+	}
+	return "this version does not know what it asks for. Take a newer version, or have an administrator take the rule off."
 }
 
 func (w quote) mergedOn(q queue.Requirement) string {

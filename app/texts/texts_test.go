@@ -174,7 +174,9 @@ func textStates() map[string]queue.View {
 		"parked-red":      {Change: textChange(queue.Parked, reason(queue.ReasonRedMain, "./core"))},
 		"waiting": {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{
 			{Kind: queue.RequireReady}, {Kind: queue.RequireReviews, Names: []string{"0", "2"}}, {Kind: queue.RequireCodeOwners},
-			{Kind: queue.RequireCodeOwners, Names: []string{"main"}}, {Kind: queue.RequireLastPush}, {Kind: queue.RequireNoChanges, Names: []string{"bob"}},
+			{Kind: queue.RequireCodeOwners, Names: []string{"lib/a.go"}}, {Kind: queue.RequireLastPush}, {Kind: queue.RequireNoChanges, Names: []string{"bob"}},
+			{Kind: queue.RequireTeam, Names: []string{"0", "1", "db/a.sql"}}, {Kind: queue.RequireAttributed}, {Kind: queue.RequireJudged, Names: []string{"code_scanning", queue.UnjudgedBypass}},
+			{Kind: queue.RequireJudged, Names: []string{"branch protection", queue.UnjudgedPermission + "administration: read"}},
 			{Kind: queue.RequireChecks, Names: []string{"ci", "lint"}}, {Kind: queue.RequireChecksPassed, Names: []string{"unit"}},
 			{Kind: queue.RequireResolved, Names: []string{"3", "a.go"}}, {Kind: queue.RequireNoLabel, Names: []string{"wip"}},
 			{Kind: queue.RequireAdministrator, Names: []string{".github/workflows/ci.yml"}},
@@ -194,6 +196,7 @@ func textStates() map[string]queue.View {
 		"landed-squash":   {Change: squashed(tested, true)},
 		"landed-between":  {Change: between(derived)},
 		"landed-closed":   {Change: squashed(tested, false)},
+		"landed-late":     {Change: lateHead(tested)},
 		"no-method":       notice(reason(queue.ReasonNoMethod, "<b>octopus</b>", "merge", "squash"), "ann"),
 		"too-late":        {Change: tested, Notice: reason(queue.ReasonTooLate, "1f8e0c3a5b7d", "2222222222222222"), NoticeTo: "ann"},
 	}
@@ -582,6 +585,13 @@ func squashed(c queue.Change, along bool) queue.Change {
 	v := *c.Verdict
 	v.Along = along
 	c.Method, c.Verdict = config.MethodSquash, &v
+	return c
+}
+
+// lateHead is a squash whose moved head the forge had not taken note of.
+func lateHead(c queue.Change) queue.Change {
+	c = squashed(c, true)
+	c.Verdict.Closed = true
 	return c
 }
 

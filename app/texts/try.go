@@ -37,7 +37,7 @@ func (w voice) tried(c queue.Change) []string {
 	case queue.ReasonTried:
 		text := "**Result:** " + put(c.Method) + on + " it passes"
 		if v != nil && v.Keys > 0 {
-			text += fmt.Sprintf(": %s, of which %d had passed before, at exactly the same content", counted(v.Keys, "key", "keys"), v.Reused)
+			text += fmt.Sprintf(": %s, of which %d had passed before, at exactly the same content", counted(v.Keys, "key", "keys"), v.Reused+v.Heads)
 		}
 		return []string{text + "." + w.eachTried(c), "Nothing was landed. To land it, " + w.landBy(c.Method) + "; what has passed is not run again."}
 	case queue.ReasonFailed, queue.ReasonMergeConflict:

@@ -11,10 +11,16 @@ import (
 
 // forOthers says how many of the keys that are verified had passed for something else.
 func forOthers(v *queue.Verdict) string {
-	switch v.Reused {
-	case 0:
+	switch {
+	case v.Heads == v.Keys:
+		return ", by the CI of pull requests on their own heads, and in no build of the queue"
+	case v.Heads > 0 && v.Reused > 0:
+		return fmt.Sprintf(", %d of them by the CI of pull requests on their own heads, %d in builds made for something else", v.Heads, v.Reused)
+	case v.Heads > 0:
+		return fmt.Sprintf(", %d of them by the CI of pull requests on their own heads", v.Heads)
+	case v.Reused == 0:
 		return ", in builds of this change"
-	case v.Keys:
+	case v.Reused == v.Keys:
 		return ", in builds made for something else"
 	}
 	return fmt.Sprintf(", %d of them in builds made for something else", v.Reused)
@@ -27,8 +33,8 @@ func (w voice) proof(v *queue.Verdict) string {
 	}
 	var lines []string
 	switch {
-	case v.Tested && v.Reused > 0:
-		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; of its %s, %d had passed before, at exactly the same content, and did not run again.", counted(v.Keys, "key", "keys"), v.Reused))
+	case v.Tested && v.Reused+v.Heads > 0:
+		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; of its %s, %d had passed before, at exactly the same content, and did not run again.", counted(v.Keys, "key", "keys"), v.Reused+v.Heads))
 	case v.Tested && v.Keys > 0:
 		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; %s passed.", allOf(v.Keys)))
 	case v.Tested:

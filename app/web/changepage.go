@@ -226,6 +226,8 @@ func proof(v queue.Verdict) string {
 	switch {
 	case v.Tested:
 		text = "This very commit was built: " + count(v.Keys, "check", "checks")
+	case v.Heads > 0:
+		text += ", " + count(v.Heads, "", "") + " of them on the own head of a change"
 	case v.Reused > 0:
 		text += ", " + count(v.Reused, "", "") + " of them in builds made for something else"
 	}

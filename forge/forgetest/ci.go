@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -47,6 +48,11 @@ type CIJob struct {
 // CIRun is a run of a workflow: GitHub Actions makes one for a push.
 type CIRun struct {
 	ID         int64
+	Event      string // "": push
+	Path       string // of the workflow; "": .github/workflows/ci.yml
+	Title      string // what the workflow's run-name came to; "": CI
+	Fork       bool   // its branch is of a fork that has a branch of the same name
+	Actor      string // who has started it; "": the repository's owner
 	Branch     string
 	Head       string
 	Attempt    int
@@ -107,6 +113,47 @@ func (r *CI) StartCI(branch string, jobs ...CIJob) {
 	r.repo.s.mu.Lock()
 	defer r.repo.s.mu.Unlock()
 	r.startCI(CIPush{Branch: branch, Head: head, r: r.repo}, jobs)
+	r.repo.s.touch()
+}
+
+// StartRun starts a run of a workflow on a branch's commit, by the event, path and actor
+// of a CIRun. With the event pull_request it tests the merge that GitHub has made of the
+// branch and its base, and reports on the branch's head all the same.
+func (r *CI) StartRun(of CIRun, jobs ...CIJob) {
+	head := r.repo.store.readRef("refs/heads/" + of.Branch)
+	if head == "" {
+		panic("forgetest: no branch " + of.Branch)
+	}
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	of.Head = head
+	r.startRun(of, jobs)
+	r.repo.s.touch()
+}
+
+// RefuseRun has a push of a branch by the App start no workflow, because a policy (or the
+// workflow's file) says no: there is a run that has failed before it had a job.
+func (r *CI) RefuseRun(branch string) {
+	head := r.repo.store.readRef("refs/heads/" + branch)
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	if r.ci == nil {
+		r.ci = &ci{suites: map[string]int64{}}
+	}
+	now := r.repo.s.now()
+	run := &workflowRun{CIRun: CIRun{ID: r.repo.s.nextID(), Branch: branch, Head: head, Attempt: 1, Event: "push", Path: ".github/workflows/ci.yml", Actor: r.repo.s.opts.Slug + "[bot]", Status: "completed", Conclusion: "failure"},
+		suite: r.repo.s.nextID(), created: now, began: now, updated: now}
+	r.ci.runs = append(r.ci.runs, run)
+	r.emitWorkflow(run, "completed")
+	r.repo.s.touch()
+}
+
+// SwitchActions switches GitHub Actions off for the repository, or on again. The fake
+// only tells of it.
+func (r *CI) SwitchActions(on bool) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	r.off = !on
 	r.repo.s.touch()
 }
 
@@ -203,13 +250,19 @@ func (r *CI) startCI(p CIPush, jobs []CIJob) {
 	if len(own) == 0 {
 		return
 	}
+	r.startRun(CIRun{Branch: p.Branch, Head: p.Head}, own)
+}
+
+// startRun starts a run of jobs of GitHub Actions.
+func (r *CI) startRun(of CIRun, jobs []CIJob) {
 	now := r.repo.s.now()
-	run := &workflowRun{CIRun: CIRun{ID: r.repo.s.nextID(), Branch: p.Branch, Head: p.Head, Attempt: 1, Status: "in_progress"},
-		suite: r.repo.s.nextID(), jobs: own, created: now, began: now, updated: now}
+	of.ID, of.Attempt, of.Status = r.repo.s.nextID(), 1, "in_progress"
+	of.Event, of.Path = cmp.Or(of.Event, "push"), cmp.Or(of.Path, ".github/workflows/ci.yml")
+	run := &workflowRun{CIRun: of, suite: r.repo.s.nextID(), jobs: jobs, created: now, began: now, updated: now}
 	r.ci.runs = append(r.ci.runs, run)
 	r.emitWorkflow(run, "requested")
-	for _, j := range own {
-		r.startJob(run.suite, p.Branch, p.Head, j)
+	for _, j := range jobs {
+		r.startJob(run.suite, of.Branch, of.Head, j)
 	}
 	r.finishRun(run)
 }

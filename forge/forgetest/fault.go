@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 )
 
 // Fault makes requests fail.
@@ -31,6 +32,8 @@ type Fault struct {
 	Truncate bool
 	// Hang does not answer until whoever asks gives up.
 	Hang bool
+	// HangFor does not answer for so long, and then cuts the connection.
+	HangFor time.Duration
 }
 
 // Faults is how many uses are left of all faults.
@@ -60,7 +63,7 @@ func (s *Server) Fail(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// fault takes one use of the first fault that matches.
+// fault takes one use of the first fault that matches, or one of an outage.
 func (s *web) fault(method, p string) *Fault {
 	for _, f := range s.server.faults {
 		if f.Times > 0 && (f.Method == "" || f.Method == method) && matches(f.Path, p) {
@@ -68,7 +71,7 @@ func (s *web) fault(method, p string) *Fault {
 			return f
 		}
 	}
-	return nil
+	return s.server.outage.fault()
 }
 
 func matches(pattern, p string) bool {

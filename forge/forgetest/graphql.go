@@ -14,6 +14,8 @@ import (
 // by their names (query Unmet, query MergeQueue). What fields there are, and that
 // the question is one, only GitHub's own schema says.
 func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
+	w, r, done := s.queried(w, r)
+	defer done()
 	var in struct {
 		Query     string `json:"query"`
 		Variables struct {
@@ -100,7 +102,13 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 	for _, x := range repo.issues.opinions(p) {
 		reviews = append(reviews, obj{"state": x.state, "author": obj{"login": x.user.login}, "commit": obj{"oid": x.commit}})
 	}
-	body := obj{"headRefOid": p.Head, "reviewDecision": orNil(repo.issues.decision(p, owners)), "latestOpinionatedReviews": obj{"nodes": reviews}}
+	maker := obj{"user": obj{"login": p.Author}}
+	if repo.guards[strings.TrimPrefix(v.Branch, "refs/heads/")].Reviews.Unattributed {
+		maker["user"] = nil
+	}
+	body := obj{"headRefOid": p.Head, "headRefName": p.Pull.Branch, "isCrossRepository": p.Fork != "",
+		"made":           obj{"totalCount": 1, "nodes": []obj{{"commit": obj{"author": maker, "committer": obj{"user": obj{"login": "web-flow"}}}}}},
+		"reviewDecision": orNil(repo.issues.decision(p, owners)), "latestOpinionatedReviews": obj{"nodes": reviews}}
 	if v.Whole {
 		kind, login := "User", p.author.login
 		if name, bot := strings.CutSuffix(login, "[bot]"); bot {
@@ -114,7 +122,7 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 			labels = append(labels, obj{"name": l})
 		}
 		for name, value := range (obj{"title": p.Title, "body": p.Body, "url": repo.shapes.page("/pull/%d", p.Number), "state": state, "merged": p.Merged,
-			"isDraft": p.Draft, "isCrossRepository": p.Fork != "", "baseRefName": p.Base, "headRefName": p.Pull.Branch,
+			"isDraft": p.Draft, "baseRefName": p.Base,
 			"author": obj{"__typename": kind, "login": login}, "labels": obj{"nodes": labels},
 			"createdAt": stamp(p.created), "additions": p.size.Added, "deletions": p.size.Removed, "changedFiles": p.size.Files, "own": obj{"totalCount": p.size.Commits}}) {
 			body[name] = value
@@ -149,7 +157,7 @@ func (r *rules) ruleOf(branch string) any {
 		return nil
 	}
 	guard, ok := r.repo.guards[branch]
-	if !ok || guard.Ruleset {
+	if !ok || guard.Ruleset || guard.Concealed {
 		return obj{"refUpdateRule": nil}
 	}
 	return obj{"refUpdateRule": obj{

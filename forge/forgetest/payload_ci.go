@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -122,24 +123,31 @@ func shortCommitJSON(head string) obj {
 }
 
 func (r *CI) workflowJSON(run *workflowRun) obj {
-	url := r.repo.shapes.api("/actions/runs/%d", run.ID)
+	url, actor := r.repo.shapes.api("/actions/runs/%d", run.ID), r.repo.owner
+	from := r.repo.shapes.brief()
+	if run.Fork {
+		from["id"] = r.repo.id + 1
+	}
+	if run.Actor != "" {
+		actor = r.repo.s.appUser(strings.TrimSuffix(run.Actor, "[bot]"))
+	}
 	return obj{
 		"id": run.ID, "node_id": fmt.Sprintf("WFR_%d", run.ID), "name": "CI", "head_branch": run.Branch, "head_sha": run.Head,
-		"path": ".github/workflows/ci.yml", "run_number": 1, "run_attempt": run.Attempt, "event": "push", "display_title": "CI",
+		"path": run.Path, "run_number": 1, "run_attempt": run.Attempt, "event": run.Event, "display_title": cmp.Or(run.Title, "CI"),
 		"status": run.Status, "conclusion": orNil(run.Conclusion), "workflow_id": 1,
 		"check_suite_id": run.suite, "check_suite_node_id": fmt.Sprintf("CS_%d", run.suite), "check_suite_url": r.repo.shapes.api("/check-suites/%d", run.suite),
 		"url": url, "html_url": r.repo.shapes.page("/actions/runs/%d", run.ID), "workflow_url": r.repo.shapes.api("/actions/workflows/1"),
 		"jobs_url": url + "/jobs", "logs_url": url + "/logs", "artifacts_url": url + "/artifacts",
 		"cancel_url": url + "/cancel", "rerun_url": url + "/rerun", "previous_attempt_url": nil,
 		"created_at": stamp(run.created), "updated_at": stamp(run.updated), "run_started_at": stamp(run.began),
-		"actor": r.repo.owner.json(), "triggering_actor": r.repo.owner.json(), "pull_requests": r.pullsAt(run.Branch, run.Head),
-		"repository": r.repo.shapes.brief(), "head_repository": r.repo.shapes.brief(), "head_commit": shortCommitJSON(run.Head),
+		"actor": actor.json(), "triggering_actor": actor.json(), "pull_requests": r.pullsAt(run.Branch, run.Head),
+		"repository": r.repo.shapes.brief(), "head_repository": from, "head_commit": shortCommitJSON(run.Head),
 	}
 }
 
 func (r *CI) emitWorkflow(run *workflowRun, action string) {
 	r.repo.shapes.emit(r.repo.s.appUser(actionsSlug), "workflow_run", obj{"action": action, "workflow_run": r.workflowJSON(run), "workflow": obj{
-		"id": 1, "node_id": "W_1", "name": "CI", "path": ".github/workflows/ci.yml", "state": "active", "created_at": founded, "updated_at": founded,
+		"id": 1, "node_id": "W_1", "name": "CI", "path": run.Path, "state": "active", "created_at": founded, "updated_at": founded,
 		"url": r.repo.shapes.api("/actions/workflows/1"), "html_url": r.repo.shapes.page("/blob/%s/.github/workflows/ci.yml", r.repo.main), "badge_url": r.repo.shapes.page("/workflows/CI/badge.svg"),
 	}})
 }

@@ -33,6 +33,9 @@ type Protection struct {
 	// Ruleset makes it a ruleset, which speaks other words (GH013) and is read by
 	// other endpoints than classic protection.
 	Ruleset bool
+	// Concealed hides classic protection from GraphQL's refUpdateRule, as it may be from
+	// those who may bypass it.
+	Concealed bool
 	// ExtraRules are further rule types to list of a ruleset, such as "merge_queue";
 	// they are not enforced. That one may be of classic protection as well, where
 	// only GraphQL shows it.

@@ -151,7 +151,7 @@ func (r *Repository) plannedRefusal(moves []refMove) *Refusal {
 			return &p.Refusal
 		}
 	}
-	return nil
+	return r.s.outage.refusal(len(moves) == 0)
 }
 
 // all makes the refusal what became of each move.

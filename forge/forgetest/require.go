@@ -21,9 +21,22 @@ type Reviews struct {
 	LastPush   bool // somebody else than who pushed last approved what was pushed
 	Stale      bool // a push dismisses approvals
 	Resolved   bool // all conversations are resolved
+
+	Required     []RequiredReview // of a ruleset, in beta; the decision of reviews knows nothing of them here
+	Unattributed bool             // one more than Count, as for commits that belong to no account
+	Undecided    bool             // GraphQL's reviewDecision is null, as was seen of branches that ask for reviews (runatlantis/atlantis#6373)
 }
 
-func (v Reviews) any() bool { return v.Count > 0 || v.CodeOwners || v.LastPush || v.Resolved }
+// RequiredReview is the approval of a team that changes of some files take.
+type RequiredReview struct {
+	Patterns []string // of fnmatch
+	Team     string   // set by SetTeam, such as "acme/oncall"
+	Minimum  int      // of approvals by its members
+}
+
+func (v Reviews) any() bool {
+	return v.Count > 0 || v.CodeOwners || v.LastPush || v.Resolved || v.Unattributed || len(v.Required) > 0
+}
 
 // thread is a conversation on a line, which its first comment has begun.
 type thread struct {
@@ -108,7 +121,7 @@ func (r *issues) opinions(p *pull) []*review {
 // for. owners are those of each of its files that has any.
 func (r *issues) decision(p *pull, owners [][]string) string {
 	want := r.repo.guards[p.Base].Reviews
-	if want.Count == 0 && !want.CodeOwners && !want.LastPush {
+	if want.Undecided || want.Count == 0 && !want.Unattributed && !want.CodeOwners && !want.LastPush {
 		return ""
 	}
 	var by []string
@@ -124,6 +137,9 @@ func (r *issues) decision(p *pull, owners [][]string) string {
 			by = append(by, v.user.login)
 			others = others || v.user.login != p.pusher && v.commit == p.Head
 		}
+	}
+	if want.Unattributed {
+		want.Count++
 	}
 	enough := len(by) >= want.Count && (!want.LastPush || others)
 	for _, list := range owners {

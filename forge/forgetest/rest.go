@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // call is one REST request while it is answered.
@@ -117,6 +118,13 @@ func failWith(w http.ResponseWriter, r *http.Request, next http.Handler, f *Faul
 	case f.Hang:
 		io.Copy(io.Discard, r.Body) // or nobody would tell that the other side is gone
 		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	case f.HangFor > 0:
+		io.Copy(io.Discard, r.Body)
+		select {
+		case <-time.After(f.HangFor):
+		case <-r.Context().Done():
+		}
 		panic(http.ErrAbortHandler)
 	case f.Truncate:
 		truncated(w, r, next)

@@ -18,6 +18,7 @@ func repoRoutes() []route {
 		{pattern: "GET " + base + "/branches/{branch}/protection", need: "administration:read", f: getProtection},
 		{pattern: "GET " + base + "/rules/branches/{branch}", need: "metadata:read", f: getRules},
 		{pattern: "GET " + base + "/rulesets/{id}", need: "metadata:read", f: getRuleset},
+		{pattern: "GET " + base + "/activity", need: "contents:read", f: getActivity},
 		{pattern: "GET " + base + "/git/ref/{ref...}", need: "contents:read", f: getRef},
 		{pattern: "GET " + base + "/contents/{path...}", need: "contents:read", f: getContents, slow: true},
 	}
@@ -156,11 +157,23 @@ func (r *rules) rules(branch string) []obj {
 			add("update", obj{"update_allows_fetch_and_merge": false})
 		}
 		if p.RequirePull || p.Reviews.any() {
-			add("pull_request", obj{
+			asks := obj{
 				"required_approving_review_count": p.Reviews.Count, "dismiss_stale_reviews_on_push": p.Reviews.Stale,
 				"require_code_owner_review": p.Reviews.CodeOwners, "require_last_push_approval": p.Reviews.LastPush,
 				"required_review_thread_resolution": p.Reviews.Resolved,
-			})
+			}
+			required := []obj{}
+			for _, x := range p.Reviews.Required {
+				required = append(required, obj{"file_patterns": x.Patterns, "minimum_approvals": x.Minimum,
+					"reviewer": obj{"id": r.repo.s.teamIDs[strings.ToLower(x.Team)], "type": "Team"}})
+			}
+			if len(required) > 0 {
+				asks["required_reviewers"] = required
+			}
+			if p.Reviews.Unattributed {
+				asks["require_extra_approval_for_unattributed_changes"] = true
+			}
+			add("pull_request", asks)
 		}
 		if len(p.RequiredChecks) > 0 {
 			checks := []obj{}
@@ -194,6 +207,20 @@ func getRuleset(c *call) (any, error) {
 		"id": c.repo.rulesetID, "name": "protect", "target": "branch", "source_type": "Repository",
 		"source": c.repo.fullName(), "enforcement": "active", "current_user_can_bypass": bypass,
 	}, nil
+}
+
+// getActivity tells of the last pushes to the branches of open pull requests, by which
+// it is known who pushed a head.
+func getActivity(c *call) (any, error) {
+	list := []obj{}
+	for _, p := range c.repo.pulls {
+		ref := "refs/heads/" + p.Pull.Branch
+		if u := c.s.users[strings.ToLower(p.pusher)]; u != nil && p.Fork == "" && p.State == "open" && ref == c.r.URL.Query().Get("ref") {
+			list = append(list, obj{"id": p.Number, "node_id": "PA_" + p.Head, "before": zeroID, "after": p.Head, "ref": ref,
+				"timestamp": stamp(p.updated), "activity_type": "push", "actor": u.json()})
+		}
+	}
+	return list, nil
 }
 
 func getRef(c *call) (any, error) {

@@ -80,9 +80,11 @@ type Server struct {
 	lastID   int64
 	users    map[string]*user
 	teams    map[string][]string // "org/team" → logins, all in small letters
+	teamIDs  map[string]int64
 	repos    map[string]*Repository
 	tokens   map[string]*token
 	faults   []*Fault
+	outage   *outage
 	requests []Request
 	hooks    hooks
 	former   map[string]int64 // former full names in lower case → repository

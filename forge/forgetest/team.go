@@ -11,7 +11,10 @@ func (s *Server) SetTeam(team string, logins ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.teams == nil {
-		s.teams = map[string][]string{}
+		s.teams, s.teamIDs = map[string][]string{}, map[string]int64{}
+	}
+	if s.teamIDs[strings.ToLower(team)] == 0 {
+		s.teamIDs[strings.ToLower(team)] = s.nextID()
 	}
 	var members []string
 	for _, login := range logins {
@@ -28,7 +31,10 @@ func (s *Server) AddBot(login string) {
 }
 
 func teamRoutes() []route {
-	return []route{{pattern: "GET /orgs/{org}/teams/{team}/memberships/{user}", need: "", f: getMembership}}
+	return []route{
+		{pattern: "GET /orgs/{org}/teams/{team}/memberships/{user}", need: "", f: getMembership},
+		{pattern: "GET /teams/{id}/memberships/{user}", need: "", f: getMembership},
+	}
 }
 
 func getMembership(c *call) (any, error) {
@@ -36,8 +42,13 @@ func getMembership(c *call) (any, error) {
 		c.next.Set("X-Accepted-GitHub-Permissions", "members=read")
 		return nil, refused("Resource not accessible by integration")
 	}
-	org, team, user := c.r.PathValue("org"), c.r.PathValue("team"), c.r.PathValue("user")
-	if !slices.Contains(c.s.teams[strings.ToLower(org+"/"+team)], strings.ToLower(user)) {
+	team, user := strings.ToLower(c.r.PathValue("org")+"/"+c.r.PathValue("team")), c.r.PathValue("user")
+	for name, id := range c.s.teamIDs {
+		if c.r.PathValue("id") == fmt.Sprint(id) {
+			team = name
+		}
+	}
+	if !slices.Contains(c.s.teams[team], strings.ToLower(user)) {
 		return nil, notFound()
 	}
 	return obj{"state": "active", "role": "member", "url": fmt.Sprintf("%s/api/v3/organizations/1/team/1/memberships/%s", c.s.url, user)}, nil

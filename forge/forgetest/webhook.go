@@ -139,8 +139,8 @@ func (s *Server) queueHook(event string, body obj, repo int64) {
 		ID: id, GUID: fmt.Sprintf("%08x-0000-4000-8000-%012x", id, id),
 		Event: event, Action: action, Payload: payload, repo: repo,
 	}
-	if s.hooks.drop > 0 {
-		s.hooks.drop--
+	if s.hooks.drop > 0 || s.outage.losesHook() {
+		s.hooks.drop = max(0, s.hooks.drop-1)
 		d.Status, d.at = "lost", s.now()
 		s.hooks.log = append(s.hooks.log, d)
 		return

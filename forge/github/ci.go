@@ -1,11 +1,14 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,25 +25,57 @@ type ci struct{ *Forge }
 // CIResults reads check runs, their suites and commit statuses: three
 // conditional requests where there are up to a hundred of each.
 func (f ci) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResults, error) {
-	doing := fmt.Sprintf("read the checks of %.12s", commit)
-	var out forge.CIResults
-	note := func(resp *github.Response) {
-		if resp == nil || resp.Response == nil {
-			return
+	out, err := f.checkRuns(ctx, commit)
+	if err != nil {
+		return out, err
+	}
+	if len(out.List) > 0 {
+		branches, err := f.suites(ctx, commit)
+		if err != nil {
+			return out, failure(ctx, readingChecks(commit), err)
 		}
-		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-			out.Now = at
+		for i := range out.List {
+			out.List[i].Branch = branches[out.List[i].Suite]
 		}
 	}
+	err = f.addStatuses(ctx, commit, &out)
+	return out, err
+}
+
+// CIChecks reads check runs, and commit statuses where they are asked for.
+func (f ci) CIChecks(ctx context.Context, commit queue.CommitID, statuses bool) (forge.CIResults, error) {
+	out, err := f.checkRuns(ctx, commit)
+	if err == nil && statuses {
+		err = f.addStatuses(ctx, commit, &out)
+	}
+	return out, err
+}
+
+func readingChecks(commit queue.CommitID) string {
+	return fmt.Sprintf("read the checks of %.12s", commit)
+}
+
+// noteDate keeps the forge's clock of an answer.
+func noteDate(out *forge.CIResults, resp *github.Response) {
+	if resp == nil || resp.Response == nil {
+		return
+	}
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		out.Now = at
+	}
+}
+
+// checkRuns reads the check runs of a commit, without those that we report ourselves.
+func (f ci) checkRuns(ctx context.Context, commit queue.CommitID) (out forge.CIResults, err error) {
 	opts := &github.ListCheckRunsOptions{Filter: github.String("all"), ListOptions: github.ListOptions{PerPage: 100}}
 	for {
 		list, resp, err := f.client.Checks.ListCheckRunsForRef(ctx, f.o.Owner, f.o.Name, string(commit), opts)
-		note(resp)
+		noteDate(&out, resp)
 		if unknownCommit(err) {
-			return out, fmt.Errorf("github: %s: %w: %w", doing, forge.ErrNotFound, err)
+			return out, fmt.Errorf("github: %s: %w: %w", readingChecks(commit), forge.ErrNotFound, err)
 		}
 		if err != nil {
-			return out, failure(ctx, doing, err)
+			return out, failure(ctx, readingChecks(commit), err)
 		}
 		for _, r := range list.CheckRuns {
 			if r.GetApp().GetID() == f.o.AppID {
@@ -49,34 +84,29 @@ func (f ci) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResul
 			out.List = append(out.List, checkResult(r))
 		}
 		if opts.Page = resp.NextPage; opts.Page == 0 {
-			break
+			return out, nil
 		}
 	}
-	if len(out.List) > 0 {
-		branches, err := f.suites(ctx, commit)
-		if err != nil {
-			return out, failure(ctx, doing, err)
-		}
-		for i := range out.List {
-			out.List[i].Branch = branches[out.List[i].Suite]
-		}
-	}
+}
+
+// addStatuses reads the commit statuses of a commit.
+func (f ci) addStatuses(ctx context.Context, commit queue.CommitID, out *forge.CIResults) error {
 	page := &github.ListOptions{PerPage: 100}
 	for {
 		status, resp, err := f.client.Repositories.GetCombinedStatus(ctx, f.o.Owner, f.o.Name, string(commit), page)
-		note(resp)
+		noteDate(out, resp)
 		if err != nil {
-			err = failure(ctx, doing, err)
+			err = failure(ctx, readingChecks(commit), err)
 			if errors.Is(err, forge.ErrForbidden) {
-				return out, nil // the App may lack statuses: read, where nobody uses them
+				return nil // the App may lack statuses: read, where nobody uses them
 			}
-			return out, err
+			return err
 		}
 		for _, s := range status.Statuses {
 			out.List = append(out.List, statusResult(s, commit))
 		}
 		if page.Page = resp.NextPage; page.Page == 0 {
-			return out, nil
+			return nil
 		}
 	}
 }
@@ -188,12 +218,13 @@ func (f ci) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, aske
 	var out []forge.CIRun
 	opts.PerPage = 100
 	for {
-		list, resp, err := f.client.Actions.ListRepositoryWorkflowRuns(ctx, f.o.Owner, f.o.Name, opts)
+		list, resp, err := f.listRuns(ctx, opts)
 		if err != nil {
 			return nil, failure(ctx, "list the workflow runs of "+opts.Branch+opts.HeadSHA, err)
 		}
-		for _, r := range list.WorkflowRuns {
-			if run := workflowRun(r); asked(run) {
+		for _, r := range list {
+			run := workflowRun(r.WorkflowRun)
+			if run.Path = r.Path; asked(run) {
 				out = append(out, run)
 			}
 		}
@@ -203,10 +234,40 @@ func (f ci) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, aske
 	}
 }
 
+// listedRun is a run with what go-github does not read of it.
+type listedRun struct {
+	*github.WorkflowRun
+	Path string `json:"path"`
+}
+
+// listRuns reads a page of workflow runs.
+func (f ci) listRuns(ctx context.Context, opts *github.ListWorkflowRunsOptions) ([]listedRun, *github.Response, error) {
+	query := url.Values{"per_page": {strconv.Itoa(opts.PerPage)}}
+	for name, value := range map[string]string{"branch": opts.Branch, "head_sha": opts.HeadSHA} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if opts.Page > 0 {
+		query.Set("page", strconv.Itoa(opts.Page))
+	}
+	req, err := f.client.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/actions/runs?%s", f.o.Owner, f.o.Name, query.Encode()), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	var page struct {
+		Runs []listedRun `json:"workflow_runs"`
+	}
+	resp, err := f.client.Do(ctx, req, &page)
+	return page.Runs, resp, err
+}
+
 func workflowRun(r *github.WorkflowRun) forge.CIRun {
 	out := forge.CIRun{
 		ID: r.GetID(), Suite: r.GetCheckSuiteID(), Commit: queue.CommitID(r.GetHeadSHA()), Branch: r.GetHeadBranch(), Name: r.GetName(),
 		Attempt: max(r.GetRunAttempt(), 1), Began: r.GetRunStartedAt().Time, Push: r.GetEvent() == "push", Pull: strings.HasPrefix(r.GetEvent(), "pull_request"), Done: r.GetStatus() == "completed", Word: r.GetStatus(), URL: r.GetHTMLURL(),
+		Title: r.GetDisplayTitle(), Own: r.GetRepository().GetID() != 0 && r.GetHeadRepository().GetID() == r.GetRepository().GetID(),
+		Actor: cmp.Or(r.GetTriggeringActor().GetLogin(), r.GetActor().GetLogin()),
 	}
 	if out.Done {
 		out.Word = r.GetConclusion()

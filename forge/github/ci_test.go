@@ -66,6 +66,14 @@ func TestCIResults(t *testing.T) {
 		t.Errorf("%d results; what we report ourselves is none", len(found))
 	}
 
+	for statuses, want := range map[bool]int{false: 3, true: 4} {
+		before := len(w.server.Requests("", "/**"))
+		some, err := w.forge.Capabilities().CI.CIChecks(w.ctx, queue.CommitID(head), statuses)
+		if asked := len(w.server.Requests("", "/**")) - before; err != nil || len(some.List) != want || some.Now.IsZero() || asked != want-2 {
+			t.Errorf("with statuses %v: %d results by %d requests, %v", statuses, len(some.List), asked, err)
+		}
+	}
+
 	// Nothing has changed: each answer is free.
 	before := len(w.server.Requests("GET", "/repos/o/r/commits/**"))
 	if _, err := w.forge.Capabilities().CI.CIResults(w.ctx, queue.CommitID(head)); err != nil {
@@ -126,6 +134,33 @@ func TestCIRuns(t *testing.T) {
 		if r.Status != "completed" {
 			w.repo.CI.FinishCI(r.Branch, "test", "success")
 		}
+	}
+}
+
+// A commit's runs say by which file, event and person they were started, on any branch
+// and over several pages.
+func TestCIRunsOfACommit(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	w.repo.CI.SetCI(t, func(p forgetest.CIPush) []forgetest.CIJob {
+		return []forgetest.CIJob{{Name: "test", Conclusion: "success"}}
+	})
+	head := w.commit("a", "main")
+	w.commit("b", "main")
+	w.repo.CI.StartRun(forgetest.CIRun{Branch: "a", Event: "pull_request", Fork: true, Title: "CI of x", Path: ".github/workflows/pulls.yml@main", Actor: "dependabot[bot]"},
+		forgetest.CIJob{Name: "test", Conclusion: "success"})
+	for range 100 {
+		w.repo.CI.StartRun(forgetest.CIRun{Branch: "a"}, forgetest.CIJob{Name: "test", Conclusion: "success"})
+	}
+	runs, err := w.forge.Capabilities().CI.CIRunsOf(w.ctx, queue.CommitID(head))
+	if err != nil || len(runs) != 102 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	pull, push := runs[100], runs[101]
+	if pull.Push || !pull.Pull || pull.Path != ".github/workflows/pulls.yml@main" || pull.Actor != "dependabot[bot]" || pull.Own || pull.Title != "CI of x" {
+		t.Errorf("of the pull request: %+v", pull)
+	}
+	if !push.Push || push.Pull || push.Path != ".github/workflows/ci.yml" || push.Actor == "" || !push.Own || string(push.Commit) != head {
+		t.Errorf("of the push: %+v", push)
 	}
 }
 

@@ -78,6 +78,8 @@ type Forge struct {
 	demanded  map[string]readDemands    // by branch
 	annotated map[int64]bool            // check runs that have their annotations
 	protected map[string]keptProtection // by branch
+	classics  map[string]keptDemand     // by branch
+	bypasses  map[string]keptBypass     // by ruleset
 }
 
 // remembered bounds each of the memories above; a forgotten entry costs a search.
@@ -108,6 +110,7 @@ func New(o Options) (*Forge, error) {
 		o: o, log: o.Logger, base: base,
 		comments: map[commentKey]int64{}, checks: map[checkKey]int64{}, inspects: map[int]pullCondition{},
 		annotated: map[int64]bool{}, protected: map[string]keptProtection{},
+		classics: map[string]keptDemand{}, bypasses: map[string]keptBypass{},
 	}
 	f.mover = &mover{owner: o.Owner, name: o.Name, base: base}
 	apps, err := f.appTransport(0)

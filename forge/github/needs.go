@@ -29,8 +29,8 @@ func Needs() []Need {
 		{"statuses", "read", "reads results of CI that are commit statuses", "CI that reports commit statuses is not seen, and no change can enter where the required checks of pull requests are waited for"},
 		{"actions", "write", "stops workflow runs that are no longer needed, runs failed jobs again", "superseded workflow runs go on to their end, and failed jobs are not run again"},
 		{"workflows", "write", "lands changes of .github/workflows, which GitHub refuses from an App otherwise", "changes of .github/workflows will be parked when they are pushed, and the others land"},
-		{"administration", "read", "sees the classic protection of branches", "classic branch protection is not seen before it refuses a push"},
-		{"members", "read", "sees who is in a team, where commands are given to teams", "teams in the configuration have no members"},
+		{"administration", "read", "sees the classic protection of branches", "classic branch protection is not seen before it refuses a push, and pull requests wait where GitHub does not tell otherwise what it asks for"},
+		{"members", "read", "sees who is in a team, where commands are given to teams or a team must approve", "teams in the configuration have no members, and pull requests wait where the approvals of a team must be counted"},
 	}
 }
 

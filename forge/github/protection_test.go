@@ -138,3 +138,14 @@ func TestLostRaceIsAStaleLease(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// What a survey asks is held to GitHub's descriptions, as is all that goes through newWorld.
+func TestSurveyOfMergeQueue(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	for kind, want := range map[string]bool{"merge_queue": true, "copilot_code_review": false} {
+		w.repo.ProtectBranch("main", forgetest.Protection{ExtraRules: []string{kind}})
+		if s := w.forge.Survey(w.ctx, "main"); s.MergeQueueErr != nil || s.MergeQueue != want {
+			t.Errorf("%s: %v, %v", kind, s.MergeQueue, s.MergeQueueErr)
+		}
+	}
+}

@@ -130,7 +130,7 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 	if err != nil {
 		return d, err
 	}
-	if at := p.at(); !at.IsZero() && r.now().Sub(at) > replayWindow {
+	if at := p.at(d.Kind); !at.IsZero() && r.now().Sub(at) > replayWindow {
 		return d, fmt.Errorf("%w: it is of %s, which is too long ago", forge.ErrIgnored, at.Format(time.RFC3339))
 	}
 	if d.Repository == "" {
@@ -309,13 +309,18 @@ func hasCommand(body string) bool {
 // one that is sent again by somebody else does nothing.
 const replayWindow = 80 * time.Hour
 
-// at is when what the payload tells of happened; zero where it does not say.
-func (p *payload) at() time.Time {
+// at is when what the payload tells of happened, by the date of that very event; zero
+// where it has none. A review says when it was submitted, not when it was dismissed or
+// edited; that a conversation is resolved has no date, and its pull request may be old.
+// Both only have a pull request looked at once more.
+func (p *payload) at(kind string) time.Time {
 	switch {
-	case p.Comment.ID != 0:
-		return p.Comment.CreatedAt
-	case p.Review.ID != 0:
+	case kind == "pull_request":
+		return p.PullRequest.UpdatedAt
+	case kind == "pull_request_review" && p.Action == "submitted":
 		return p.Review.SubmittedAt
+	case kind == "issue_comment", kind == "pull_request_review_comment":
+		return p.Comment.CreatedAt
 	}
-	return p.PullRequest.UpdatedAt
+	return time.Time{}
 }

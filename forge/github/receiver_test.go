@@ -422,6 +422,33 @@ func TestReplayWindow(t *testing.T) {
 	}
 }
 
+// What happens late to something old has no date of its own, and is taken.
+func TestLateEvents(t *testing.T) {
+	r := github.NewReceiverAt(secret, func() time.Time { return time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC) })
+	const old = `"pull_request":{"number":7,"updated_at":"2026-03-01T12:00:00Z"},"repository":{"full_name":"o/r"}}`
+	review := func(action, state string) string {
+		return `{"action":"` + action + `","review":{"id":5,"body":"/land","state":"` + state + `","submitted_at":"2026-03-01T12:00:00Z","user":{"login":"ann"}},` + old
+	}
+	for name, c := range map[string]struct {
+		event, body string
+		want        error
+	}{
+		"submitted then":          {"pull_request_review", review("submitted", "approved"), forge.ErrIgnored},
+		"dismissed late":          {"pull_request_review", review("dismissed", "dismissed"), nil},
+		"edited late":             {"pull_request_review", review("edited", "approved"), nil},
+		"a remark edited late":    {"pull_request_review", review("edited", "commented"), forge.ErrIgnored},
+		"resolved late":           {"pull_request_review_thread", `{"action":"resolved","thread":{"comments":[{"id":1,"created_at":"2026-03-01T12:00:00Z"}]},` + old, nil},
+		"unresolved late":         {"pull_request_review_thread", `{"action":"unresolved",` + old, nil},
+		"labeled then":            {"pull_request", `{"action":"labeled","label":{"name":"land"},` + old, forge.ErrIgnored},
+		"commented on lines then": {"pull_request_review_comment", `{"action":"created","comment":{"id":5,"body":"/land","created_at":"2026-03-01T12:00:00Z","user":{"login":"ann"}},` + old, forge.ErrIgnored},
+	} {
+		d, err := r.Receive(forgetest.WebhookHeader(c.event, "d", secret, []byte(c.body)), []byte(c.body))
+		if !isErr(err, c.want) || c.want == nil && (len(d.Events) != 1 || d.Events[0].Body != queue.Stirred{Number: 7}) {
+			t.Errorf("%s: %v, %+v", name, err, d.Events)
+		}
+	}
+}
+
 func TestAccessWebhooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		event, body string

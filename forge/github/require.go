@@ -22,23 +22,24 @@ var _ forge.Requirer = (*Forge)(nil)
 
 // unmetQuery reads in one request what REST tells in five. What the review
 // decision is, with code owners, stale reviews and who pushed last, GitHub works
-// out itself. refUpdateRule is the part of classic protection that everybody may
-// read.
+// out itself, where it tells (see unmetReviews). refUpdateRule is the part of classic
+// protection that everybody may read, and is null for some who may bypass it.
 const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, $branch: String!, $checks: Boolean!, $threads: Boolean!, $whole: Boolean!, $checksFrom: String, $threadsFrom: String) {
   repository(owner: $owner, name: $name) {
     ref(qualifiedName: $branch) {
       refUpdateRule { requiredApprovingReviewCount requiredStatusCheckContexts requiresCodeOwnerReviews requiresConversationResolution }
     }
     pullRequest(number: $number) {
-      headRefOid
+      headRefOid headRefName isCrossRepository
       ... @include(if: $whole) {
-        title body url state merged isDraft isCrossRepository baseRefName headRefName
+        title body url state merged isDraft baseRefName
         author { __typename login }
         labels(first: 100) { nodes { name } }
         createdAt additions deletions changedFiles
         own: commits { totalCount }
       }
       reviewDecision
+      made: commits(last: 100) { totalCount nodes { commit { author { user { login } } committer { user { login } } } } }
       latestOpinionatedReviews(first: 100, writersOnly: true) { nodes { state author { login } commit { oid } } }
       reviewThreads(first: 100, after: $threadsFrom) @include(if: $threads) { pageInfo { hasNextPage endCursor } nodes { isResolved path } }
       commits(last: 1) @include(if: $checks) {
@@ -64,27 +65,20 @@ type pageInfo struct {
 type unmetAnswer struct {
 	Repository struct {
 		Ref *struct {
-			Rule *struct {
-				Approvals  int      `json:"requiredApprovingReviewCount"`
-				Checks     []string `json:"requiredStatusCheckContexts"`
-				CodeOwners bool     `json:"requiresCodeOwnerReviews"`
-				Resolved   bool     `json:"requiresConversationResolution"`
-			} `json:"refUpdateRule"`
+			Rule *openRule `json:"refUpdateRule"`
 		} `json:"ref"`
 		Pull *struct {
 			Head string `json:"headRefOid"`
 			wholePull
 			Decision string `json:"reviewDecision"`
-			Reviews  struct {
+			Made     struct {
+				Total int `json:"totalCount"`
 				Nodes []struct {
-					State  string `json:"state"`
-					Author struct {
-						Login string `json:"login"`
-					} `json:"author"`
-					Commit struct {
-						OID string `json:"oid"`
-					} `json:"commit"`
+					Commit madeCommit `json:"commit"`
 				} `json:"nodes"`
+			} `json:"made"`
+			Reviews struct {
+				Nodes []opinion `json:"nodes"`
 			} `json:"latestOpinionatedReviews"`
 			Threads struct {
 				Page  pageInfo `json:"pageInfo"`
@@ -108,6 +102,43 @@ type unmetAnswer struct {
 			} `json:"commits"`
 		} `json:"pullRequest"`
 	} `json:"repository"`
+}
+
+// openRule is the part of classic protection that everybody may read.
+type openRule struct {
+	Approvals  int      `json:"requiredApprovingReviewCount"`
+	Checks     []string `json:"requiredStatusCheckContexts"`
+	CodeOwners bool     `json:"requiresCodeOwnerReviews"`
+	Resolved   bool     `json:"requiresConversationResolution"`
+}
+
+// rule is nil where the branch has no classic protection, or GitHub does not show it.
+func (a *unmetAnswer) rule() *openRule {
+	if a.Repository.Ref == nil {
+		return nil
+	}
+	return a.Repository.Ref.Rule
+}
+
+// opinion is the last review of somebody who may write.
+type opinion struct {
+	State  string  `json:"state"`
+	Author account `json:"author"`
+	Commit struct {
+		OID string `json:"oid"`
+	} `json:"commit"`
+}
+
+// madeCommit is who made a commit of a pull request.
+type madeCommit struct {
+	Author    signer `json:"author"`
+	Committer signer `json:"committer"`
+}
+
+// signer is the author or the committer of a commit; without an account where GitHub
+// knows none by the address.
+type signer struct {
+	User *account `json:"user"`
 }
 
 // wholePull is what REST tells of a pull request.
@@ -216,50 +247,74 @@ func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (r
 		threads []string
 	)
 	owner, name, _ := strings.Cut(f.mover.place(), "/") // nothing rewrites what is in a body
-	ask := map[string]any{"owner": owner, "name": name, "number": r.Number, "branch": "refs/heads/" + r.Branch,
-		"checks": r.Checks, "threads": r.Resolved || rules.resolved || rules.unknown, "whole": whole}
-	for page := 0; ; page++ {
-		reply = &unmetAnswer{}
-		if err := f.graphQL(ctx, unmetQuery, ask, reply); err != nil {
-			return nil, s, failure(ctx, doing, err)
-		}
-		p := reply.Repository.Pull
-		switch {
-		case p == nil:
-			return nil, s, failure(ctx, doing, forge.ErrNotFound)
-		case whole && page == 0:
-			r.Head, r.Base, r.Author = queue.CommitID(p.Head), p.Base, p.author()
-		case p.Head != string(r.Head):
-			return nil, s, &forge.Transient{Err: fmt.Errorf("github: %s: its head moved meanwhile", doing)}
-		}
-		more := false
-		for _, t := range p.Threads.Nodes {
-			if !t.Resolved {
-				threads = append(threads, t.Path)
+	read := func(checks, conversations bool) error {
+		ask := map[string]any{"owner": owner, "name": name, "number": r.Number, "branch": "refs/heads/" + r.Branch,
+			"checks": checks, "threads": conversations, "whole": whole}
+		for page := 0; ; page++ {
+			reply = &unmetAnswer{}
+			if err := f.graphQL(ctx, unmetQuery, ask, reply); err != nil {
+				return failure(ctx, doing, err)
 			}
-		}
-		if p.Threads.Page.More {
-			more, ask["threadsFrom"] = true, p.Threads.Page.End
-		} else {
-			ask["threads"] = false
-		}
-		ask["checks"] = false
-		for _, n := range p.Commits.Nodes {
-			if n.Commit.OID != string(r.Head) || n.Commit.Rollup == nil {
-				continue
+			p := reply.Repository.Pull
+			switch {
+			case p == nil:
+				return failure(ctx, doing, forge.ErrNotFound)
+			case whole && r.Head == "":
+				r.Head, r.Base, r.Author = queue.CommitID(p.Head), p.Base, p.author()
+			case p.Head != string(r.Head):
+				return &forge.Transient{Err: fmt.Errorf("github: %s: its head moved meanwhile", doing)}
 			}
-			contain = append(contain, n.Commit.Rollup.Contexts.Nodes...)
-			if pi := n.Commit.Rollup.Contexts.Page; pi.More {
-				more, ask["checks"], ask["checksFrom"] = true, true, pi.End
+			more := false
+			for _, t := range p.Threads.Nodes {
+				if !t.Resolved {
+					threads = append(threads, t.Path)
+				}
 			}
-		}
-		if !more || page == maxPages {
-			break
+			if p.Threads.Page.More {
+				more, ask["threadsFrom"] = true, p.Threads.Page.End
+			} else {
+				ask["threads"] = false
+			}
+			ask["checks"] = false
+			for _, n := range p.Commits.Nodes {
+				if n.Commit.OID != string(r.Head) || n.Commit.Rollup == nil {
+					continue
+				}
+				contain = append(contain, n.Commit.Rollup.Contexts.Nodes...)
+				if pi := n.Commit.Rollup.Contexts.Page; pi.More {
+					more, ask["checks"], ask["checksFrom"] = true, true, pi.End
+				}
+			}
+			if !more || page == maxPages {
+				return nil
+			}
 		}
 	}
+	if whole {
+		r.Head = ""
+	}
+	conversations := r.Resolved || rules.resolved || rules.unknown
+	if err := read(r.Checks, conversations); err != nil {
+		return nil, s, err
+	}
 	rules = rules.with(reply)
-	f.noteDemands(r.Branch, rules)
-	out := unmetReviews(r, rules, reply)
+	var classic demands
+	if reply.rule() == nil || !decided(r, reply) {
+		if classic, err = f.classicDemands(ctx, r.Branch, reply.rule()); err != nil {
+			return nil, s, failure(ctx, doing, err)
+		}
+	}
+	f.noteDemands(r.Branch, rules, classic.resolved)
+	rules = rules.and(classic)
+	if rules.resolved && !conversations { // since it was last read
+		if err := read(false, true); err != nil {
+			return nil, s, err
+		}
+	}
+	out, err := f.unmetReviews(ctx, r, rules, reply)
+	if err != nil {
+		return nil, s, failure(ctx, doing, err)
+	}
 	if r.Checks {
 		out = append(out, unmetChecks(r, rules, contain)...)
 		s.Checks = counted(r, contain)
@@ -268,6 +323,9 @@ func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (r
 		slices.Sort(threads)
 		threads = slices.Compact(threads)
 		out = append(out, queue.Requirement{Kind: queue.RequireResolved, Names: append([]string{strconv.Itoa(n)}, threads[:min(len(threads), 5)]...)})
+	}
+	for _, d := range rules.doubts {
+		out = append(out, unjudgeable(d))
 	}
 	s.Unmet = out
 	return reply, s, nil
@@ -313,67 +371,6 @@ func (x *ranOnHead) standing() int {
 	return hasFailed
 }
 
-// unmetReviews follows GitHub's decision. It is made for the branch that the pull
-// request asks for: where that is another one, because it is on top of another
-// pull request, the rules of the branch that it lands on are applied here, but for
-// code owners.
-func unmetReviews(r forge.Requirements, d demands, reply *unmetAnswer) []queue.Requirement {
-	p := reply.Repository.Pull
-	var against []string
-	approvals, others := 0, 0
-	for _, v := range p.Reviews.Nodes {
-		switch v.State {
-		case "CHANGES_REQUESTED":
-			against = append(against, v.Author.Login)
-		case "APPROVED":
-			if r.Base == r.Branch || !d.stale && !d.lastPush || v.Commit.OID == string(r.Head) {
-				approvals++
-				if !strings.EqualFold(v.Author.Login, r.Author) {
-					others++
-				}
-			}
-		}
-	}
-	slices.Sort(against)
-	changes := queue.Requirement{Kind: queue.RequireNoChanges, Names: against}
-	count := queue.Requirement{Kind: queue.RequireReviews, Names: []string{strconv.Itoa(approvals), strconv.Itoa(max(d.approvals, 1))}}
-	var out []queue.Requirement
-	if r.Base != r.Branch {
-		if !d.reviews() {
-			return nil
-		}
-		if len(against) > 0 {
-			out = append(out, changes)
-		}
-		if approvals < d.approvals {
-			out = append(out, count)
-		}
-		if d.lastPush && others == 0 && approvals >= d.approvals {
-			out = append(out, queue.Requirement{Kind: queue.RequireLastPush})
-		}
-		if d.codeOwners {
-			out = append(out, queue.Requirement{Kind: queue.RequireCodeOwners, Names: []string{r.Branch}})
-		}
-		return out
-	}
-	switch p.Decision {
-	case "CHANGES_REQUESTED":
-		if out = append(out, changes); approvals < d.approvals {
-			out = append(out, count)
-		}
-	case "REVIEW_REQUIRED":
-		switch {
-		case approvals < d.approvals || !d.codeOwners && !d.lastPush:
-			out = append(out, count)
-		case d.codeOwners:
-			out = append(out, queue.Requirement{Kind: queue.RequireCodeOwners})
-		default:
-			out = append(out, queue.Requirement{Kind: queue.RequireLastPush})
-		}
-	}
-	return out
-}
-
 // unmetChecks holds what has run on the head against what must have passed. Where
 // several of a name have run, all must have passed.
 func unmetChecks(r forge.Requirements, d demands, ran []ranOnHead) []queue.Requirement {
@@ -406,6 +403,7 @@ func unmetChecks(r forge.Requirements, d demands, ran []ranOnHead) []queue.Requi
 			waits = append(waits, want.name)
 		}
 	}
+	waits, failed = slices.Compact(waits), slices.Compact(failed)
 	var out []queue.Requirement
 	if len(waits) > 0 {
 		out = append(out, queue.Requirement{Kind: queue.RequireChecks, Names: waits})

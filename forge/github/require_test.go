@@ -44,15 +44,22 @@ func TestUnmet(t *testing.T) {
 			approve("cyn")(w, n)
 			w.commit("topic", "")
 		}, "reviews 0 1"},
-		"old, and good enough":  {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1}}, func(w *world, n int) { approve("cyn")(w, n); w.commit("topic", "") }, ""},
-		"an owner":              {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, CodeOwners: true}}, approve("cyn"), "code-owners"},
-		"owners":                {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, CodeOwners: true}}, approve("ada"), ""},
-		"the last push":         {forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{LastPush: true}}, nil, "last-push"},
-		"a check":               {forgetest.Protection{RequiredChecks: []string{"ci", "lint", "submitqueue"}}, nil, "checks ci lint"},
-		"a check that runs":     {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", ""), "checks ci"},
-		"a check that failed":   {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "failure"), "checks-failed ci"},
-		"a check that passed":   {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "success"), ""},
-		"a check that was left": {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "skipped"), ""},
+		"old, and good enough": {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1}}, func(w *world, n int) { approve("cyn")(w, n); w.commit("topic", "") }, ""},
+		"an owner":             {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, CodeOwners: true}}, approve("cyn"), "code-owners"},
+		"owners":               {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, CodeOwners: true}}, approve("ada"), ""},
+		"the last push":        {forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{LastPush: true}}, nil, "last-push"},
+		"of the last push":     {forgetest.Protection{Reviews: forgetest.Reviews{LastPush: true}}, approve("ada"), ""},
+		"of an older push": {forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{Count: 1, LastPush: true}}, func(w *world, n int) {
+			approve("ada")(w, n)
+			w.commit("topic", "")
+		}, "last-push"},
+		"of no account":                 {forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{Count: 1, Unattributed: true}}, approve("ada"), "unattributed"},
+		"of no account, twice approved": {forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, Unattributed: true}}, approve("ada", "cyn"), ""},
+		"a check":                       {forgetest.Protection{RequiredChecks: []string{"ci", "lint", "submitqueue"}}, nil, "checks ci lint"},
+		"a check that runs":             {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", ""), "checks ci"},
+		"a check that failed":           {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "failure"), "checks-failed ci"},
+		"a check that passed":           {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "success"), ""},
+		"a check that was left":         {forgetest.Protection{RequiredChecks: []string{"ci"}}, check("ci", "skipped"), ""},
 		"one of two of its name": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) {
 			check("ci", "success")(w, n)
 			w.repo.CI.SetCheck("other", w.repo.Pull(n).Head, "ci", "failure")
@@ -73,22 +80,32 @@ func TestUnmet(t *testing.T) {
 			w.repo.StartThread("ada", n, "late.go")
 		}, "conversations 2 early.go late.go"},
 	} {
-		for _, ruleset := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, "/ruleset ", ruleset), func(t *testing.T) {
-				if c.protection.Ruleset && !ruleset {
+		for _, way := range []struct {
+			name                          string
+			ruleset, concealed, undecided bool
+		}{{name: "classic"}, {name: "ruleset", ruleset: true}, {name: "concealed", concealed: true}, {name: "undecided", undecided: true},
+			{name: "undecided ruleset", undecided: true, ruleset: true}, {name: "undecided concealed", undecided: true, concealed: true}} {
+			t.Run(name+"/"+way.name, func(t *testing.T) {
+				if c.protection.Ruleset && way.name == "classic" {
 					t.Skip("classic protection does not tell this to everybody")
 				}
-				w := newWorld(t, forgetest.Options{})
+				if c.protection.Reviews.Unattributed && !way.ruleset {
+					t.Skip("classic protection does not ask for this")
+				}
+				w := newWorld(t, forgetest.Options{Permissions: reading()})
 				for _, u := range []string{"ada", "cyn"} {
 					w.repo.SetPermission(u, "write")
 				}
 				_, err := w.repo.Commit("o", forgetest.Commit{Branch: "main", Files: map[string]string{"CODEOWNERS": "* @cyn\n*.txt @ada @ann\n"}})
 				w.must(err)
 				n := w.pull("topic")
-				c.protection.Ruleset = ruleset
+				c.protection.Ruleset, c.protection.Concealed, c.protection.Reviews.Undecided = way.ruleset, way.concealed, way.undecided
 				w.repo.ProtectBranch("main", c.protection)
 				if c.do != nil {
 					c.do(w, n)
+				}
+				if way.undecided && c.want == "code-owners" {
+					c.want += " topic.txt" // who counts knows for which
 				}
 				if got := w.unmet(n, forge.Requirements{Checks: true}); got != c.want {
 					t.Errorf("unmet: %q, want %q", got, c.want)
@@ -96,6 +113,12 @@ func TestUnmet(t *testing.T) {
 			})
 		}
 	}
+}
+
+// reading is what the App may read where nothing is kept from it.
+func reading() map[string]string {
+	return map[string]string{"contents": "read", "pull_requests": "read", "checks": "read", "statuses": "read",
+		"metadata": "read", "administration": "read", "members": "read"}
 }
 
 func approve(users ...string) func(w *world, n int) {
@@ -157,6 +180,168 @@ func TestUnmetOfStack(t *testing.T) {
 	w.repo.Review("ada", n, "CHANGES_REQUESTED", "", "no")
 	if got := w.unmet(n, ask); got != "changes-requested ada; reviews 0 1" {
 		t.Errorf("turned down: %q", got)
+	}
+}
+
+// Code owners of what a pull request on top of another changes are counted by the
+// branch that it lands on.
+func TestUnmetOwnersOfStack(t *testing.T) {
+	w := newWorld(t, forgetest.Options{Permissions: reading()})
+	w.repo.SetPermission("ada", "write")
+	w.repo.SetPermission("cyn", "write")
+	_, err := w.repo.Commit("o", forgetest.Commit{Branch: "main", Files: map[string]string{
+		".github/CODEOWNERS": "*.txt @cyn\n!low* @bob\nhigh* @acme/oncall ops@acme.example # by night\n/free*\n", "CODEOWNERS": "* @bob\n"}})
+	w.must(err)
+	w.server.SetTeam("acme/oncall", "ada")
+	w.repo.ProtectBranch("main", forgetest.Protection{Reviews: forgetest.Reviews{CodeOwners: true}})
+	w.commit("low", "main")
+	w.commit("high", "low")
+	n, err := w.repo.OpenPull("ann", "high", "low", "High")
+	w.must(err)
+	if got := w.unmet(n, forge.Requirements{}); got != "code-owners high.txt" {
+		t.Errorf("at first: %q", got)
+	}
+	w.repo.Review("cyn", n, "APPROVED", "", "")
+	if got := w.unmet(n, forge.Requirements{}); got != "code-owners high.txt" {
+		t.Errorf("with the approval of who owns what is below: %q", got)
+	}
+	w.repo.Review("ada", n, "APPROVED", "", "")
+	if got := w.unmet(n, forge.Requirements{}); got != "" {
+		t.Errorf("approved by the team: %q", got)
+	}
+	w.repo.ProtectBranch("main", forgetest.Protection{Bypass: []string{"o"}, Reviews: forgetest.Reviews{CodeOwners: true}})
+	_, err = w.repo.Commit("o", forgetest.Commit{Branch: "main", Files: map[string]string{".github/CODEOWNERS": "* ops@acme.example\n"}})
+	w.must(err)
+	w.repo.Review("bob", n, "COMMENTED", "", "what is asked for is read again")
+	if got := w.unmet(n, forge.Requirements{}); got != "unjudged code owners owners" {
+		t.Errorf("of an address: %q", got)
+	}
+}
+
+// Who pushed last does not approve it alone, whoever made the commit and the pull
+// request.
+func TestUnmetLastPushByReviewer(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	w.repo.SetPermission("ada", "write")
+	w.repo.SetPermission("cyn", "write")
+	w.repo.ProtectBranch("main", forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{Count: 1, LastPush: true, Undecided: true}})
+	n := w.pull("topic")
+	_, err := w.repo.Commit("ada", forgetest.Commit{Branch: "topic", Files: map[string]string{"more.txt": "1"}})
+	w.must(err)
+	w.repo.Review("ada", n, "APPROVED", "", "")
+	if got := w.unmet(n, forge.Requirements{}); got != "last-push" {
+		t.Errorf("approved by who pushed: %q", got)
+	}
+	w.repo.Review("cyn", n, "APPROVED", "", "")
+	if got := w.unmet(n, forge.Requirements{}); got != "" {
+		t.Errorf("approved by another: %q", got)
+	}
+}
+
+// The teams of a ruleset's required_reviewers approve what is theirs, though GitHub's
+// decision does not tell.
+func TestUnmetTeams(t *testing.T) {
+	for name, c := range map[string]struct {
+		required forgetest.RequiredReview
+		by       []string
+		deny     bool
+		want     string
+	}{
+		"none yet":             {forgetest.RequiredReview{Patterns: []string{"*.txt"}, Team: "acme/oncall", Minimum: 1}, nil, false, "team-reviews 0 1 topic.txt"},
+		"somebody else's":      {forgetest.RequiredReview{Patterns: []string{"*.txt"}, Team: "acme/oncall", Minimum: 1}, []string{"cyn"}, false, "team-reviews 0 1 topic.txt"},
+		"a member's":           {forgetest.RequiredReview{Patterns: []string{"*.txt"}, Team: "acme/oncall", Minimum: 1}, []string{"ada"}, false, ""},
+		"a member's of two":    {forgetest.RequiredReview{Patterns: []string{"**"}, Team: "acme/oncall", Minimum: 2}, []string{"ada", "cyn"}, false, "team-reviews 1 2 topic.txt"},
+		"all but":              {forgetest.RequiredReview{Patterns: []string{"!topic.txt"}, Team: "acme/oncall", Minimum: 1}, nil, false, "team-reviews 0 1 topic.txt"},
+		"other files":          {forgetest.RequiredReview{Patterns: []string{"docs/**", "*.go"}, Team: "acme/oncall", Minimum: 1}, nil, false, ""},
+		"asked, not waited":    {forgetest.RequiredReview{Patterns: []string{"*"}, Team: "acme/oncall"}, nil, false, ""},
+		"teams not to be read": {forgetest.RequiredReview{Patterns: []string{"*"}, Team: "acme/oncall", Minimum: 1}, []string{"ada"}, true, "unjudged required_reviewers permission members: read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := forgetest.Options{Permissions: reading()}
+			if c.deny {
+				o.Permissions = map[string]string{"pull_requests": "read", "metadata": "read", "contents": "read"}
+			}
+			w := newWorld(t, o)
+			w.repo.SetPermission("ada", "write")
+			w.repo.SetPermission("cyn", "write")
+			w.server.SetTeam("acme/oncall", "ada")
+			w.repo.ProtectBranch("main", forgetest.Protection{Ruleset: true, Reviews: forgetest.Reviews{Required: []forgetest.RequiredReview{c.required}}})
+			n := w.pull("topic")
+			approve(c.by...)(w, n)
+			if got := w.unmet(n, forge.Requirements{}); got != c.want {
+				t.Errorf("unmet: %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Where the App would get past a rule that it cannot judge, the change waits; where
+// GitHub judges the push, it does not.
+func TestUnmetUnjudged(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule   string
+		bypass bool
+		want   string
+	}{
+		"bypassed":              {"code_scanning", true, "unjudged code_scanning bypass"},
+		"judged by the push":    {"code_scanning", false, ""},
+		"harmless":              {"copilot_code_review", true, ""},
+		"nobody knows it":       {"moon_phase", true, "unjudged moon_phase bypass"},
+		"nobody knows it, push": {"moon_phase", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, forgetest.Options{})
+			p := forgetest.Protection{Ruleset: true, ExtraRules: []string{c.rule}}
+			if c.bypass {
+				p.Bypass = []string{"submitqueue"}
+			}
+			w.repo.ProtectBranch("main", p)
+			if got := w.unmet(w.pull("topic"), forge.Requirements{}); got != c.want {
+				t.Errorf("unmet: %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Classic protection that GraphQL hides and REST does not give is not taken for none.
+func TestUnmetUnreadable(t *testing.T) {
+	w := newWorld(t, forgetest.Options{Permissions: map[string]string{"pull_requests": "read", "metadata": "read", "contents": "read"}})
+	w.repo.SetPermission("ada", "write")
+	w.repo.ProtectBranch("main", forgetest.Protection{Concealed: true, Reviews: forgetest.Reviews{Count: 1, Undecided: true}})
+	n := w.pull("topic")
+	if got := w.unmet(n, forge.Requirements{}); got != "unjudged branch protection permission administration: read" {
+		t.Errorf("concealed: %q", got)
+	}
+	// What GraphQL tells is counted, and the rest as strictly as it could be.
+	w.repo.ProtectBranch("main", forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, Undecided: true}})
+	w.forge = w.newForge()
+	w.repo.Review("ada", n, "APPROVED", "", "")
+	if got := w.unmet(n, forge.Requirements{}); got != "" {
+		t.Errorf("approved: %q", got)
+	}
+	w.commit("topic", "")
+	if got := w.unmet(n, forge.Requirements{}); got != "reviews 0 1" {
+		t.Errorf("pushed to: %q", got)
+	}
+}
+
+// Conversations count from the moment on at which they must be resolved, though nobody
+// has asked for them before.
+func TestUnmetResolvedSince(t *testing.T) {
+	for _, concealed := range []bool{false, true} {
+		w := newWorld(t, forgetest.Options{Permissions: reading()})
+		n := w.pull("topic")
+		w.repo.StartThread("ann", n, "a.go")
+		if got := w.unmet(n, forge.Requirements{}); got != "" {
+			t.Errorf("nobody asks: %q", got)
+		}
+		w.repo.ProtectBranch("main", forgetest.Protection{Concealed: concealed, Reviews: forgetest.Reviews{Resolved: true}})
+		if concealed {
+			w.forge = w.newForge() // what is hidden is kept for minutes
+		}
+		if got := w.unmet(n, forge.Requirements{}); got != "conversations 1 a.go" {
+			t.Errorf("concealed %v: %q", concealed, got)
+		}
 	}
 }
 

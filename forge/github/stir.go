@@ -66,7 +66,7 @@ func (p *payload) stirs(kind string) (queue.Stirred, error) {
 		return queue.Stirred{Head: queue.CommitID(p.SHA)}, nil
 	case "pull_request_review":
 		verdict := strings.EqualFold(p.Review.State, "approved") || strings.EqualFold(p.Review.State, "changes_requested")
-		if p.Action == "dismissed" || p.Action == "submitted" && verdict {
+		if p.Action == "dismissed" || verdict && (p.Action == "submitted" || p.Action == "edited") {
 			return queue.Stirred{Number: p.PullRequest.Number}, nil
 		}
 	case "pull_request_review_thread":

@@ -42,7 +42,7 @@ type Step struct {
 	Appear time.Duration `json:"appear,omitempty" yaml:"appear,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
 	// Rerun is how often the failed jobs of a workflow run are run again before they have failed: 0 or 1. Default 0.
 	Rerun int `json:"rerun,omitempty" yaml:"rerun,omitempty" jsonschema:"minimum=0,maximum=1"`
-	// Earlier is what passes of the checks on the pull request's own head are, where its tree is the very one to be verified and a push started the workflow: ignore or count. Default ignore.
+	// Earlier is what passes of the checks on the pull request's own head are: ignore, or count for what has the same content on the branch as there, where a push started the workflow, which does the same on every branch. Default ignore.
 	Earlier string `json:"earlier,omitempty" yaml:"earlier,omitempty" jsonschema:"enum=ignore,enum=count"`
 	// Scope is what one run covers: targets (the affected ones) or repository (the whole tree, verified on the very commit that lands). Default targets.
 	Scope Scope `json:"scope" yaml:"scope,omitempty" jsonschema:"enum=targets,enum=repository,default=targets"`

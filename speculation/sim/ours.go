@@ -94,6 +94,7 @@ type driver struct {
 	tries  []int // builds so far, by change
 
 	rows    []queue.Row // of the event archive, to learn from
+	grown   []growth    // of main, oldest first
 	commits int         // of main so far
 	onMain  []int       // by change: which of them it is
 }
@@ -128,10 +129,15 @@ func newDriver(w *World, o Options, rules config.Rules) *driver {
 	if w.Opaque {
 		d.steps[0].Report = config.ReportExitCode
 	}
-	d.unit = d.steps[0].Digest()
 	if w.TreeStepMin > 0 {
 		d.steps = append(d.steps, config.Step{Name: "tree", Run: "test all", Scope: config.ScopeRepository, Report: config.ReportExitCode, Timeout: 24 * time.Hour})
 	}
+	for i := range d.steps {
+		if s := &d.steps[i]; o.Heads > 0 {
+			s.Checks, s.Counts, s.Earlier = []config.Check{{Name: s.Name}}, config.CountsTree, config.EarlierCount
+		}
+	}
+	d.unit = d.steps[0].Digest()
 	d.last = instant(60 * 24 * 365)
 	if n := len(w.Changes); n > 0 {
 		d.last = instant(w.Changes[n-1].ArriveMin + 60*24*365)
@@ -172,6 +178,9 @@ func (d *driver) next() bool {
 		return false
 	}
 	d.now = max(d.now, at)
+	if n := len(d.tree.line); d.o.Heads > 0 && (len(d.grown) == 0 || d.grown[len(d.grown)-1].line < n) {
+		d.grown = append(d.grown, growth{d.now, n})
+	}
 	for len(d.ends) > 0 && d.ends[0].end <= d.now {
 		if r := heap.Pop(&d.ends).(*run); !r.over {
 			d.finish(r, len(r.targets), queue.JobPassed)
@@ -247,6 +256,8 @@ func (d *driver) carryOut(a *queue.Action) {
 		f.Affected = f.Write
 		d.w.Changes[t.Pick.Number-1].Features.show(&f)
 		d.tell(queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: f})
+	case queue.Attest:
+		d.tell(d.attest(a.Key, t))
 	case queue.Meet:
 		met := queue.Met{Action: a.Key, Change: t.Change}
 		for _, p := range t.With {

@@ -35,6 +35,7 @@ type Options struct {
 	Workers  int                      // builds at a time; at least 1
 	Set      map[string]string        // settings of the strategy
 	Model    predict.Model            // what ours believes of changes; nil: what a new server does, or informed what the world's predictor does
+	Heads    float64                  // minutes before its /land at which the CI of each change's own head has ended, on main as it was then; ours takes what has passed there; 0: there is none
 	Learn    bool                     // ours learns models of what it has seen so far, as a server does
 	Progress func(decided, total int) // may be nil; called now and then
 	Record   func(queue.Row)          // is given each row of the event archive of ours; may be nil

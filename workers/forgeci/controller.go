@@ -68,12 +68,15 @@ type Controller struct {
 	synced bool            // skew is known
 	heard  time.Time       // the last webhook
 	sweep  *sweep          // wanted
+
+	awaited []queue.CommitID // heads on which something ran when they were looked at, oldest first
 }
 
 var (
 	_ workers.Controller = (*Controller)(nil)
 	_ workers.Sweeper    = (*Controller)(nil)
 	_ workers.Standing   = (*Controller)(nil)
+	_ workers.Attester   = (*Controller)(nil)
 )
 
 // maxEnded is how many ended builds are remembered with their results.
@@ -178,6 +181,7 @@ func (c *Controller) News(news forge.CINews) {
 		return
 	}
 	c.heard = c.o.Now()
+	c.endedThere(news.Runs)
 	for _, e := range c.builds {
 		touched := false
 		for _, r := range news.Results {

@@ -104,6 +104,12 @@ func (h *hub) CIResults(context.Context, queue.CommitID) (forge.CIResults, error
 	return forge.CIResults{Now: h.now(), List: slices.Clone(h.results)}, h.deaf
 }
 
+func (h *hub) CIChecks(ctx context.Context, commit queue.CommitID, statuses bool) (forge.CIResults, error) {
+	got, err := h.CIResults(ctx, commit)
+	got.List = slices.DeleteFunc(got.List, func(r forge.CIResult) bool { return r.Status && !statuses })
+	return got, err
+}
+
 func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,7 +122,16 @@ func (h *hub) CIRuns(_ context.Context, branch string) (out []forge.CIRun, _ err
 	return out, nil
 }
 
-func (h *hub) CIRunsOf(context.Context, queue.CommitID) ([]forge.CIRun, error) { return nil, nil }
+func (h *hub) CIRunsOf(_ context.Context, commit queue.CommitID) (out []forge.CIRun, _ error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.runs {
+		if r.Commit == commit {
+			out = append(out, r)
+		}
+	}
+	return out, h.deaf
+}
 
 func (h *hub) CancelRun(_ context.Context, id int64) error {
 	h.mu.Lock()

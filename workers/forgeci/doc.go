@@ -64,6 +64,17 @@
 // after a minute), the runs are listed and the results read again: test of nightly has
 // failed, and so has the step.
 //
+// # What was run for nobody's build
+//
+// PassedOn looks at what the CI has run on the head of a change, for the push of it or for its
+// pull request: whether a run is of a commit that can be named, whether it has ended with all of
+// its checks passed, and whether its workflow would have shown the same on a build's ref
+// (package workflow). Which keys that commit has, the caller knows. A run that goes on is
+// remembered, and told of when it ends (queue.HeadChecked); what is forgotten by a restart, a
+// build finds out. Say that ci.yml runs on each push, and that the job test of head H has passed:
+// PassedOn answers with the step and when it was run; were its job to use actions/cache, with
+// that word for people and nothing else.
+//
 // # Worked example
 //
 // Build ab12 of a step with checks [test] is asked for. Its commit is pushed to

@@ -23,7 +23,6 @@ type entry struct {
 	jobs   []*job
 	log    *text
 	known  bool   // it is decided already: nothing is pushed
-	sought bool   // whether it had passed before on the head of its change was looked for
 	skips  string // what in the commit's message keeps the CI from beginning, as people write it
 	orphan bool   // a ref of a life before, whose build is not known
 

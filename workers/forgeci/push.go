@@ -17,7 +17,7 @@ import (
 
 const (
 	pushAtOnce = 50 // builds whose refs go into one push
-	pushTries  = 8  // of a push that may work later, before the build is an infrastructure error
+	pushTries  = 60 // of a push that may work later, before the build is an infrastructure error: within the hour of an outage it is none
 )
 
 // pushing reports whether the push of a build is under way.
@@ -132,7 +132,6 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 	if !synced && len(b.entries) > 0 {
 		c.sync(ctx, b.entries[0].build.Commit)
 	}
-	c.lookEarlier(ctx, b.entries)
 	c.lookForSkips(ctx, b.entries)
 	c.makeMoves(ctx, b)
 	fresh, each, err := c.o.Refs.Push(ctx, b.moves)

@@ -31,6 +31,7 @@ type benchChild struct {
 	changed  chan struct{}
 	verdicts map[int]benchVerdict
 	building map[int]time.Time // when a build was first asked for
+	stopped  []string
 	idle     bool
 	count    *benchCount
 	ended    error // why no more reports come
@@ -93,6 +94,8 @@ func (c *benchChild) listen(out io.Reader) {
 		switch {
 		case r.Ready != "":
 			c.url, c.redis = r.Ready, r.Redis
+		case r.Stopped != "":
+			c.stopped = append(c.stopped, r.Stopped)
 		case r.Building:
 			if c.building[r.Number].IsZero() {
 				c.building[r.Number] = time.Unix(0, r.At)

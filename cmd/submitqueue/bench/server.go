@@ -40,7 +40,8 @@ type benchOrders struct {
 	Redis   string       `json:"redis"`
 	Token   string       `json:"token"`
 	Slots   int          `json:"slots"`
-	CI      bool         `json:"ci,omitempty"`    // builds are made by the forge's CI, and GitHub is used as serve does
+	CI      bool         `json:"ci,omitempty"`    // builds are made by the forge's CI
+	Paced   bool         `json:"paced,omitempty"` // GitHub is asked no more often than serve asks it
 	Took    float64      `json:"took,omitempty"`  // seconds of a build once main is proven; 0: builds pass at once
 	Local   string       `json:"local,omitempty"` // path of the repository, or
 	GitHub  *benchGitHub `json:"github,omitempty"`
@@ -65,6 +66,7 @@ type benchReport struct {
 	Verdict  queue.Phase `json:"verdict,omitempty"`
 	At       int64       `json:"at,omitempty"`       // when that was stored, in Unix nanoseconds
 	Building bool        `json:"building,omitempty"` // no verdict yet: a build of it is asked for
+	Stopped  string      `json:"stopped,omitempty"`  // the queue was paused, or the change refused, parked or sent away: a person has to act
 	Idle     bool        `json:"idle,omitempty"`     // there is nothing left to do
 	Finished *benchCount `json:"finished,omitempty"`
 }
@@ -123,7 +125,7 @@ func (o benchOrders) serve(ctx context.Context) error {
 	if o.GitHub != nil {
 		g := o.GitHub
 		var shared *github.Shared
-		if o.CI {
+		if o.Paced {
 			shared = github.NewShared(nil, server.GitHubWrites)
 		}
 		f, err := github.New(github.Options{BaseURL: g.API, AppID: g.AppID, PrivateKey: g.Key, Owner: g.Owner, Name: g.Name, Logger: log, Shared: shared})
@@ -219,6 +221,10 @@ func (w *benchWatch) turn(t speculation.Turn) {
 	for _, n := range t.Notes {
 		if n.What == "build-asked" && n.Number != 0 {
 			w.say(benchReport{Number: n.Number, Building: true, At: time.Now().UnixNano()})
+		}
+		switch n.What {
+		case "paused", "parked", "refused", "command-refused", "main-red":
+			w.say(benchReport{Stopped: fmt.Sprintf("#%d %s: %s %v", n.Number, n.What, n.Reason.Code, n.Reason.Names)})
 		}
 		if phase := queue.Phase(n.What); phase.Final() {
 			w.say(benchReport{Number: n.Number, Verdict: phase, At: time.Now().UnixNano()})

@@ -1,213 +1,21 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-	"github.com/goccy/go-yaml"
-
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/workers/forgeci/workflow"
 )
 
-// Workflow is what a workflow of GitHub Actions does when a build is pushed.
-type Workflow struct {
-	Path   string
-	Starts bool     // a push to a branch of builds starts it
-	Paths  bool     // but only where the push changes certain paths
-	Pulls  bool     // pull requests start it
-	Merges bool     // it runs for GitHub's own merge queue
-	Checks []string // the checks it reports; those that cannot be told end in "*"
-	Needs  []Need   // jobs that begin when others have passed
-	Stops  bool     // a later run in the same group stops the earlier one, whatever the branch
-	Parts  []string // commands that choose what to verify by comparing commits
-	Err    error    // it could not be read
-}
-
-// Need is a job that begins when others of its workflow have passed, and is skipped
-// when one of them fails.
-type Need struct {
-	Check  string   // as in Checks
-	Others []string // theirs
-}
-
-// maxWorkflow bounds the size of a workflow that is read.
-const maxWorkflow = 256 << 10
-
-// ReadWorkflow reads a workflow, as far as it matters here.
-func ReadWorkflow(name string, data []byte) (w Workflow) {
-	w.Path = name
-	defer func() {
-		if p := recover(); p != nil { // files of a pull request may reach the YAML library
-			w.Err = fmt.Errorf("this YAML cannot be read")
-		}
-	}()
-	if len(data) > maxWorkflow {
-		w.Err = fmt.Errorf("it has %d bytes", len(data))
-		return w
-	}
-	var in struct {
-		On          any            `yaml:"on"`
-		Concurrency any            `yaml:"concurrency"`
-		Jobs        map[string]any `yaml:"jobs"`
-	}
-	if err := yaml.Unmarshal(data, &in); err != nil {
-		w.Err = fmt.Errorf("this is no YAML: %s", strings.SplitN(err.Error(), "\n", 2)[0])
-		return w
-	}
-	w.triggers(in.On)
-	w.Stops = stops(in.Concurrency)
-	for id, j := range in.Jobs {
-		job, _ := j.(map[string]any)
-		w.Checks = append(w.Checks, checkOf(id, job))
-		w.need(id, job, in.Jobs)
-		w.Stops = w.Stops || stops(job["concurrency"])
-	}
-	slices.Sort(w.Checks)
-	slices.SortFunc(w.Needs, func(a, b Need) int { return strings.Compare(a.Check, b.Check) })
-	w.Parts = partial(string(data))
-	return w
-}
-
-func (w *Workflow) triggers(on any) {
-	names := map[string]any{}
-	switch on := on.(type) {
-	case string:
-		names[on] = nil
-	case []any:
-		for _, n := range on {
-			names[fmt.Sprint(n)] = nil
-		}
-	case map[string]any:
-		names = on
-	}
-	_, pull := names["pull_request"]
-	_, target := names["pull_request_target"]
-	_, w.Merges = names["merge_group"]
-	w.Pulls = pull || target
-	push, ok := names["push"]
-	if !ok {
-		return
-	}
-	filter, _ := push.(map[string]any)
-	w.Starts = startedBy(filter)
-	w.Paths = w.Starts && (filter["paths"] != nil || filter["paths-ignore"] != nil)
-}
-
-// startedBy says whether a push to a branch of builds passes the filter.
-func startedBy(filter map[string]any) bool {
-	const branch = github.BuildBranch + "main/build"
-	if list, ok := filter["branches"]; ok {
-		return matches(list, branch)
-	}
-	if list, ok := filter["branches-ignore"]; ok {
-		return !matches(list, branch)
-	}
-	_, tags := filter["tags"]
-	_, others := filter["tags-ignore"]
-	return !tags && !others // with a filter on tags alone, branches start nothing
-}
-
-// matches follows GitHub: the last pattern that fits decides.
-func matches(patterns any, branch string) (yes bool) {
-	list, ok := patterns.([]any)
-	if !ok {
-		list = []any{patterns}
-	}
-	for _, p := range list {
-		pattern, not := strings.CutPrefix(fmt.Sprint(p), "!")
-		if ok, err := doublestar.Match(pattern, branch); err == nil && ok {
-			yes = !not
-		}
-	}
-	return yes
-}
-
-// checkOf is the name of a job's check.
-func checkOf(id string, job map[string]any) string {
-	name := id
-	if n, ok := job["name"].(string); ok {
-		name = n
-	}
-	if before, _, dynamic := strings.Cut(name, "${{"); dynamic {
-		return before + "*"
-	}
-	strategy, _ := job["strategy"].(map[string]any)
-	_, calls := job["uses"]
-	if strategy["matrix"] != nil || calls {
-		return name + "*" // "name (a, b)", "name / job"
-	}
-	return name
-}
-
-// need notes what a job waits for, unless it runs whatever becomes of that.
-func (w *Workflow) need(id string, job, jobs map[string]any) {
-	others, ok := job["needs"].([]any)
-	if one, single := job["needs"].(string); single {
-		others, ok = []any{one}, true
-	}
-	if condition := fmt.Sprint(job["if"]); !ok || strings.Contains(condition, "always()") || strings.Contains(condition, "cancelled()") {
-		return
-	}
-	n := Need{Check: checkOf(id, job)}
-	for _, other := range others {
-		name := fmt.Sprint(other)
-		low, _ := jobs[name].(map[string]any)
-		n.Others = append(n.Others, checkOf(name, low))
-	}
-	slices.Sort(n.Others)
-	w.Needs = append(w.Needs, n)
-}
-
-// stops says whether runs of different branches stop one another.
-func stops(concurrency any) bool {
-	c, ok := concurrency.(map[string]any)
-	if !ok {
-		return false
-	}
-	group := fmt.Sprint(c["group"])
-	return fmt.Sprint(c["cancel-in-progress"]) == "true" && !distinct.MatchString(group)
-}
-
-var (
-	distinct = regexp.MustCompile(`github\.(ref|ref_name|sha|run_id|run_number)\b`)
-
-	// parts are commands that verify only what has changed, as they see it.
-	parts = map[string]*regexp.Regexp{
-		"nx affected":                regexp.MustCompile(`\bnx\b[^\n]*\baffected\b`),
-		"turbo --affected":           regexp.MustCompile(`\bturbo\b[^\n]*--affected`),
-		"turbo --filter=...[COMMIT]": regexp.MustCompile(`\bturbo\b[^\n]*--filter[= ][^\n]*\[`),
-		"lerna --since":              regexp.MustCompile(`\blerna\b[^\n]*--since`),
-		"pnpm --filter ...[COMMIT]":  regexp.MustCompile(`\bpnpm\b[^\n]*--filter[= ][^\n]*\[`),
-		"dorny/paths-filter":         regexp.MustCompile(`uses:\s*['"]?dorny/paths-filter`),
-		"tj-actions/changed-files":   regexp.MustCompile(`uses:\s*['"]?tj-actions/changed-files`),
-		"git diff":                   regexp.MustCompile(`\bgit diff\b[^\n]*(--name-only|--name-status)`),
-		"bazel-diff":                 regexp.MustCompile(`\bbazel-diff\b`),
-	}
-)
-
-func partial(text string) (list []string) {
-	for name, re := range parts {
-		if re.MatchString(text) {
-			list = append(list, name)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// reports says whether a workflow reports a check of this name.
-func (w Workflow) reports(check string) bool {
-	return slices.ContainsFunc(w.Checks, func(have string) bool {
-		if start, open := strings.CutSuffix(have, "*"); open {
-			return strings.HasPrefix(check, start)
-		}
-		return strings.EqualFold(have, check)
-	})
+// ReadWorkflow reads a workflow as far as it matters to the queue's builds.
+func ReadWorkflow(name string, data []byte) workflow.Workflow {
+	return workflow.Read(name, data, github.BuildBranch)
 }
 
 func (r *report) workflows(f Facts) {
@@ -215,7 +23,7 @@ func (r *report) workflows(f Facts) {
 		r.unread("workflows", f.WorkflowsErr)
 		return
 	}
-	var all []Workflow
+	var all []workflow.Workflow
 	for _, file := range f.Workflows {
 		w := ReadWorkflow(file.Path, file.Data)
 		if w.Err != nil {
@@ -225,6 +33,7 @@ func (r *report) workflows(f Facts) {
 		all = append(all, w)
 	}
 	bad := len(r.list)
+	r.actions(f, all)
 	r.required(f, all)
 	r.awaited(f, all)
 	var starting []string
@@ -243,36 +52,59 @@ func (r *report) workflows(f Facts) {
 	default:
 		r.fine("workflows", "there are none")
 	}
+	r.heads(f, all)
+}
+
+// actions says whether GitHub runs the workflows of our pushes at all. Policies on who
+// may start workflows (workflow execution protections) are told by no interface: the
+// runs that they have refused show them.
+func (r *report) actions(f Facts, all []workflow.Workflow) {
+	starts := slices.ContainsFunc(all, func(w workflow.Workflow) bool { return w.Starts })
+	switch {
+	case f.ActionsErr != nil && !errors.Is(f.ActionsErr, forge.ErrForbidden):
+		r.unread("actions", f.ActionsErr)
+	case f.ActionsErr == nil && f.Actions.Off && starts:
+		r.add(Blocks, "actions", "GitHub Actions is switched off for the repository, and builds are to start workflows", "switch it on: Settings > Actions > General, there or in the organization")
+	}
+	if x := f.Actions.Refused; x != nil {
+		r.add(Blocks, "actions", fmt.Sprintf("GitHub has refused to start %s for a push of the App (%s, %s)", x.Path, x.Branch, x.URL),
+			fmt.Sprintf("where the run says that the event or the actor is not allowed: let the App %s and the event push start workflows, Settings > Actions > Policies, there or in the organization or enterprise; else mend the workflow", f.App.Slug))
+	}
 }
 
 // required looks for who reports the checks that the branch requires of every
 // commit that is pushed to it.
-func (r *report) required(f Facts, all []Workflow) {
+func (r *report) required(f Facts, all []workflow.Workflow) {
 	for _, c := range requiredChecks(f) {
 		var lists, elsewhere []string
 		for _, w := range all {
 			switch {
-			case w.reports(c.Context) && w.Starts:
+			case w.Reports(c.Context) && w.Starts:
 				lists = append(lists, path.Base(w.Path))
-			case w.reports(c.Context):
+			case w.Reports(c.Context):
 				elsewhere = append(elsewhere, path.Base(w.Path))
 			}
 		}
 		says := fmt.Sprintf("%s takes only commits on which %q has passed", f.Branch, c.Context)
+		bypass := "or put the App on the bypass list of the rule"
+		if c.classic {
+			says += ", and no App can bypass a required check of branch protection"
+			bypass = "or require it by a ruleset in place of the branch protection, with the App on its bypass list"
+		}
 		switch {
 		case len(lists) > 0:
 		case len(elsewhere) > 0:
 			r.add(Blocks, "checks", fmt.Sprintf("%s, and %s, which reports it, does not run for builds", says, strings.Join(elsewhere, ", ")),
-				fmt.Sprintf("add to it: on: push: branches: ['%s**'], or put the App on the bypass list of the rule", github.BuildBranch))
+				fmt.Sprintf("add to it: on: push: branches: ['%s**'], %s", github.BuildBranch, bypass))
 		default:
-			r.add(Warns, "checks", says+", and no workflow here reports it", fmt.Sprintf("let the CI that reports it run on push to %s**, or put the App on the bypass list of the rule", github.BuildBranch))
+			r.add(Warns, "checks", says+", and no workflow here reports it", fmt.Sprintf("let the CI that reports it run on push to %s**, %s", github.BuildBranch, bypass))
 		}
 	}
 }
 
 // awaited looks for who reports the checks that steps of the configuration wait
 // for on builds.
-func (r *report) awaited(f Facts, all []Workflow) {
+func (r *report) awaited(f Facts, all []workflow.Workflow) {
 	c, err := config.Parse(config.Path, f.Config)
 	if err != nil {
 		return // it is a finding of its own
@@ -289,13 +121,13 @@ func (r *report) awaited(f Facts, all []Workflow) {
 			for _, w := range all {
 				name := path.Base(w.Path)
 				switch {
-				case !w.reports(check):
+				case !w.Reports(check):
 				case !w.Starts:
 					elsewhere = name
 				default:
 					starts = name
 					if step.Counts == config.CountsTree && (w.Paths || len(w.Parts) > 0) {
-						r.add(Blocks, "checks", fmt.Sprintf("step %q says covers: tree, and %s verifies only a part of what is pushed (%s)", step.Name, name, strings.Join(w.chooses(), ", ")),
+						r.add(Blocks, "checks", fmt.Sprintf("step %q says covers: tree, and %s verifies only a part of what is pushed (%s)", step.Name, name, strings.Join(w.Chooses(), ", ")),
 							"take covers: tree off the step, or let the workflow verify everything")
 					}
 				}
@@ -315,10 +147,10 @@ func (r *report) awaited(f Facts, all []Workflow) {
 
 // twice tells of a check that several workflows report for one build: it has passed
 // when it has in all of them.
-func (r *report) twice(step config.Step, check string, all []Workflow) {
+func (r *report) twice(step config.Step, check string, all []workflow.Workflow) {
 	var names []string
 	for _, w := range all {
-		if w.Starts && w.reports(check) {
+		if w.Starts && w.Reports(check) {
 			names = append(names, path.Base(w.Path))
 		}
 	}
@@ -330,14 +162,14 @@ func (r *report) twice(step config.Step, check string, all []Workflow) {
 
 // skipped tells of a check whose job is skipped when another one fails that the step
 // does not wait for: then nothing says that the build has failed.
-func (r *report) skipped(step config.Step, check string, all []Workflow) {
+func (r *report) skipped(step config.Step, check string, all []workflow.Workflow) {
 	for _, w := range all {
 		for _, n := range w.Needs {
-			if !w.Starts || !(Workflow{Checks: []string{n.Check}}).reports(check) {
+			if !w.Starts || !(workflow.Workflow{Checks: []string{n.Check}}).Reports(check) {
 				continue
 			}
 			missing := slices.DeleteFunc(slices.Clone(n.Others), func(other string) bool {
-				return slices.ContainsFunc(step.Checks, func(c config.Check) bool { return (Workflow{Checks: []string{other}}).reports(c.Name) })
+				return slices.ContainsFunc(step.Checks, func(c config.Check) bool { return (workflow.Workflow{Checks: []string{other}}).Reports(c.Name) })
 			})
 			if len(missing) > 0 {
 				r.add(Warns, "checks", fmt.Sprintf("step %q waits for the check %q, whose job in %s needs %s first: it appears late, and where one of these fails it is skipped, which is no result", step.Name, check, path.Base(w.Path), strings.Join(missing, ", ")),
@@ -347,15 +179,7 @@ func (r *report) skipped(step config.Step, check string, all []Workflow) {
 	}
 }
 
-// chooses is how a workflow leaves things out.
-func (w Workflow) chooses() []string {
-	if w.Paths {
-		return append([]string{"a filter on paths"}, w.Parts...)
-	}
-	return w.Parts
-}
-
-func (r *report) workflow(w Workflow) {
+func (r *report) workflow(w workflow.Workflow) {
 	name := path.Base(w.Path)
 	if w.Merges && !w.Starts {
 		r.add(Warns, "workflows", name+" runs for GitHub's own merge queue (merge_group) and not for this one", fmt.Sprintf("add: push: branches: ['%s**']", github.BuildBranch))

@@ -20,6 +20,7 @@ type simulateRun struct {
 	without  string            // the ingredient that an ablation takes out
 	model    *predict.Trained  // nil: the strategy's own
 	learns   bool
+	heads    float64 // as in sim.Options
 }
 
 func (r simulateRun) label() string {
@@ -29,6 +30,9 @@ func (r simulateRun) label() string {
 	}
 	if r.learns {
 		name += " learning"
+	}
+	if r.heads > 0 {
+		name += " heads"
 	}
 	if r.without != "" {
 		name += " " + r.without
@@ -46,7 +50,7 @@ func (s *Command) runs(strategies []sim.Strategy) []simulateRun {
 		for _, x := range strategies {
 			r := simulateRun{strategy: x, workers: workers, set: sim.SettingsFor(x, s.Set)}
 			if x.Name() == "ours" {
-				r.model, r.learns = s.model, s.Learn
+				r.model, r.learns, r.heads = s.model, s.Learn, s.Heads
 			}
 			out = append(out, r)
 			if !s.Ablate || x.Name() != "ours" {
@@ -57,7 +61,7 @@ func (s *Command) runs(strategies []sim.Strategy) []simulateRun {
 				set := map[string]string{}
 				maps.Copy(set, sim.SettingsFor(x, s.Set))
 				set[key] = value
-				out = append(out, simulateRun{strategy: x, workers: workers, set: set, without: setting, model: s.model, learns: s.Learn})
+				out = append(out, simulateRun{strategy: x, workers: workers, set: set, without: setting, model: s.model, learns: s.Learn, heads: s.Heads})
 			}
 		}
 	}
@@ -87,7 +91,7 @@ func replay(ctx context.Context, w *sim.World, runs []simulateRun, record func(q
 		if r.model != nil {
 			o.Model = r.model
 		}
-		o.Learn = r.learns
+		o.Learn, o.Heads = r.learns, r.heads
 		m, err := sim.Measure(ctx, w, r.strategy, o)
 		if err != nil {
 			shown.Clear()

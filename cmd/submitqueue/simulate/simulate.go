@@ -55,6 +55,8 @@ type Command struct {
 
 	Model string `help:"Run strategy ours with a model of submitqueue train, in place of knowing nothing on its first day." placeholder:"FILE" type:"path" group:"run"`
 
+	Heads float64 `help:"The CI of each change's own head has ended so many minutes before its /land, on main as it was then, and strategy ours counts what has passed there." placeholder:"MIN" group:"run"`
+
 	Learn bool `help:"Have strategy ours learn models of what it sees, as a server does; its time counts as the run's." group:"run"`
 
 	Red int `help:"Inject so many red mains instead, print how often the commit that is named is the right one and how soon, and end with status 1 where it is another in more than one of 50." placeholder:"N" group:"run"`
@@ -272,6 +274,12 @@ func (s *Command) check(strategies []sim.Strategy) error {
 	}
 	if s.Learn && !slices.ContainsFunc(strategies, func(x sim.Strategy) bool { return x.Name() == "ours" }) {
 		return errors.New("--learn is for strategy ours; name it in --strategy")
+	}
+	if s.Heads != 0 && !slices.ContainsFunc(strategies, func(x sim.Strategy) bool { return x.Name() == "ours" }) {
+		return errors.New("--heads is for strategy ours; name it in --strategy")
+	}
+	if !(s.Heads >= 0 && s.Heads <= 1e6) {
+		return errors.New("--heads is of minutes, at most a million")
 	}
 	files := map[string]string{s.World: "--world", s.Trace: "--trace", s.History: "--history", s.Model: "--model"}
 	if s.Keep != "" && (len(s.Workers) != 1 || s.Ablate || !slices.ContainsFunc(strategies, func(x sim.Strategy) bool { return x.Name() == "ours" })) {

@@ -1,12 +1,13 @@
 // Package contract holds forgetest.Server, and whoever talks to it, to GitHub's
-// own description of its REST interface: the OpenAPI document of the npm package
-// @octokit/openapi. It says what shapes are right; what they mean is only in its
+// own descriptions: of its REST interface, the OpenAPI document of the npm package
+// @octokit/openapi; of its GraphQL interface, the schema of @octokit/graphql-schema.
+// They say what shapes are right; what they mean is only in its
 // prose, so rules such as "a completed check run has a conclusion" are
 // forgetest's own.
 //
-// The document is not part of this repository. It is looked for in the folder
-// that the environment's SUBMITQUEUE_CONTRACTS names (.ci/run fills it); where it
-// is not, nothing is checked, unless SUBMITQUEUE_REQUIRE demands "contracts".
+// They are not part of this repository. They are looked for in the folder
+// that the environment's SUBMITQUEUE_CONTRACTS names (.ci/run fills it); where one
+// is not, nothing is checked by it, unless SUBMITQUEUE_REQUIRE demands "contracts".
 //
 // Of each exchange the following is checked: the endpoint exists; the parameters
 // and the body fit; the answer's status is a documented one, or an error that
@@ -15,6 +16,11 @@
 // request and no answer may have a member or a query parameter that it does not
 // know: a misspelt optional member is ignored by GitHub, and nobody would learn
 // of it.
+//
+// Of each question in GraphQL, the query is validated by the schema's rules, its
+// variables by its types, and the answer is walked along the query: each member was
+// asked for, each that was asked for is there, of its type, and null only where it may
+// be.
 //
 // No route and no event is excepted. Where the description is silent or at odds
 // with itself, its other parts decide: errors, and redirects from a repository's

@@ -4,16 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // Files in the folder; .ci/run puts them there.
@@ -88,8 +91,15 @@ var load = sync.OnceValues(func() (*document, error) {
 
 // reconcile adds to the answers what the description says elsewhere that they hold:
 // a check run may be completed as stale (the request that makes one takes it, and so
-// does the schema check-run-with-simple-check-suite), and the schema check-run lacks it.
+// does the schema check-run-with-simple-check-suite), and the schema check-run lacks it;
+// and what is newer than it: the parameter of the rule pull_request that
+// sonichi/sutando#3066 and developerz-ai/wurk#501 quote.
 func reconcile(spec *openapi3.T) {
+	if rule := spec.Components.Schemas["repository-rule-pull-request"]; rule != nil {
+		if p := rule.Value.Properties["parameters"]; p != nil {
+			p.Value.Properties["require_extra_approval_for_unattributed_changes"] = openapi3.NewBoolSchema().NewRef()
+		}
+	}
 	run := spec.Components.Schemas["check-run"]
 	if run == nil || run.Value.Properties["conclusion"] == nil {
 		return
@@ -97,6 +107,57 @@ func reconcile(spec *openapi3.T) {
 	if c := run.Value.Properties["conclusion"].Value; !slices.Contains(c.Enum, any("stale")) {
 		c.Enum = append(c.Enum, "stale")
 	}
+}
+
+// RuleTypes returns what the description says of rulesets: the types of rules, and the
+// parameters of the rule pull_request, sorted. Where it is not there, the test is
+// skipped, or fails if it is demanded.
+func RuleTypes(t testing.TB) (types, pull []string) {
+	t.Helper()
+	storetest.Need(t, "contracts", There())
+	data, err := os.ReadFile(filepath.Join(Folder(), openapiFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type schema struct {
+		Enum       []string          `json:"enum"`
+		OneOf      []json.RawMessage `json:"oneOf"`
+		Properties map[string]struct {
+			Enum       []string                   `json:"enum"`
+			Properties map[string]json.RawMessage `json:"properties"`
+		} `json:"properties"`
+	}
+	var whole struct {
+		Components struct {
+			Schemas map[string]json.RawMessage `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(data, &whole); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []string{"repository-rule", "repository-rule-detailed"} {
+		var all schema
+		if err := json.Unmarshal(whole.Components.Schemas[list], &all); err != nil {
+			t.Fatalf("%s: %v", list, err)
+		}
+		for _, one := range all.OneOf {
+			for _, ref := range reference.FindAllSubmatch(one, -1) {
+				var rule schema
+				if err := json.Unmarshal(whole.Components.Schemas[string(ref[2])], &rule); err != nil {
+					t.Fatalf("%s: %v", ref[2], err)
+				}
+				kinds := rule.Properties["type"].Enum // none: repository-rule-ruleset-info
+				if types = append(types, kinds...); slices.Contains(kinds, "pull_request") {
+					pull = slices.Sorted(maps.Keys(rule.Properties["parameters"].Properties))
+				}
+			}
+		}
+	}
+	if len(types) == 0 || len(pull) == 0 {
+		t.Fatal("the description has no rules of rulesets where they are looked for")
+	}
+	slices.Sort(types)
+	return slices.Compact(types), pull
 }
 
 var parameter = regexp.MustCompile(`\{[^}]*\}`)

@@ -16,6 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue/storetest"
@@ -38,7 +39,7 @@ func For(t testing.TB) forgetest.Judge {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &judge{t: t, document: d}
+	return &judge{t: t, document: d, schema: schemaFor(t)}
 }
 
 // Wrong is For where requests are wrong on purpose: it leaves them to the
@@ -55,8 +56,9 @@ func Wrong(t testing.TB) forgetest.Judge {
 
 type judge struct {
 	*document
-	t     testing.TB
-	wrong *sync.Map // *http.Request to error; nil: there shall be none
+	t      testing.TB
+	schema *ast.Schema // of GraphQL; nil: nothing is held to it
+	wrong  *sync.Map   // *http.Request to error; nil: there shall be none
 }
 
 var options = &openapi3filter.Options{

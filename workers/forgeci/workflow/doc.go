@@ -1,0 +1,13 @@
+// Package workflow reads workflows of GitHub Actions: what starts them, which checks they
+// report, and whether what one shows on one branch holds for another.
+//
+// It reads YAML and judges; it runs nothing and asks nobody. What it cannot read is an
+// error or a reason, never a yes: of
+//
+//	on: {push: {branches: ['**']}}
+//	jobs:
+//	  test:   {runs-on: ubuntu-latest, steps: [{uses: actions/checkout@v4}, {run: make test}]}
+//	  deploy: {needs: test, if: "github.ref == 'refs/heads/main'", steps: [{run: make deploy}]}
+//
+// Differs says nothing of the check test, and of deploy that it goes by github.ref.
+package workflow
