@@ -153,8 +153,10 @@ type Consent struct {
 	Met     Instant `json:"met,omitempty"`     // when what is asked of its pull request was last seen to be met; 0: nobody has asked
 	Vouched bool    `json:"vouched,omitempty"` // an administrator asked for it, which counts as an approval of its head
 
-	Approved bool `json:"approved,omitempty"` // an administrator has approved its head, as last seen; not asked where it needs none
-	Kept     bool `json:"kept,omitempty"`     // its head was approved, and then moved by us and put back: the forge may have dismissed these approvals
+	Approved bool     `json:"approved,omitempty"` // an administrator has approved its head, as last seen; not asked where it needs none
+	Spared   []string `json:"spared,omitempty"`   // labels of its pull request that a freeze excepts, as last seen; hostile text
+
+	Kept bool `json:"kept,omitempty"` // its head was approved, and then moved by us and put back: the forge may have dismissed these approvals
 }
 
 // Would is what would become of a pull request that is not in the queue.

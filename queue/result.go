@@ -81,6 +81,8 @@ type Inspected struct {
 	Approved   bool     `json:"approved,omitempty"`  // an administrator approved exactly this head, or asked for it
 	Teams      []string `json:"teams,omitempty"`     // of those that matter to the command (Config.TeamsFor), the requester's
 
+	Spared []string `json:"spared,omitempty"` // labels that a freeze excepts
+
 	Requires bool          `json:"requires,omitempty"` // the forge knows of requirements: Unmet are all that are not met, beside Draft and Protected
 	Unmet    []Requirement `json:"unmet,omitempty"`
 	Vouched  bool          `json:"vouched,omitempty"` // who asks is an administrator

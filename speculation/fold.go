@@ -184,7 +184,7 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 		label = l
 	}
 	lane := ""
-	if len(c.facts.Rules().Blocking([]string{b.Label})) > 0 {
+	if rules, l := c.facts.Rules(), []string{b.Label}; len(rules.Blocking(l)) > 0 || len(rules.Excepting(l)) > 0 {
 		c.guarding.stirred(queue.Stirred{Number: b.Number})
 		return
 	}

@@ -35,6 +35,7 @@ type pull struct {
 	commands []queue.Event // what was said on it, to be read again after a loss
 	shown    string        // what its comment says
 
+	spared  []string            // labels that a freeze excepts
 	lacks   []queue.Requirement // what is asked of it and not met
 	seenMet queue.Instant       // when the queue was last told that all is met
 }
@@ -317,7 +318,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	if len(p.lacks) == 0 && !p.draft {
 		p.seenMet = w.now
 	}
-	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: w.shows(p), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
+	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Spared: p.spared, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: w.shows(p), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
 		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(w.shows(p)),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Open: p.open, Draft: p.draft, Permission: level}
 	w.protects(p, t, level, &out)

@@ -146,7 +146,7 @@ func noteByWhy(v voice, n queue.Note) string {
 }
 
 func frozenNote(v voice, n queue.Note) (what, more string) {
-	return "Landings frozen until " + n.Reason.Until.Time().Format("2 Jan 15:04 UTC"), strings.TrimPrefix(strings.TrimSuffix(v.by(n.Reason)+": "+noteDetail(v, n), ": "), " ")
+	return "Landings frozen until " + n.Reason.Until.Time().Format("2 Jan 15:04 UTC"), strings.Trim(v.by(n.Reason)+": "+noteDetail(v, n), ": ")
 }
 
 func forgotNote(v voice, n queue.Note) (what, more string) {

@@ -43,6 +43,7 @@ func checkAll(d *document, c *Config) {
 	checkInputs(d, "analysis", c.Analysis.Inputs, c.Analysis.HasTargets())
 	d.globs("permissions.protected_paths", c.Permissions.Protected)
 	checkQueue(d, c)
+	checkFreeze(d, c)
 	checkBatch(d, c)
 	checkMethods(d, &c.Queue)
 	checkSkips(d, c)
