@@ -116,7 +116,13 @@ func TestLandsAfterWhatAnotherRepositoryLands(t *testing.T) {
 		mustNot(t, <-ended)
 		mustNot(t, clone.Close())
 	})
-	h.eventually("the second queue is ready", func() bool { return second.Ready() == nil })
+	for changed := second.Changed(); second.Ready() != nil; changed = second.Changed() {
+		select {
+		case <-changed:
+		case <-time.After(patience / 4):
+			t.Fatalf("the second queue: %v", second.Ready())
+		}
+	}
 	n := h.dependent("topic", "depends on acme/web#1", map[string]string{"a": "a\n"})
 	h.waiting(n, "It depends on `acme/web#1`, which nobody has asked to land")
 	web.Label("ada", other, "landed")
