@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -54,19 +55,36 @@ func TestMainWaitsForTheHead(t *testing.T) {
 }
 
 // GitHub takes no note of the head in time: main moves all the same, and the pull request,
-// which GitHub closes, says why.
+// which GitHub closes, says why. Its issues are closed, once, and its branch is deleted, as
+// after a merge.
 func TestMainWaitsForTheHeadNoLonger(t *testing.T) {
-	h := newHub(t, hubOptions{files: methods("method: squash, head_wait: 1s")})
+	h := newHub(t, hubOptions{files: methods("method: squash, head_wait: 1s, messages: {squash: {title: x, body: y}}")})
+	h.DeleteMerged(true)
 	h.proven()
 	h.HoldHeads()
-	n := h.land("topic", map[string]string{"a": "a\n"})
+	open, other := h.OpenIssue("ann", "A bug"), h.OpenIssue("ann", "Another")
+	must(h.Commit("ann", forgetest.Commit{Branch: "topic", Files: map[string]string{"a": "a\n"}}))
+	n := must(h.Open(forgetest.Pull{Author: "ann", Branch: "topic", Base: "main", Title: "T", Body: fmt.Sprintf("Fixes #%d, `fixes #%d`, fixes else/where#%d, fixes #4711.", open, other, other)}))
+	h.Comment("ann", n, "/land")
 	h.eventually("it has landed", func() bool { return h.change(n).Phase == queue.Landed })
 	h.ReleaseHeads()
-	h.says(n, "✅ Landed", "moved to that commit first; ", "had not taken note of that", "with the label `landed`")
-	h.eventually("it is closed", func() bool {
+	h.says(n, "✅ Landed", "moved to that commit first; ", "had not taken note of that", "with the label `landed`", "its description closes are closed")
+	h.eventually("it is closed, its issue is, and its branch is gone", func() bool {
 		p := h.Pull(n)
-		return p.State == "closed" && !p.Merged && slices.Contains(p.Labels, "landed")
+		return p.State == "closed" && !p.Merged && slices.Contains(p.Labels, "landed") && !h.Issue(open) && h.Head("topic") == ""
 	})
+	if !h.Issue(other) {
+		t.Error("an issue is closed that the description only quotes")
+	}
+	h.ReopenIssue(open)
+	h.stop()
+	h.start(hubOptions{})
+	h.Comment("max", n, "/land status")
+	h.seen()
+	h.quiet()
+	if !h.Issue(open) {
+		t.Error("an issue that was opened again is closed again")
+	}
 	h.green()
 	h.seen()
 }
@@ -197,12 +215,17 @@ func TestHeadThatCannotBePutBack(t *testing.T) {
 
 // With `head: leave` nobody's branch is touched.
 func TestHeadsStay(t *testing.T) {
-	h := newHub(t, hubOptions{files: methods("method: squash, head: leave")})
+	h := newHub(t, hubOptions{files: methods("method: squash, head: leave, messages: {squash: {title: x, body: y}}")})
 	h.proven()
-	n := h.pull("topic", map[string]string{"a": "a\n"})
+	open := h.OpenIssue("ann", "A bug")
+	must(h.Commit("ann", forgetest.Commit{Branch: "topic", Files: map[string]string{"a": "a\n"}}))
+	n := must(h.Open(forgetest.Pull{Author: "ann", Branch: "topic", Base: "main", Title: "T", Body: fmt.Sprintf("Closes #%d", open)}))
 	head := h.Head("topic")
 	h.Comment("ann", n, "/land")
 	h.closedAsLanded(n)
+	if h.Issue(open) {
+		t.Error("its issue is open")
+	}
 	if now := h.Head("topic"); now != head {
 		t.Errorf("the branch was at %s and is at %s", head, now)
 	}

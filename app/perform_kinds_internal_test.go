@@ -83,7 +83,7 @@ func (f *heard) Capabilities() forge.Capabilities {
 }
 
 // heard is a Closer and a Stacker on which no branch is used for anything else.
-func (f *heard) Close(context.Context, int, string) error { return nil }
+func (f *heard) Close(context.Context, int, forge.Closing) error { return nil }
 
 func (f *heard) House(context.Context) (forge.House, error) {
 	return forge.House{Default: "main"}, nil

@@ -57,12 +57,10 @@ func (p *publisher) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(ch.ID)}); err != nil {
 			return err
 		}
-	}
-	if ch.Verdict.Along {
 		p.stopRuns(ctx, ch.Branch, ch.Verdict.Commit)
 	}
-	if !shownMerged(ch, p.branch() == house.Default) || queue.At(p.Now()).Sub(ch.Decided) > mergedFor {
-		if err := f.Close(ctx, ch.Number, texts.LandedLabel); err != nil {
+	if onDefault := p.branch() == house.Default; !shownMerged(ch, onDefault) || queue.At(p.Now()).Sub(ch.Decided) > mergedFor {
+		if err := f.Close(ctx, ch.Number, forge.Closing{Label: texts.LandedLabel, Issues: onDefault}); err != nil {
 			return err
 		}
 	}

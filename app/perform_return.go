@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -20,6 +22,9 @@ func (p *pusher) returnHeads(ctx context.Context, a *queue.Action, t queue.Retur
 	out := queue.HeadsReturned{Action: a.Key}
 	for i, o := range outcomes {
 		h := t.Heads[i]
+		if queue.RefusalOf(o.Refused) == queue.RefusalStrange && a.Attempt < strangeTries {
+			return nil, &forge.Transient{Err: fmt.Errorf("putting %s back: it was refused in words that are no known rule: %s", h.Branch, o.Refused)}
+		}
 		if o.Refused != "" {
 			out.Left = append(out.Left, h.Change)
 			p.Log.Warn("the branch of a pull request was moved for a landing that has not come about, and could not be put back",

@@ -7,13 +7,21 @@ import "context"
 // it, the forge shows what Publish tells it: nothing is closed, moved before main, or
 // deleted after a landing. Errors as in Forge.
 type Closer interface {
-	// Close labels a pull request that has landed and that the forge does not show as
-	// merged, and closes it if it is open. One that is merged stays as it is.
-	Close(ctx context.Context, number int, label string) error
+	// Close ends a pull request that has landed and that the forge does not show as merged:
+	// it closes the issues that a merge would have closed, labels the pull request, and
+	// closes it if it is open. One that is merged, or has the label and is closed, stays as
+	// it is: its issues may have been opened again.
+	Close(ctx context.Context, number int, how Closing) error
 	// House reads what of the repository's settings is about merged pull requests.
 	House(ctx context.Context) (House, error)
 	// OpenInto returns the numbers of the open pull requests that ask for a branch.
 	OpenInto(ctx context.Context, branch string) ([]int, error)
+}
+
+// Closing is how a pull request is closed that has landed.
+type Closing struct {
+	Label  string
+	Issues bool // the issues of this repository that its description says it closes are closed too
 }
 
 // House is how a repository treats merged pull requests.

@@ -15,7 +15,7 @@ type Push struct {
 	Unsure   bool       `json:"unsure,omitempty"` // what came of it is not known: main is being read
 	Heads    []HeadMove `json:"heads,omitempty"`  // branches of its pull requests that move before main; those that did, once that is known
 	Stage    PushStage  `json:"stage,omitempty"`
-	Until    Instant    `json:"until,omitempty"` // AwaitingSeen: main moves then at the latest
+	Until    Instant    `json:"until,omitempty"` // before PushingMain: main moves then at the latest
 }
 
 // Add puts a link at the end of the push.

@@ -34,7 +34,7 @@ func (c *entering) inspected(b queue.Inspected) {
 	}
 	b, late := c.asItWas(a, r, b)
 	if late {
-		c.upkeep.askAnew(a, seenAfter, "")
+		c.upkeep.askAnew(a, seenAfter<<min(a.Renewed, 4), "")
 		return
 	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {

@@ -22,8 +22,9 @@ import (
 // head that is there again (queue.Consent.Kept).
 
 const (
+	moveWithin = time.Minute     // main moves then, whether it is known what has become of the heads or not
 	seenAfter  = 2 * time.Second // the forge is asked for a moved head after this; then after twice that, and so on
-	backWithin = 2 * time.Minute // a head that was put back is shown as it was within this
+	backLooks  = 7               // a head that was put back is shown as it was within so many looks, which take two minutes
 )
 
 // beginPush has the heads of a push moved, or main where there are none.
@@ -38,7 +39,7 @@ func (c *mainline) beginPush(p *queue.Push) {
 		moved := append(slices.Clone(pull.Moved), h.To)
 		pull.Moved = moved[max(0, len(moved)-queue.MostMoved):]
 	}
-	p.Stage = queue.PushingHeads
+	p.Stage, p.Until = queue.PushingHeads, c.facts.Now.Add(moveWithin)
 	c.touch(queue.KindMeta, queue.MetaPush)
 	c.upkeep.ask(queue.MoveHeads{Push: p.ID})
 }
@@ -117,9 +118,11 @@ func (c *mainline) proceed() {
 	p := c.s.Push
 	switch {
 	case p.Stage == queue.PushingHeads:
-		if c.facts.Asked(queue.MoveHeads{Push: p.ID}) == "" {
+		if c.facts.Asked(queue.MoveHeads{Push: p.ID}) == "" || c.facts.Now >= p.Until {
 			c.pushMain(p)
+			return
 		}
+		c.wakeAt(p.Until)
 	case p.Stage == queue.PushingMain:
 		if c.facts.Asked(queue.Land{Push: p.ID}) == "" {
 			c.unsure(p.ID)
@@ -223,7 +226,7 @@ func (c *mainline) shownClosed(number int) {
 // The event may come before that push has its answer, and after the head was put back.
 func (c *entering) movedByUs(b queue.HeadMoved) bool {
 	pull := c.s.Pulls[b.Number]
-	if pull == nil || !pull.WasMoved(b.Head) {
+	if pull == nil || !c.ours(pull, b.Head) {
 		return false
 	}
 	if p := c.s.Push; p != nil && slices.ContainsFunc(p.Heads, func(h queue.HeadMove) bool { return h.Number == b.Number && h.To == b.Head }) {
@@ -233,7 +236,27 @@ func (c *entering) movedByUs(b queue.HeadMoved) bool {
 	if ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == b.Head && !ch.Verdict.Along { // nobody has said that it had moved
 		c.mainline.verdictOf(ch.ID, func(v *queue.Verdict) { v.Along = true })
 	}
+	c.strayed(pull, b.Head)
 	return true
+}
+
+// ours reports whether a head of a pull request is where a push of ours has moved it: as
+// the state says, or, where it has lost its memory of that push, because the commit is one
+// that we made of its change.
+func (c *entering) ours(pull *queue.Pull, head queue.CommitID) bool {
+	ch := c.s.Changes[cmp.Or(pull.Active, pull.Last)]
+	return pull.WasMoved(head) || ch != nil && !ch.Method.Keeps() && ch.Head != head && c.made(head, ch.ID)
+}
+
+// strayed has a head put back that is where a push of ours has moved it and for which
+// nothing is under way: the push came late, from a server that owned the queue before, or
+// the state has lost its memory of it.
+func (c *entering) strayed(pull *queue.Pull, head queue.CommitID) {
+	ch := c.s.Changes[cmp.Or(pull.Active, pull.Last)]
+	if ch == nil || ch.Phase == queue.Landing || ch.Phase == queue.Landed || ch.Head == head || pull.Branch == "" || c.returning[ch.ID] {
+		return
+	}
+	c.upkeep.ask(queue.ReturnHeads{Push: "stray/" + string(head), Heads: []queue.HeadMove{{Change: ch.ID, Number: pull.Number, Branch: pull.Branch, From: ch.Head, To: head}}})
 }
 
 // asItWas takes a head that we have moved, in what the forge says of a change's pull
@@ -241,12 +264,15 @@ func (c *entering) movedByUs(b queue.HeadMoved) bool {
 // being put back.
 func (c *entering) asItWas(a *queue.Action, r *queue.Request, b queue.Inspected) (_ queue.Inspected, late bool) {
 	ch, pull := c.facts.Links.Active(r.Number), c.s.Pulls[r.Number]
-	if ch == nil || ch.Head == b.Head || pull == nil || !pull.WasMoved(b.Head) {
+	if ch == nil || ch.Head == b.Head || pull == nil || !c.ours(pull, b.Head) {
 		return b, false
 	}
 	if ch.Phase == queue.Landing {
 		b.Head = ch.Head
 		return b, false
 	}
-	return b, c.returning[ch.ID] || c.facts.Now < r.At.Add(backWithin)
+	if a.Renewed == 0 {
+		c.strayed(pull, b.Head)
+	}
+	return b, c.returning[ch.ID] || a.Renewed < backLooks
 }

@@ -295,6 +295,10 @@ func (h *history) calm() {
 	h.Helper()
 	h.faults = faults{footless: h.footless}
 	h.refuses, h.hosts.broken = false, ""
+	if h.branches != nil {
+		h.branches.refuses, h.branches.notes = nil, nil
+		h.noteAll()
+	}
 	h.logf("##### calm")
 	h.quiesce()
 	if len(h.drifts) > 0 {

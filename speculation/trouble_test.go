@@ -18,7 +18,11 @@ func (w *world) unharmed(t *testing.T, pulls ...*pull) {
 		t.Errorf("paused: %+v", p)
 	}
 	for _, p := range pulls {
-		if ch := w.change(p); ch.Phase == queue.Parked || ch.Refused != nil {
+		ch := w.change(p)
+		if ch == nil {
+			t.Fatalf("the command on pull %d is given back: %+v", p.number, w.core.State().Pulls[p.number].Notice)
+		}
+		if ch.Phase == queue.Parked || ch.Refused != nil {
 			t.Errorf("pull %d is %s: %+v, %+v", p.number, ch.Phase, ch.Reason, ch.Refused)
 		}
 	}

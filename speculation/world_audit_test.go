@@ -225,6 +225,7 @@ func (a *audit) check(t Turn) {
 	a.quotas()
 	a.stacks(t)
 	a.refusals()
+	a.heads()
 	a.hosts()
 	a.culprits()
 	a.reverts()
@@ -643,6 +644,7 @@ func (a *audit) final() {
 			w.Fatalf("%s is called landed and is not on main", id)
 		}
 	}
+	a.returned()
 	if s.Push != nil || len(s.Requests) > 0 || len(s.Builds) > 0 {
 		w.Fatalf("left over: push %+v, requests %v, builds %v", s.Push, derived.Sorted(s.Requests), derived.Sorted(s.Builds))
 	}

@@ -120,14 +120,14 @@ func (w *world) protects(p *pull, t queue.Inspect, level string, out *queue.Insp
 	if !w.guards {
 		return
 	}
-	main := w.commits[w.main]
-	on := w.commits[p.head]
-	if c, conflicts := w.merge(main.id, queue.Pick{Head: p.head}); len(conflicts) == 0 {
+	main, head := w.commits[w.main], w.shows(p)
+	on := w.commits[head]
+	if c, conflicts := w.merge(main.id, queue.Pick{Head: head}); len(conflicts) == 0 {
 		on = c
 	}
 	differs := on.tree[guarded] != main.tree[guarded]
 	if len(w.rules.Methods) > 0 {
-		for _, c := range w.own(w.main, p.head) {
+		for _, c := range w.own(w.main, head) {
 			differs = differs || c.parent != "" && c.tree[guarded] != w.commits[c.parent].tree[guarded]
 		}
 	}
@@ -136,9 +136,9 @@ func (w *world) protects(p *pull, t queue.Inspect, level string, out *queue.Insp
 	}
 	out.Guarded = w.core.Protected(p.number)
 	if level == "admin" && !strings.HasPrefix(t.Request, "recheck/") {
-		out.Vouched, w.sanctioned[p.head] = true, true
+		out.Vouched, w.sanctioned[head] = true, true
 	}
-	out.Approved = w.sanctioned[p.head]
+	out.Approved = w.sanctioned[head]
 }
 
 // guardLink says what the commits of a link do to the protected path.

@@ -84,6 +84,8 @@ type world struct {
 	roles       map[string]string  // of users, besides boss and dev
 	permissions config.Permissions // besides what world.config says
 
+	branches *branches // that the queue moves; nil: it may move none
+
 	guards     bool                    // there is a file that is moved to a protected place and away
 	sanctioned map[queue.CommitID]bool // heads that an administrator has approved
 
@@ -227,6 +229,9 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Watch:
 		return []queue.Body{w.controlled(a.Key, t)}
 	case queue.Inspect:
+		if w.branches != nil {
+			w.now = max(w.now, a.NotBefore)
+		}
 		return []queue.Body{w.inspect(a.Key, t)}
 	case queue.Analyze:
 		defer w.under(w.version(t.Analyzer, w.commits[t.Main].tree))()
@@ -265,6 +270,12 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Tell:
 		w.toldMain = append(w.toldMain, t)
 		return []queue.Body{queue.Done{Action: a.Key}}
+	case queue.MoveHeads:
+		return []queue.Body{w.moveHeads(a, t)}
+	case queue.SeeHeads:
+		return []queue.Body{w.seeHeads(a, t)}
+	case queue.ReturnHeads:
+		return []queue.Body{w.returnHeads(a, t)}
 	case queue.Land:
 		return []queue.Body{w.push(a, t)}
 	case queue.Publish:
@@ -305,8 +316,8 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	if len(p.lacks) == 0 && !p.draft {
 		p.seenMet = w.now
 	}
-	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: p.head, HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
-		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(p.head),
+	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: w.shows(p), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
+		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(w.shows(p)),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Open: p.open, Draft: p.draft, Permission: level}
 	w.protects(p, t, level, &out)
 	return out
@@ -455,6 +466,7 @@ func (w *world) push(a queue.Action, t queue.Land) queue.Body {
 	w.arrived(p)
 	w.main = p.Tip()
 	w.logf("== main is %s", w.main)
+	w.mergedBy(p)
 	return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}
 }
 

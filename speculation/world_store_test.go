@@ -156,6 +156,7 @@ func (w *world) mustLose(turns int) {
 	w.mustRestart()
 	w.logf("** %d turns are lost", turns)
 	w.audit.forget()
+	w.forgottenBranches()
 	for id, r := range w.runs {
 		if w.core.State().Builds[id] == nil {
 			r.over = true
@@ -164,7 +165,7 @@ func (w *world) mustLose(turns int) {
 	again := []queue.Event{w.event(queue.MainMoved{Branch: "main"}), w.event(queue.Capacity{Slots: w.core.State().Slots})}
 	for _, n := range slices.Sorted(maps.Keys(w.pulls)) {
 		p := w.pulls[n]
-		again = append(again, w.event(queue.HeadMoved{Number: n, Head: p.head}))
+		again = append(again, w.event(queue.HeadMoved{Number: n, Head: w.shows(p)}))
 		if !p.open {
 			again = append(again, w.event(queue.Closed{Number: n}))
 		}

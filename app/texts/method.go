@@ -96,13 +96,15 @@ func (w voice) ends(c queue.Change) string {
 		return text + " The forge shows pull requests as merged only where their commits come to the default branch, " + w.code(w.o.Default) + ", and this one is for another branch" + closed +
 			" A `Closes #N` in its description closes no issue; in the message of a commit it does, once that commit is on " + w.code(w.o.Default) + "."
 	case moved && c.Verdict.Closed:
-		return text + " The forge had not taken note of that when the target branch moved, and shows the pull request as closed all the same, with the label " + w.code(LandedLabel) + "."
+		return text + " The forge had not taken note of that when the target branch moved, and shows the pull request as closed all the same, with the label " + w.code(LandedLabel) + "." + issues
 	case c.Method.Keeps() || moved:
 		return text
 	}
-	return " The forge cannot show the pull request as merged, because its own commits are not on the target branch" + closed +
-		" A `Closes #N` closes the issue where the message of a commit that landed says it, not where only the description does."
+	return " The forge cannot show the pull request as merged, because its own commits are not on the target branch" + closed + issues
 }
+
+// issues says what has become of those that a description closes.
+const issues = " The issues of this repository that its description closes are closed, as a merge would have done."
 
 // LandedLabel is put on a pull request that has landed and that the forge cannot
 // show as merged.

@@ -201,6 +201,7 @@ func textStates() map[string]queue.View {
 		"landed-squash":   {Change: squashed(tested, true)},
 		"landed-between":  {Change: between(derived)},
 		"landed-closed":   {Change: squashed(tested, false)},
+		"landed-late":     {Change: lateHead(tested)},
 		"no-method":       notice(reason(queue.ReasonNoMethod, "<b>octopus</b>", "merge", "squash"), "ann"),
 		"too-late":        {Change: tested, Notice: reason(queue.ReasonTooLate, "1f8e0c3a5b7d", "2222222222222222"), NoticeTo: "ann"},
 	}
@@ -589,6 +590,13 @@ func squashed(c queue.Change, along bool) queue.Change {
 	v := *c.Verdict
 	v.Along = along
 	c.Method, c.Verdict = config.MethodSquash, &v
+	return c
+}
+
+// lateHead is a squash whose moved head the forge had not taken note of.
+func lateHead(c queue.Change) queue.Change {
+	c = squashed(c, true)
+	c.Verdict.Closed = true
 	return c
 }
 

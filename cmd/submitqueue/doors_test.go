@@ -65,10 +65,11 @@ var doors = []door{
 		"workers/forgeci.Controller.pushBatch": "refs that CI runs on",
 	}},
 	{"runs git push", saysPush, map[string]string{
-		"forge/mirror.Remotes.Push":      "the target branch, with the lease on what it was",
-		"forge/mirror.Remotes.PushHeads": "each with its lease, and never main",
-		"forge/mirror.Remotes.Delete":    "with the lease on what it was",
-		"forge/mirror.Remotes.stageAll":  "refs of our own",
+		"forge/mirror.Remotes.Push":     "the target branch, with the lease on what it was",
+		"forge/mirror.Remotes.pushEach": "each with its lease, and never main",
+		"forge/mirror.Remotes.Delete":   "with the lease on what it was",
+		"forge/mirror.Remotes.stageAll": "refs of our own",
+		"forge/mirror.TrialPush":        "new branches of our own (submitqueue/) without content, for doctor, where a person has asked for it",
 	}},
 	{"writes the phase of a change", writesField("queue.Change", "Phase"), map[string]string{
 		"speculation.Core.move": "the table of moves (speculation/phase.go) has it",

@@ -131,6 +131,32 @@ func (r *CI) StartRun(of CIRun, jobs ...CIJob) {
 	r.repo.s.touch()
 }
 
+// RefuseRun has a push of a branch by the App start no workflow, because a policy (or the
+// workflow's file) says no: there is a run that has failed before it had a job.
+func (r *CI) RefuseRun(branch string) {
+	head := r.repo.store.readRef("refs/heads/" + branch)
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	if r.ci == nil {
+		r.ci = &ci{suites: map[string]int64{}}
+	}
+	now := r.repo.s.now()
+	run := &workflowRun{CIRun: CIRun{ID: r.repo.s.nextID(), Branch: branch, Head: head, Attempt: 1, Event: "push", Path: ".github/workflows/ci.yml", Actor: r.repo.s.opts.Slug + "[bot]", Status: "completed", Conclusion: "failure"},
+		suite: r.repo.s.nextID(), created: now, began: now, updated: now}
+	r.ci.runs = append(r.ci.runs, run)
+	r.emitWorkflow(run, "completed")
+	r.repo.s.touch()
+}
+
+// SwitchActions switches GitHub Actions off for the repository, or on again. The fake
+// only tells of it.
+func (r *CI) SwitchActions(on bool) {
+	r.repo.s.mu.Lock()
+	defer r.repo.s.mu.Unlock()
+	r.off = !on
+	r.repo.s.touch()
+}
+
 // FinishCI ends a job that runs on a branch.
 func (r *CI) FinishCI(branch, name, conclusion string) {
 	r.repo.s.mu.Lock()

@@ -33,6 +33,7 @@ type CI struct {
 	runs     []*run
 	ci       *ci
 	statuses []*status // in order of creation
+	off      bool      // GitHub Actions is switched off
 }
 
 // issues are a repository's pull requests and issues with all that is said there. The

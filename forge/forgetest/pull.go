@@ -161,6 +161,18 @@ func (r *Repository) OpenIssue(author, title string) int {
 	return p.Number
 }
 
+// Issue reports whether an issue is open.
+func (r *Repository) Issue(number int) (open bool) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	return r.issues.mustPull(number).State == "open"
+}
+
+// ReopenIssue opens a closed issue again.
+func (r *Repository) ReopenIssue(number int) {
+	r.issues.act(r.owner.login, number, func(_ *user, p *pull) { r.issues.setIssue(p, "open") })
+}
+
 // act runs one verb on a pull request under the lock.
 func (r *issues) act(login string, number int, f func(u *user, p *pull)) {
 	r.repo.s.mu.Lock()

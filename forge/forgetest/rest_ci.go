@@ -14,6 +14,8 @@ func ciRoutes() []route {
 		{pattern: "GET " + base + "/commits/{ref}/check-suites", need: "checks:read", f: listSuites},
 		{pattern: "GET " + base + "/commits/{ref}/status", need: "statuses:read", f: combinedStatus},
 		{pattern: "GET " + base + "/actions/runs", need: "actions:read", f: listWorkflowRuns},
+		{pattern: "GET " + base + "/actions/runs/{id}/jobs", need: "actions:read", f: listJobs},
+		{pattern: "GET " + base + "/actions/permissions", need: "administration:read", f: getActions},
 		{pattern: "GET " + base + "/actions/jobs/{id}/logs", need: "actions:read", f: jobLog},
 		{pattern: "POST " + base + "/actions/runs/{id}/cancel", need: "actions:write", f: cancelWorkflowRun},
 		{pattern: "POST " + base + "/actions/runs/{id}/rerun-failed-jobs", need: "actions:write", f: rerunFailedJobs},
@@ -69,7 +71,8 @@ func listWorkflowRuns(c *call) (any, error) {
 	var list []*workflowRun
 	if c.repo.CI.ci != nil {
 		for _, run := range slices.Backward(c.repo.CI.ci.runs) {
-			if (q.Get("branch") == "" || q.Get("branch") == run.Branch) && (q.Get("head_sha") == "" || q.Get("head_sha") == run.Head) {
+			if (q.Get("branch") == "" || q.Get("branch") == run.Branch) && (q.Get("head_sha") == "" || q.Get("head_sha") == run.Head) &&
+				(q.Get("actor") == "" || strings.EqualFold(q.Get("actor"), run.Actor)) {
 				list = append(list, run)
 			}
 		}
@@ -79,6 +82,29 @@ func listWorkflowRuns(c *call) (any, error) {
 		out = append(out, c.repo.CI.workflowJSON(run))
 	}
 	return obj{"total_count": len(list), "workflow_runs": out}, nil
+}
+
+// listJobs lists the jobs of a run, by their newest check runs.
+func listJobs(c *call) (any, error) {
+	run, err := c.workflowRun()
+	if err != nil {
+		return nil, err
+	}
+	list := []obj{}
+	for _, j := range run.jobs {
+		m := c.repo.CI.runOf(run.suite, j.Name)
+		url := c.repo.shapes.api("/actions/jobs/%d", m.ID)
+		list = append(list, obj{"id": m.ID, "node_id": fmt.Sprintf("CR_%d", m.ID), "run_id": run.ID, "run_url": c.repo.shapes.api("/actions/runs/%d", run.ID),
+			"head_sha": run.Head, "workflow_name": "CI", "head_branch": run.Branch, "name": m.Name, "url": url, "html_url": url,
+			"status": m.Status, "conclusion": orNil(m.Conclusion), "created_at": stamp(m.started), "started_at": stamp(m.started), "completed_at": nil,
+			"check_run_url": c.repo.shapes.api("/check-runs/%d", m.ID), "labels": []string{}, "runner_id": nil, "runner_name": nil,
+			"runner_group_id": nil, "runner_group_name": nil})
+	}
+	return obj{"total_count": len(list), "jobs": paged(c, list)}, nil
+}
+
+func getActions(c *call) (any, error) {
+	return obj{"enabled": !c.repo.CI.off, "allowed_actions": "all"}, nil
 }
 
 // jobLog tells where the log of a job is; its id is that of the check run.

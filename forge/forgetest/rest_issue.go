@@ -16,6 +16,8 @@ func issueRoutes() []route {
 	const base = "/repos/{owner}/{repo}/issues"
 	const read, write = "issues:read|pull_requests:read", "issues:write|pull_requests:write"
 	return []route{
+		{pattern: "GET " + base + "/{number}", need: read, f: getIssue},
+		{pattern: "PATCH " + base + "/{number}", need: write, f: patchIssue},
 		{pattern: "GET " + base + "/{number}/comments", need: read, f: listComments},
 		{pattern: "POST " + base + "/{number}/comments", need: write, f: createComment},
 		{pattern: "GET " + base + "/comments", need: read, f: listComments},
@@ -36,6 +38,43 @@ func (c *call) thread() (*pull, error) {
 		return p, nil
 	}
 	return nil, notFound()
+}
+
+func getIssue(c *call) (any, error) {
+	p, err := c.thread()
+	if err != nil {
+		return nil, err
+	}
+	return c.repo.shapes.issueJSON(p), nil
+}
+
+// patchIssue closes an issue, or opens it again: what else may be edited is not taken.
+func patchIssue(c *call) (any, error) {
+	p, err := c.thread()
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		State  string `json:"state"`
+		Reason string `json:"state_reason"`
+	}
+	if err := c.read(&in); err != nil {
+		return nil, err
+	}
+	if !p.issue || in.State != "open" && in.State != "closed" {
+		return nil, invalid(obj{"resource": "Issue", "field": "state", "code": "invalid"})
+	}
+	c.repo.issues.setIssue(p, in.State)
+	return c.repo.shapes.issueJSON(p), nil
+}
+
+// setIssue closes an issue, or opens it again.
+func (r *issues) setIssue(p *pull, state string) {
+	p.State, p.updated, p.closed = state, r.repo.s.now(), time.Time{}
+	if state == "closed" {
+		p.closed = p.updated
+	}
+	r.repo.s.touch()
 }
 
 func (c *call) comment() (*comment, error) {

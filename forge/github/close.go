@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,9 +12,10 @@ import (
 )
 
 // Close labels a pull request that is not merged, and closes it where GitHub has not done
-// so: it closes what has nothing left to merge. The label is set first: it says why to
-// whoever sees the pull request closed.
-func (f *Forge) Close(ctx context.Context, number int, label string) error {
+// so: it closes what has nothing left to merge. The label is set before that: it says why to
+// whoever sees the pull request closed; and after its issues are closed, so that they are
+// once.
+func (f *Forge) Close(ctx context.Context, number int, how forge.Closing) error {
 	defer f.lock(fmt.Sprintf("pull/%d", number))()
 	doing := fmt.Sprintf("close pull request %d, which has landed", number)
 	p, _, err := f.client.PullRequests.Get(ctx, f.o.Owner, f.o.Name, number)
@@ -23,8 +25,13 @@ func (f *Forge) Close(ctx context.Context, number int, label string) error {
 	if p.GetMerged() {
 		return nil
 	}
-	if !slices.ContainsFunc(p.Labels, func(l *github.Label) bool { return l.GetName() == label }) {
-		if _, _, err := f.client.Issues.AddLabelsToIssue(ctx, f.o.Owner, f.o.Name, number, []string{label}); err != nil {
+	if !slices.ContainsFunc(p.Labels, func(l *github.Label) bool { return l.GetName() == how.Label }) {
+		if how.Issues {
+			if err := f.closeIssues(ctx, p); err != nil {
+				return err
+			}
+		}
+		if _, _, err := f.client.Issues.AddLabelsToIssue(ctx, f.o.Owner, f.o.Name, number, []string{how.Label}); err != nil {
 			return failure(ctx, doing, err)
 		}
 	}
@@ -34,6 +41,31 @@ func (f *Forge) Close(ctx context.Context, number int, label string) error {
 	closed := "closed"
 	_, _, err = f.client.PullRequests.Edit(ctx, f.o.Owner, f.o.Name, number, &github.PullRequest{State: &closed})
 	return failure(ctx, doing, err)
+}
+
+// closeIssues closes the open issues that the merge of a pull request would have closed.
+// What it may not close, or is not there, is left to people.
+func (f *Forge) closeIssues(ctx context.Context, p *github.PullRequest) error {
+	for _, n := range closing(p.GetBody(), f.o.Owner+"/"+f.o.Name, p.GetBase().GetRepo().GetHTMLURL()) {
+		doing := fmt.Sprintf("close issue %d, as pull request %d says", n, p.GetNumber())
+		issue, _, err := f.client.Issues.Get(ctx, f.o.Owner, f.o.Name, n)
+		if err == nil && (issue.GetNumber() != n || issue.IsPullRequest() || issue.GetState() != "open") {
+			continue // moved elsewhere, or nothing that a merge closes
+		}
+		if err == nil {
+			state, reason := "closed", "completed"
+			_, _, err = f.client.Issues.Edit(ctx, f.o.Owner, f.o.Name, n, &github.IssueRequest{State: &state, StateReason: &reason})
+		}
+		if err = failure(ctx, doing, err); err == nil {
+			continue
+		}
+		passing := (*forge.Transient)(nil)
+		if errors.As(err, &passing) || ctx.Err() != nil {
+			return err
+		}
+		f.log.Warn("an issue that a landed pull request closes could not be closed", "pull", p.GetNumber(), "issue", n, "error", err)
+	}
+	return nil
 }
 
 // House reads the repository.

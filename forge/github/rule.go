@@ -63,8 +63,8 @@ var ruleTypes = []RuleType{
 	{"workflows", RuleRefused, "workflows of the organization must have passed, and nothing says here by which names"},
 }
 
-// judgingOf is what becomes of a rule of this type.
-func judgingOf(kind string) Judging {
+// JudgingOf is what becomes of a rule of this type; RuleRefused of one that is not known.
+func JudgingOf(kind string) Judging {
 	i, ok := slices.BinarySearchFunc(ruleTypes, kind, func(t RuleType, k string) int { return strings.Compare(t.Type, k) })
 	if !ok {
 		return RuleRefused
@@ -92,7 +92,7 @@ type keptBypass struct {
 // unjudged is why a rule of a ruleset lets a change land that it does not judge; ""
 // where GitHub judges the push.
 func (f *Forge) unjudged(ctx context.Context, r rule) (string, error) {
-	if judgingOf(r.Type) != RuleRefused {
+	if JudgingOf(r.Type) != RuleRefused {
 		return "", nil
 	}
 	kept, ok := recall(f, f.bypasses, r.Ruleset.String())

@@ -46,6 +46,9 @@ type Survey struct {
 	MergeQueue    bool // GitHub's own is on for the branch, by whatever protection
 	MergeQueueErr error
 
+	Actions    ActionsFacts
+	ActionsErr error
+
 	Config       []byte
 	ConfigErr    error
 	Workflows    []WorkflowFile
@@ -127,6 +130,23 @@ type RuleFacts struct {
 	Checks  []RequiredCheck
 }
 
+// ActionsFacts are whether GitHub Actions runs what we push.
+type ActionsFacts struct {
+	Off     bool      // for the repository
+	Refused *RunFacts // the newest run of a push of builds, if it ended before it had a job; nil: it did not
+}
+
+// RunFacts are a run of a workflow.
+type RunFacts struct {
+	Path       string `json:"path"`
+	Branch     string `json:"head_branch"`
+	URL        string `json:"html_url"`
+	Event      string `json:"event"`
+	Status     string `json:"status"`
+	Conclusion string `json:"conclusion"`
+	ID         int64  `json:"id"`
+}
+
 // WorkflowFile is a workflow on the target branch.
 type WorkflowFile struct {
 	Path string
@@ -175,6 +195,7 @@ func (f surveyor) survey(ctx context.Context, branch string) Survey {
 		s.BuildRules, s.RulesErr = f.ruleFacts(ctx, BuildBranch+s.Branch+"/doctor")
 	}
 	s.MergeQueue, s.MergeQueueErr = f.mergeQueue(ctx, s.Branch)
+	s.Actions, s.ActionsErr = f.actions(ctx)
 	s.Config, s.ConfigErr = f.file(ctx, config.Path, s.Branch)
 	s.Workflows, s.WorkflowsErr = f.workflows(ctx, s.Branch)
 	for path, into := range map[string]*[]byte{".gitmodules": &s.Modules, ".gitattributes": &s.Attributes} {
@@ -338,6 +359,51 @@ func (f surveyor) mergeQueue(ctx context.Context, branch string) (bool, error) {
 		return false, nil // servers before merge queues
 	}
 	return answer.Repository.Queue != nil, failure(ctx, "look for GitHub's own merge queue", err)
+}
+
+// actions reads the repository's setting, and how the newest run of what the App pushed
+// has ended. A run that a policy refuses, or whose file is wrong, has no job.
+func (f surveyor) actions(ctx context.Context) (out ActionsFacts, err error) {
+	var permissions struct {
+		Enabled bool `json:"enabled"`
+	}
+	if err := f.read(ctx, "actions/permissions", &permissions); err != nil && !errors.Is(err, forge.ErrNotFound) { // servers before Actions
+		return out, err
+	} else if err == nil {
+		out.Off = !permissions.Enabled
+	}
+	bot, err := f.bot(ctx)
+	if err != nil {
+		return out, err
+	}
+	var list struct {
+		Runs []RunFacts `json:"workflow_runs"`
+	}
+	if err := f.read(ctx, "actions/runs?event=push&per_page=20&actor="+url.QueryEscape(bot), &list); errors.Is(err, forge.ErrNotFound) {
+		return out, nil
+	} else if err != nil {
+		return out, err
+	}
+	for _, run := range list.Runs {
+		if !strings.HasPrefix(run.Branch, BuildBranch) || run.Status != "completed" {
+			continue
+		}
+		if run.Conclusion == "startup_failure" {
+			out.Refused = &run
+		} else if run.Conclusion == "failure" {
+			var jobs struct {
+				Count int `json:"total_count"`
+			}
+			if err := f.read(ctx, fmt.Sprintf("actions/runs/%d/jobs?per_page=1", run.ID), &jobs); err != nil {
+				return out, err
+			}
+			if jobs.Count == 0 {
+				out.Refused = &run
+			}
+		}
+		break
+	}
+	return out, nil
 }
 
 // file reads a file of a branch. ErrNotFound where there is none.

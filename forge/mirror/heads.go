@@ -20,46 +20,67 @@ type Move struct {
 // PushHeads moves branches other than main, each by itself from where it is expected and
 // nowhere else; it may move to where it does not descend from. The outcomes are in the
 // order of the moves: one that is at To already has moved, Lost is one that is gone or
-// somewhere else, Refused one that the remote does not let us move. Errors: *Transient
-// when it is not known what moved; push again.
+// somewhere else, Refused one that the remote does not let us move, asked for that one
+// alone. Errors: *Transient when it is not known what moved; push again.
 func (m *Remotes) PushHeads(ctx context.Context, r forge.Remote, main string, moves []Move) ([]PushOutcome, error) {
 	out := make([]PushOutcome, len(moves))
-	refs := make([]string, len(moves))
-	args := []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules"}
-	var specs []string
+	var all []int
 	for i, o := range moves {
-		ref, err := branchRef(o.Branch)
-		if err != nil || o.Branch == main || !isID(string(o.From)) || !isID(string(o.To)) {
+		if _, err := branchRef(o.Branch); err != nil || o.Branch == main || !isID(string(o.From)) || !isID(string(o.To)) {
 			out[i].Refused = fmt.Sprintf("%q is not a branch that could be moved", o.Branch)
 			continue
 		}
-		refs[i] = ref
-		args = append(args, lease(ref, o.From))
-		specs = append(specs, string(o.To)+":"+ref)
+		all = append(all, i)
 	}
-	if len(specs) == 0 {
+	if len(all) == 0 {
 		return out, nil
 	}
 	if err := m.objects.Flush(ctx); err != nil {
 		return nil, fmt.Errorf("pushing branches: %w", err)
 	}
-	said, stderr, err := m.ask(ctx, r, append(append(args, "--", r.URL), specs...))
-	for i, ref := range refs {
-		if ref == "" {
-			continue
-		}
-		one, answered := readPush(said, stderr, ref)
-		if !answered {
-			if err == nil {
-				err = fmt.Errorf("unexpected answer %.200q", said)
-			}
-			if one, err = unanswered(ctx, moves[i].Branch, stderr, err); err != nil {
+	if err := m.pushEach(ctx, r, moves, all, out); err != nil || len(all) == 1 {
+		return out, err
+	}
+	for _, i := range all { // a rule on one of them, or on how many, has the remote refuse them all
+		if out[i].Refused != "" {
+			if err := m.pushEach(ctx, r, moves, []int{i}, out); err != nil {
 				return nil, err
 			}
 		}
-		out[i] = one
 	}
 	return out, nil
+}
+
+// pushEach pushes some of the moves in one push and writes down what came of each.
+func (m *Remotes) pushEach(ctx context.Context, r forge.Remote, moves []Move, which []int, out []PushOutcome) error {
+	args := []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules"}
+	var specs []string
+	for _, i := range which {
+		ref := "refs/heads/" + moves[i].Branch
+		args = append(args, lease(ref, moves[i].From))
+		specs = append(specs, string(moves[i].To)+":"+ref)
+	}
+	said, stderr, err := m.ask(ctx, r, append(append(args, "--", r.URL), specs...))
+	for _, i := range which {
+		move := moves[i]
+		move.Branch = "refs/heads/" + move.Branch
+		one, answered := readPush(said, stderr, move.Branch)
+		if !answered {
+			why := err
+			if why == nil {
+				why = fmt.Errorf("unexpected answer %.200q", said)
+			}
+			if one, why = unanswered(ctx, moves[i].Branch, stderr, why); why != nil {
+				return why
+			}
+		}
+		settled, err := m.settled(ctx, r, move, one, stderr)
+		if err != nil {
+			return err
+		}
+		out[i] = settled
+	}
+	return nil
 }
 
 // FetchCommit brings a commit into the mirror that no ref need lead to any more, unless it

@@ -1,9 +1,13 @@
 package mirror_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -57,5 +61,52 @@ func TestPushHeads(t *testing.T) {
 		if got := push(mirror.Move{Branch: "topic", From: topic, To: landed}); !got[0].Moved || head("topic") != landed {
 			t.Errorf("%+v", got)
 		}
+	}
+}
+
+// A rule that has the remote refuse a whole push stops only the branch that it is about.
+func TestPushHeadsOneByOne(t *testing.T) {
+	r := newRepo(t)
+	base := r.commit("main", "base", files{"f": "1"})
+	var moves []mirror.Move
+	for _, branch := range []string{"a", "held", "c"} {
+		moves = append(moves, mirror.Move{Branch: branch, From: r.commit(branch, branch, files{branch: "1"}, base), To: base})
+	}
+	m := r.fetched("a", "held", "c")
+	hook := "#!/bin/sh\nif grep -q refs/heads/held; then echo 'GH013: Repository rule violations found for refs/heads/held.' >&2; exit 1; fi\n"
+	if err := os.WriteFile(filepath.Join(r.dir, "hooks", "pre-receive"), []byte(hook), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got := must(m.Remotes.PushHeads(t.Context(), r.remote(), "main", moves))(t)
+	if !got[0].Moved || got[1].Moved || !queue.RefusalOf(got[1].Refused).Rule() || !got[2].Moved {
+		t.Errorf("%+v", got)
+	}
+	for i, branch := range []string{"a", "held", "c"} {
+		if at := queue.CommitID(strings.TrimSpace(r.run("", "rev-parse", branch))); (at == base) != got[i].Moved {
+			t.Errorf("%s is at %s", branch, at)
+		}
+	}
+}
+
+// A branch that could not be locked has not been moved by somebody else: it is pushed
+// again.
+func TestPushHeadsUnderALock(t *testing.T) {
+	r := newRepo(t)
+	base := r.commit("main", "base", files{"f": "1"})
+	move := mirror.Move{Branch: "topic", From: r.commit("topic", "topic", files{"g": "1"}, base), To: base}
+	m := r.fetched("topic")
+	lock := filepath.Join(r.dir, "refs", "heads", "topic.lock")
+	if err := os.WriteFile(lock, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var passing *forge.Transient
+	if got, err := m.Remotes.PushHeads(t.Context(), r.remote(), "main", []mirror.Move{move}); !errors.As(err, &passing) {
+		t.Errorf("under a lock: %+v, %v", got, err)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	if got := must(m.Remotes.PushHeads(t.Context(), r.remote(), "main", []mirror.Move{move}))(t); !got[0].Moved {
+		t.Errorf("%+v", got)
 	}
 }

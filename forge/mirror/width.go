@@ -36,13 +36,9 @@ var limitWords = regexp.MustCompile(`(?i)can(?:\s?not|'t) update more than (\d+)
 // whether it takes fewer. Where the limit cannot be kept, it is learned again after a
 // restart.
 func (w *width) learn(stderr string, refs int) (narrower bool) {
-	found := limitWords.FindStringSubmatch(remoteWords(stderr))
-	if found == nil {
+	most, ok := limitIn(stderr, refs)
+	if !ok {
 		return false
-	}
-	most, err := strconv.Atoi(found[1])
-	if err != nil || most < 1 || most >= refs {
-		return false // it is no answer to this push
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,6 +48,17 @@ func (w *width) learn(stderr string, refs int) (narrower bool) {
 		_ = os.Rename(next, w.path)
 	}
 	return true
+}
+
+// limitIn finds a limit in what the remote has said of a push of so many refs. One that
+// the push has kept is no answer to it.
+func limitIn(stderr string, refs int) (most int, ok bool) {
+	found := limitWords.FindStringSubmatch(remoteWords(stderr))
+	if found == nil {
+		return 0, false
+	}
+	most, err := strconv.Atoi(found[1])
+	return most, err == nil && most >= 1 && most < refs
 }
 
 // fits returns how many of so many refs go in the next push.

@@ -29,6 +29,7 @@ type benchCalls struct {
 	Slots   int           `default:"16" help:"Builds that can run at once."`
 	Build   time.Duration `default:"10s" help:"Time of a build."`
 	Asks    bool          `name:"requirements" help:"Main's protection asks for a review and a check of each pull request: they are read when a change enters, and right before it lands."`
+	Method  string        `enum:"merge,squash,rebase" default:"merge" help:"How changes land: merge, squash or rebase."`
 	CI      bool          `name:"ci" help:"Builds are made by the simulated GitHub's own CI: refs are pushed for them, at the pace of serve, and no commands are timed."`
 	Redis   string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
 	JSON    string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
@@ -42,6 +43,7 @@ type callFigures struct {
 	Pending  int            `json:"pending"`
 	Asks     bool           `json:"requirements"`
 	CI       bool           `json:"ci"`
+	Method   string         `json:"method"`
 	Full     int            `json:"full"`
 	Landed   int            `json:"landed"`
 	Calls    float64        `json:"calls_per_landed"`
@@ -64,7 +66,7 @@ func (b *benchCalls) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
-	f := callFigures{Pending: b.Pending, Full: b.Full, Asks: b.Asks, CI: b.CI}
+	f := callFigures{Pending: b.Pending, Full: b.Full, Asks: b.Asks, CI: b.CI, Method: b.Method}
 	// Branches for those at the start and at the end, and for those that land at once.
 	o := rigOptions{shape: benchShape{Changes: b.Pending*3 + b.Land, Areas: b.Areas}, orders: benchOrders{Slots: b.Slots, Took: b.Build.Seconds()}}
 	if err := b.with(ctx, o, &f, (*callRun).count); err != nil {
@@ -83,7 +85,7 @@ func (b *benchCalls) Run(ctx context.Context) error {
 
 // with measures one thing on a server of its own.
 func (b *benchCalls) with(ctx context.Context, o rigOptions, f *callFigures, measure func(*callRun, context.Context, *callFigures) error) (err error) {
-	o.shape.Files, o.shape.Commits = 500, 1
+	o.shape.Files, o.shape.Commits, o.shape.Method = 500, 1, b.Method
 	o.redis, o.keep, o.forge = b.Redis, b.Keep, onHub(b.Asks, b.Build)
 	o.shape.CI, o.orders.CI, o.orders.Paced = b.CI, b.CI, b.CI
 	rig, err := newRig(ctx, o)
@@ -266,7 +268,7 @@ func (f callFigures) print(to io.Writer) {
 	if f.CI {
 		asks += ", whose CI builds"
 	}
-	fmt.Fprintf(to, "%d pending, %d landed, simulated GitHub%s, %s\n%s\n", f.Pending, f.Landed, asks, f.Redis, f.Machine)
+	fmt.Fprintf(to, "%d pending, %d landed by %s, simulated GitHub%s, %s\n%s\n", f.Pending, f.Landed, f.Method, asks, f.Redis, f.Machine)
 	each := func(n int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max(f.Landed, 1))) }
 	fmt.Fprintf(to, "  %-28s%.2f calls, of these %.2f free (304); beside them %.2f requests of git with %.2f pushes\n", "for each landed change", f.Calls, f.Free, f.Git, f.Pushes)
 	routes := slices.Collect(maps.Keys(f.Routes))

@@ -34,3 +34,12 @@ func TestBenchHooks(t *testing.T) {
 		t.Errorf("%v", f)
 	}
 }
+
+// By squash, each landing moves a head before main, and both are counted.
+func TestBenchCallsBySquash(t *testing.T) {
+	withRedis(t)
+	f := bench(t, "calls", "--method", "squash", "--pending", "4", "--land", "6", "--probes", "0", "--build", "300ms")
+	if n := f["pushes_per_landed"].(float64); f["method"] != "squash" || n <= 0 || n > 3 {
+		t.Errorf("%v pushes for each change that landed by %v", n, f["method"])
+	}
+}

@@ -29,11 +29,12 @@ type benchRepo struct {
 type benchShape struct {
 	Files   int // on main
 	Areas   int
-	Changes int  // branches
-	Commits int  // of each branch, one file each
-	Moved   bool // main has moved on since the branches began: no merge is trivial
-	CI      bool // builds are made by the forge's CI, as its check benchCheck
-	Later   bool // the branches are not made yet; see branch
+	Changes int    // branches
+	Commits int    // of each branch, one file each
+	Moved   bool   // main has moved on since the branches began: no merge is trivial
+	CI      bool   // builds are made by the forge's CI, as its check benchCheck
+	Method  string // how changes land, as in the configuration; empty: its default
+	Later   bool   // the branches are not made yet; see branch
 }
 
 func benchBranch(i int) string { return fmt.Sprintf("change-%03d", i) }
@@ -161,6 +162,9 @@ func benchConfig(s benchShape) string {
 	b.WriteString("version: 1\nsteps:\n  - name: unit\n    " + how + "\n    timeout: 1m\nanalysis:\n  analyzer: paths\n  areas:\n")
 	for i := range s.Areas {
 		fmt.Fprintf(&b, "    - name: %s\n      files: [\"%s/**\"]\n", benchArea(i), benchArea(i))
+	}
+	if s.Method != "" {
+		fmt.Fprintf(&b, "queue:\n  method: %s\n", s.Method)
 	}
 	return b.String()
 }

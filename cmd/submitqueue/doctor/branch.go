@@ -94,7 +94,11 @@ func (r *report) branch(f Facts) {
 	if f.RulesErr != nil {
 		r.unread("branch", f.RulesErr)
 	}
-	if f.MergeQueueErr != nil && !errors.Is(f.MergeQueueErr, forge.ErrForbidden) {
+	switch {
+	case errors.Is(f.MergeQueueErr, forge.ErrForbidden):
+		r.add(Warns, "branch", fmt.Sprintf("whether GitHub's own merge queue is on for %s may not be read, unless a ruleset says so", f.Branch),
+			"give the App merge_queues: read in "+appSettings(f)+"/permissions and accept it on the installation, or see for yourself that \"Require merge queue\" is off: Settings > Branches")
+	case f.MergeQueueErr != nil:
 		r.unread("branch", f.MergeQueueErr)
 	}
 	rules := slices.Clone(f.Rules)
@@ -132,12 +136,34 @@ var unmet = map[string]string{
 	"workflows":                   "a workflow of the organization must have passed in a pull request, and the queue pushes commits",
 	"code_scanning":               "code scanning must have passed on a commit before it is pushed: let it run on push to " + github.BuildBranch + "**",
 	"code_quality":                "code quality must have passed on a commit before it is pushed: let it run on push to " + github.BuildBranch + "**",
+	"license_compliance_scanning": "the licenses of new dependencies must be allowed before a commit is pushed, and the queue looks at none",
 	"commit_message_pattern":      "messages of commits must have a form, those of the queue's merges too",
 	"commit_author_email_pattern": "authors' addresses must have a form, that of the App too",
 	"committer_email_pattern":     "committers' addresses must have a form, that of the App too",
 }
 
+// unjudged says what becomes of a rule that nobody here can judge: where the App may
+// bypass it, every pull request waits; else GitHub judges what is pushed.
+func (r *report) unjudged(rule github.RuleFacts) {
+	const apart = "put the rule into a ruleset of its own, without the App on its bypass list, so that GitHub judges what is pushed, or take it off the branch"
+	why, ok := unmet[rule.Type]
+	switch {
+	case rule.Bypass == "yes":
+		r.add(Blocks, "branch", fmt.Sprintf("every pull request waits for the rule %s, which the queue cannot judge and the App may bypass", rule.Type), apart)
+	case rule.Bypass == "unknown":
+		r.add(Blocks, "branch", fmt.Sprintf("every pull request waits for the rule %s, which the queue cannot judge: whether the App may bypass it could not be read", rule.Type), apart)
+	case ok:
+		r.add(Warns, "branch", why, "meet it on what is pushed, or take the rule off the branch; once the App may bypass it, pull requests wait, since the queue cannot judge it")
+	default:
+		r.add(Warns, "branch", fmt.Sprintf("the queue does not know rules of type %s: GitHub judges what is pushed by it", rule.Type), "see that commits of the queue meet it, or take a newer version of this program")
+	}
+}
+
 func (r *report) rule(f Facts, rule github.RuleFacts) {
+	if github.JudgingOf(rule.Type) == github.RuleRefused {
+		r.unjudged(rule)
+		return
+	}
 	if rule.Bypass == "yes" {
 		return
 	}
@@ -180,17 +206,41 @@ func (r *report) builds(f Facts) {
 	}
 }
 
+// pushes says how many refs may go in one push, which only a push tells.
+func (r *report) pushes(f Facts) {
+	const setting = "Settings > General > Pushes, \"Limit how many branches and tags can be updated in a single push\""
+	switch t := f.Trial; {
+	case t == nil:
+	case t.Err != nil:
+		r.add(Warns, "pushes", "the trial push of branches failed: "+t.Err.Error(), "see the reason, and run this again; branches of builds are pushed in the same way")
+	case t.Most > 0:
+		r.add(Warns, "pushes", fmt.Sprintf("GitHub takes %s in one push: what is pushed goes in parts, which takes longer", print.Counted(t.Most, "ref")), "raise it to 20 or more: "+setting)
+	default:
+		r.fine("pushes", "GitHub takes %s in one push", print.Counted(t.Refs, "ref"))
+	}
+}
+
+// demandedCheck is a check that a pushed commit must have passed.
+type demandedCheck struct {
+	github.RequiredCheck
+	classic bool // by branch protection, in which no App can bypass it
+}
+
 // requiredChecks are those that a pushed commit must have passed, without those
 // that the App may bypass.
-func requiredChecks(f Facts) (list []github.RequiredCheck) {
+func requiredChecks(f Facts) (list []demandedCheck) {
 	if f.Classic != nil {
-		list = append(list, f.Classic.Checks...)
+		for _, c := range f.Classic.Checks {
+			list = append(list, demandedCheck{c, true})
+		}
 	}
 	for _, rule := range f.Rules {
 		if rule.Bypass != "yes" {
-			list = append(list, rule.Checks...)
+			for _, c := range rule.Checks {
+				list = append(list, demandedCheck{c, false})
+			}
 		}
 	}
-	slices.SortFunc(list, func(a, b github.RequiredCheck) int { return strings.Compare(a.Context, b.Context) })
-	return slices.CompactFunc(list, func(a, b github.RequiredCheck) bool { return strings.EqualFold(a.Context, b.Context) })
+	slices.SortStableFunc(list, func(a, b demandedCheck) int { return strings.Compare(a.Context, b.Context) }) // of two, the classic one
+	return slices.CompactFunc(list, func(a, b demandedCheck) bool { return strings.EqualFold(a.Context, b.Context) })
 }

@@ -48,6 +48,14 @@ type Facts struct {
 	Public  string // URL under which GitHub should reach the server; empty: not known
 	Unheard error  // why the webhook's address does not answer as the server does; nil: it does, or nobody looked
 	Redis   Redis
+	Trial   *Trial // nil: nobody asked for it
+}
+
+// Trial is what a push of many branches at once has shown.
+type Trial struct {
+	Refs int // how many were pushed
+	Most int // how many GitHub takes at once; 0: all of them
+	Err  error
 }
 
 // Redis is where the server keeps its state.
@@ -71,6 +79,7 @@ func Judge(f Facts) []Finding {
 		if r.repository(f) {
 			r.config(f)
 			r.branch(f)
+			r.pushes(f)
 			r.workflows(f)
 		}
 	}

@@ -34,6 +34,7 @@ func healthy() doctor.Facts {
 	f.Installation = github.InstallationFacts{ID: 1, HTMLURL: "https://github.com/organizations/acme/settings/installations/1", Permissions: permissions}
 	f.Repo = github.RepoFacts{FullName: "acme/shop", DefaultBranch: "main"}
 	f.Protection = forge.Protection{Protected: true, MayPush: true}
+	f.Trial = &doctor.Trial{Refs: 21}
 	f.Config = []byte(config)
 	f.Workflows = []github.WorkflowFile{{Path: ".github/workflows/ci.yml", Data: []byte("on: {push: {branches: ['submitqueue/**']}}\njobs: {build: {}}\n")}}
 	return f
@@ -130,7 +131,25 @@ func TestFaults(t *testing.T) {
 		{"signed, classic", func(f *doctor.Facts) { f.Classic = &github.ClassicFacts{Signatures: true} }, doctor.Blocks, "branch", "signed commits only", "use a ruleset"},
 		{"linear", func(f *doctor.Facts) { f.Rules = []github.RuleFacts{rule("required_linear_history", "no")} }, doctor.Blocks, "branch", "linear history", "queue.method"},
 		{"two queues", func(f *doctor.Facts) { f.Rules = []github.RuleFacts{rule("merge_queue", "no")} }, doctor.Blocks, "branch", "GitHub's own merge queue", "Require merge queue"},
-		{"scanning", func(f *doctor.Facts) { f.Rules = []github.RuleFacts{rule("code_scanning", "no")} }, doctor.Warns, "branch", "code scanning", "bypass list"},
+		{"scanning", func(f *doctor.Facts) { f.Rules = []github.RuleFacts{rule("code_scanning", "no")} }, doctor.Warns, "branch", "code scanning", "pull requests wait"},
+		{"scanning, bypassed", func(f *doctor.Facts) { f.Rules = []github.RuleFacts{rule("code_scanning", "yes")} }, doctor.Blocks, "branch", "waits for the rule code_scanning, which the queue cannot judge and the App may bypass", "a ruleset of its own"},
+		{"licenses, perhaps bypassed", func(f *doctor.Facts) {
+			f.Rules = []github.RuleFacts{rule("license_compliance_scanning", "unknown")}
+		}, doctor.Blocks, "branch", "could not be read", "a ruleset of its own"},
+		{"a rule of tomorrow", func(f *doctor.Facts) { f.Rules = []github.RuleFacts{rule("moon_phase", "no")} }, doctor.Warns, "branch", "does not know rules of type moon_phase", "newer version"},
+		{"a merge queue that may not be seen", func(f *doctor.Facts) { f.MergeQueueErr = fmt.Errorf("github: %w", forge.ErrForbidden) }, doctor.Warns, "branch", "own merge queue", "merge_queues: read"},
+		{"a classic check of nobody", func(f *doctor.Facts) {
+			f.Classic = &github.ClassicFacts{Checks: []github.RequiredCheck{{Context: "jenkins"}}}
+			f.Rules = []github.RuleFacts{rule("required_status_checks", "no", "jenkins")}
+		}, doctor.Warns, "checks", "no App can bypass a required check of branch protection", "by a ruleset in place"},
+		{"Actions off", func(f *doctor.Facts) { f.Actions.Off = true }, doctor.Blocks, "actions", "switched off", "Settings > Actions > General"},
+		{"a policy", func(f *doctor.Facts) {
+			f.Actions.Refused = &github.RunFacts{Path: ".github/workflows/ci.yml", Branch: "submitqueue/main/1", URL: "https://x/1"}
+		}, doctor.Blocks, "actions", "refused to start .github/workflows/ci.yml", "Actions > Policies"},
+		{"Actions unread", func(f *doctor.Facts) { f.ActionsErr = errors.New("502") }, doctor.Warns, "actions", "502", "run this again"},
+		{"pushes of one", func(f *doctor.Facts) { f.Trial = &doctor.Trial{Refs: 21, Most: 1} }, doctor.Warns, "pushes", "takes 1 ref", "Pushes"},
+		{"pushes of a few", func(f *doctor.Facts) { f.Trial = &doctor.Trial{Refs: 21, Most: 5} }, doctor.Warns, "pushes", "takes 5 refs", "raise it"},
+		{"pushes refused", func(f *doctor.Facts) { f.Trial = &doctor.Trial{Refs: 21, Err: errors.New("no creation")} }, doctor.Warns, "pushes", "no creation", "branches of builds"},
 		{"build branches", func(f *doctor.Facts) { f.BuildRules = []github.RuleFacts{rule("creation", "no")} }, doctor.Warns, "branch", "submitqueue/**), too: creation", "without submitqueue/**"},
 		{"a check of pull requests only", func(f *doctor.Facts) {
 			f.Rules = []github.RuleFacts{rule("required_status_checks", "no", "test (1, 2)")}
@@ -190,6 +209,22 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// Each rule that nobody here judges is explained.
+func TestRefusedRulesAreSaid(t *testing.T) {
+	for _, row := range github.RuleTypes() {
+		if row.Judging != github.RuleRefused {
+			continue
+		}
+		for bypass, level := range map[string]doctor.Level{"yes": doctor.Blocks, "unknown": doctor.Blocks, "no": doctor.Warns} {
+			f := healthy()
+			f.Rules = []github.RuleFacts{{Type: row.Type, Ruleset: "7", Bypass: bypass}}
+			if got := doctor.Judge(f)[0]; got.Level != level || got.About != "branch" || strings.Contains(got.Says, "does not know") {
+				t.Errorf("%s, bypass %s: %+v", row.Type, bypass, got)
+			}
+		}
+	}
+}
+
 func without(m map[string]string, name string) map[string]string {
 	out := map[string]string{}
 	for k, v := range m {
@@ -219,7 +254,7 @@ func TestIgnoreIsMentioned(t *testing.T) {
 
 func TestBypass(t *testing.T) {
 	f := healthy()
-	for _, kind := range []string{"required_signatures", "required_linear_history", "merge_queue", "required_status_checks", "code_scanning"} {
+	for _, kind := range []string{"required_signatures", "required_linear_history", "merge_queue", "required_status_checks", "commit_message_pattern", "copilot_code_review"} {
 		f.Rules = append(f.Rules, github.RuleFacts{Type: kind, Ruleset: "7", Bypass: "yes", Checks: []github.RequiredCheck{{Context: "x"}}})
 	}
 	for _, found := range doctor.Judge(f) {

@@ -1,11 +1,13 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers/forgeci/workflow"
@@ -31,6 +33,7 @@ func (r *report) workflows(f Facts) {
 		all = append(all, w)
 	}
 	bad := len(r.list)
+	r.actions(f, all)
 	r.required(f, all)
 	r.awaited(f, all)
 	var starting []string
@@ -52,6 +55,23 @@ func (r *report) workflows(f Facts) {
 	r.heads(f, all)
 }
 
+// actions says whether GitHub runs the workflows of our pushes at all. Policies on who
+// may start workflows (workflow execution protections) are told by no interface: the
+// runs that they have refused show them.
+func (r *report) actions(f Facts, all []workflow.Workflow) {
+	starts := slices.ContainsFunc(all, func(w workflow.Workflow) bool { return w.Starts })
+	switch {
+	case f.ActionsErr != nil && !errors.Is(f.ActionsErr, forge.ErrForbidden):
+		r.unread("actions", f.ActionsErr)
+	case f.ActionsErr == nil && f.Actions.Off && starts:
+		r.add(Blocks, "actions", "GitHub Actions is switched off for the repository, and builds are to start workflows", "switch it on: Settings > Actions > General, there or in the organization")
+	}
+	if x := f.Actions.Refused; x != nil {
+		r.add(Blocks, "actions", fmt.Sprintf("GitHub has refused to start %s for a push of the App (%s, %s)", x.Path, x.Branch, x.URL),
+			fmt.Sprintf("where the run says that the event or the actor is not allowed: let the App %s and the event push start workflows, Settings > Actions > Policies, there or in the organization or enterprise; else mend the workflow", f.App.Slug))
+	}
+}
+
 // required looks for who reports the checks that the branch requires of every
 // commit that is pushed to it.
 func (r *report) required(f Facts, all []workflow.Workflow) {
@@ -66,13 +86,18 @@ func (r *report) required(f Facts, all []workflow.Workflow) {
 			}
 		}
 		says := fmt.Sprintf("%s takes only commits on which %q has passed", f.Branch, c.Context)
+		bypass := "or put the App on the bypass list of the rule"
+		if c.classic {
+			says += ", and no App can bypass a required check of branch protection"
+			bypass = "or require it by a ruleset in place of the branch protection, with the App on its bypass list"
+		}
 		switch {
 		case len(lists) > 0:
 		case len(elsewhere) > 0:
 			r.add(Blocks, "checks", fmt.Sprintf("%s, and %s, which reports it, does not run for builds", says, strings.Join(elsewhere, ", ")),
-				fmt.Sprintf("add to it: on: push: branches: ['%s**'], or put the App on the bypass list of the rule", github.BuildBranch))
+				fmt.Sprintf("add to it: on: push: branches: ['%s**'], %s", github.BuildBranch, bypass))
 		default:
-			r.add(Warns, "checks", says+", and no workflow here reports it", fmt.Sprintf("let the CI that reports it run on push to %s**, or put the App on the bypass list of the rule", github.BuildBranch))
+			r.add(Warns, "checks", says+", and no workflow here reports it", fmt.Sprintf("let the CI that reports it run on push to %s**, %s", github.BuildBranch, bypass))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 )
 
@@ -25,6 +26,7 @@ type Doctor struct {
 	Public string `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which GitHub reaches the server." placeholder:"URL"`
 	Data   string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server." type:"path"`
 	Redis  string `default:"auto" env:"REDIS_URL" help:"Redis of the server, as given to serve."`
+	Trial  bool   `name:"trial-push" help:"Push branches without content and take them away again, to learn how many GitHub takes at once."`
 	JSON   bool   `help:"Print JSON."`
 
 	out io.Writer // nil: standard output
@@ -63,6 +65,9 @@ func (c *Doctor) Run(ctx context.Context) error {
 	if facts.HookErr == nil && facts.Hook.URL != "" {
 		facts.Unheard = unheard(ctx, facts.Hook.URL)
 	}
+	if c.Trial && facts.RepoErr == nil && facts.InstallationErr == nil && facts.AppErr == nil {
+		facts.Trial = trial(ctx, f, facts.Branch)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -81,6 +86,18 @@ func (c *Doctor) Run(ctx context.Context) error {
 		return print.ExitCode(1)
 	}
 	return err
+}
+
+// trial pushes branches as builds have them, under names of their own.
+func trial(ctx context.Context, f *github.Forge, branch string) *doctor.Trial {
+	t := &doctor.Trial{Refs: mirror.TrialRefs}
+	remote, err := f.Remote(ctx)
+	if err != nil {
+		t.Err = err
+		return t
+	}
+	t.Most, t.Err = mirror.TrialPush(ctx, remote, fmt.Sprintf("%s%s/trial-%d/", github.BuildBranch, branch, time.Now().UnixMilli()))
+	return t
 }
 
 // redis asks the Redis that the server would use, without starting one.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
 	"github.com/submitqueue/submitqueue/forge/github"
 )
 
@@ -31,7 +33,7 @@ func newHub(t *testing.T, files map[string]string) *hub {
 	t.Helper()
 	h := &hub{t: t, data: t.TempDir()}
 	var err error
-	if h.server, err = forgetest.New(forgetest.Options{}); err != nil {
+	if h.server, err = forgetest.New(forgetest.Options{Judge: contract.For(t)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.server.Close() })
@@ -68,10 +70,13 @@ func (h *hub) grant() {
 
 // doctor runs the command and returns its report, and whether it says that
 // nothing blocks.
-func (h *hub) doctor() (doctorReport, bool) {
+func (h *hub) doctor(flags ...func(*Doctor)) (doctorReport, bool) {
 	h.t.Helper()
 	var out bytes.Buffer
 	c := Doctor{Repo: "acme/shop", Data: h.data, Redis: "auto", JSON: true, out: &out}
+	for _, set := range flags {
+		set(&c)
+	}
 	err := c.Run(h.t.Context())
 	var r doctorReport
 	if json.Unmarshal(out.Bytes(), &r) != nil {
@@ -160,6 +165,63 @@ func TestDoctorFindsFaults(t *testing.T) {
 }
 
 // GitHub's own merge queue is found where REST does not show it.
+// A trial push is made where somebody asks for it; it starts no CI, and nothing is left.
+func TestDoctorTriesPushes(t *testing.T) {
+	h := newHub(t, map[string]string{".submitqueue.yml": shopConfig})
+	h.grant()
+	started := 0
+	h.repo.CI.SetCI(t, func(forgetest.CIPush) []forgetest.CIJob { started++; return nil })
+	for limit, c := range map[int]struct {
+		level doctor.Level
+		says  string
+	}{
+		0:  {doctor.Fine, "takes 21 refs"},
+		5:  {doctor.Warns, "takes 5 refs"},
+		30: {doctor.Fine, "takes 21 refs"},
+	} {
+		h.repo.LimitPushes(limit)
+		if r, _ := h.doctor(); r.has(doctor.Fine, "pushes", "") || r.has(doctor.Warns, "pushes", "") {
+			t.Error("a push that nobody has asked for")
+		}
+		if r, _ := h.doctor(func(c *Doctor) { c.Trial = true }); !r.has(c.level, "pushes", c.says) {
+			t.Errorf("limit %d: %+v", limit, r.Findings)
+		}
+		left, err := exec.Command("git", "-C", h.repo.Dir(), "for-each-ref", "refs/heads/"+github.BuildBranch).Output()
+		if err != nil || len(left) > 0 {
+			t.Errorf("limit %d: branches are left: %s %v", limit, left, err)
+		}
+	}
+	if started > 0 {
+		t.Errorf("it has started CI %d times", started)
+	}
+}
+
+// What a trial push meets instead of a limit is said.
+func TestDoctorMayNotPush(t *testing.T) {
+	h := newHub(t, map[string]string{".submitqueue.yml": shopConfig})
+	h.server.SetPermissions(map[string]string{"contents": "read", "metadata": "read", "administration": "read", "pull_requests": "read", "actions": "read"})
+	if r, _ := h.doctor(func(c *Doctor) { c.Trial = true }); !r.has(doctor.Warns, "pushes", "the trial push of branches failed: push 21 branches submitqueue/main/trial-") {
+		t.Errorf("%+v", r.Findings)
+	}
+}
+
+// Whether Actions runs what the App pushes is told by the setting, and by what has run.
+func TestDoctorLooksAtActions(t *testing.T) {
+	h := newHub(t, map[string]string{".submitqueue.yml": shopConfig, ".github/workflows/ci.yml": "on:\n  push:\n    branches: ['submitqueue/**']\njobs:\n  build: {}\n"})
+	h.grant()
+	if r, _ := h.doctor(); r.has(doctor.Blocks, "actions", "") || r.has(doctor.Warns, "actions", "") {
+		t.Errorf("at first: %+v", r.Findings)
+	}
+	if _, err := h.repo.Commit("acme", forgetest.Commit{Branch: "submitqueue/main/1", Files: map[string]string{"a": "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	h.repo.CI.RefuseRun("submitqueue/main/1")
+	h.repo.CI.SwitchActions(false)
+	if r, _ := h.doctor(); !r.has(doctor.Blocks, "actions", "refused to start .github/workflows/ci.yml") || !r.has(doctor.Blocks, "actions", "switched off") {
+		t.Errorf("refused: %+v", r.Findings)
+	}
+}
+
 func TestDoctorFindsTheOtherQueue(t *testing.T) {
 	h := newHub(t, map[string]string{".submitqueue.yml": shopConfig})
 	h.grant()

@@ -109,17 +109,17 @@ func closer(t *testing.T, h Host) {
 		t.Errorf("%d pull requests ask for %s, want 2", got, h.Base)
 	}
 	for range 2 {
-		mustNot(t, "closing", c.Close(t.Context(), n, "landed"))
+		mustNot(t, "closing", c.Close(t.Context(), n, forge.Closing{Label: "landed", Issues: true}))
 	}
 	if pr := h.pull(t, n); pr.Open || len(pr.Labels) != 1 || pr.Labels[0] != "landed" {
 		t.Errorf("closed: %+v", pr)
 	}
 	h.People.Close(other)
-	mustNot(t, "closing what people have closed", c.Close(t.Context(), other, "landed"))
+	mustNot(t, "closing what people have closed", c.Close(t.Context(), other, forge.Closing{Label: "landed", Issues: true}))
 	if got := into(); got != 0 {
 		t.Errorf("%d pull requests ask for %s, want none", got, h.Base)
 	}
-	mustBe(t, "closing no pull request", c.Close(t.Context(), nowhere, "landed"), forge.ErrNotFound)
+	mustBe(t, "closing no pull request", c.Close(t.Context(), nowhere, forge.Closing{Label: "landed", Issues: true}), forge.ErrNotFound)
 }
 
 func proposer(t *testing.T, h Host) {

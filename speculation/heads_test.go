@@ -1,0 +1,90 @@
+package speculation
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// squashing is a world that lands by squash, with one pull request that has been asked for
+// and of which the branch is about to be moved.
+func squashing(t *testing.T) (w *world, p *pull, a queue.Action) {
+	w = quiet(t, unit, config.Rules{Landing: config.Landing{Method: config.MethodSquash, HeadWait: 10 * time.Second}})
+	w.branches = &branches{of: map[int]*branch{}}
+	p = w.open(w.main, edit{"a/code": "fine"})
+	w.step(w.say(p, "dev", "/land"))
+	for range 200 {
+		if i := slices.IndexFunc(w.waits, func(a queue.Action) bool { _, moves := a.Task.(queue.MoveHeads); return moves }); i >= 0 {
+			a = w.waits[i]
+			w.waits = slices.Delete(slices.Clone(w.waits), i, i+1)
+			return w, p, a
+		}
+		if len(w.waits) > 0 {
+			w.work(0)
+		} else if going := w.going(); len(going) > 0 {
+			w.now = w.now.Add(10 * time.Second)
+			w.tell(w.advance(going[0])...)
+		}
+	}
+	t.Fatal("no branch is moved")
+	return nil, nil, queue.Action{}
+}
+
+// passesTo makes time pass, to each moment at which the queue wants to be woken.
+func (w *world) passesTo(at queue.Instant) {
+	w.Helper()
+	for w.now < at {
+		w.now = min(at, max(w.now+1, w.wake))
+		w.tell(queue.Tick{})
+	}
+}
+
+// pushesMain reports whether main is asked to move.
+func (w *world) pushesMain() bool {
+	return slices.ContainsFunc(w.waits, func(a queue.Action) bool { _, lands := a.Task.(queue.Land); return lands })
+}
+
+// Nobody says what has become of the branches: main moves after a minute all the same, and
+// what had moved is known when the forge tells.
+func TestMainDoesNotWaitForBranches(t *testing.T) {
+	w, p, a := squashing(t)
+	begun := w.now
+	w.branches.notes = func() bool { return false }
+	w.carryOut(a) // and the answer is lost
+	w.passesTo(begun.Add(moveWithin - time.Second))
+	if w.pushesMain() {
+		t.Error("main moves before it is known what has become of the branch")
+	}
+	w.passesTo(begun.Add(moveWithin + time.Second))
+	if !w.pushesMain() {
+		t.Fatal("main waits for the branch for longer than it should")
+	}
+	w.settleDown()
+	w.noteAll()
+	w.settleDown()
+	w.mustBe(p, queue.Landed)
+	if v := w.change(p).Verdict; !v.Along || !v.Closed || w.branches.closed != 1 {
+		t.Errorf("%+v, %+v", v, w.branches)
+	}
+}
+
+// The forge takes no note of the branch: main moves after head_wait.
+func TestMainDoesNotWaitForTheForge(t *testing.T) {
+	w, p, a := squashing(t)
+	w.branches.notes = func() bool { return false }
+	begun := w.now
+	w.tell(w.carryOut(a)...)
+	w.passesTo(begun.Add(9 * time.Second))
+	if w.pushesMain() {
+		t.Error("main moves before the forge has taken note, and before head_wait has passed")
+	}
+	w.passesTo(begun.Add(11 * time.Second))
+	if !w.pushesMain() {
+		t.Fatal("main waits for longer than head_wait")
+	}
+	w.settleDown()
+	w.mustBe(p, queue.Landed)
+}
