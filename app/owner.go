@@ -22,7 +22,7 @@ import (
 )
 
 // OwnerOptions are what the owner of one queue works with. All fields but
-// Called, Metrics, Observer, Notify, Missed, Moved, Progress, Model and Learner are required.
+// Called, Metrics, Observer, Notify, Missed, Moved, Progress, Model, Neighbors and Learner are required.
 type OwnerOptions struct {
 	Queue     string   // its key, e.g. "github:77@main": that it keeps, whatever becomes of the repository's and the branch's names
 	Called    []string // names that the repository had, as far as they are known, the present one last; none: the queue is called by its key
@@ -46,6 +46,7 @@ type OwnerOptions struct {
 	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
 	Model     predict.Model          // what is believed of changes before they are built; nil: predict.Default
+	Neighbors *Neighbors             // the queues of the server; nil: it has no other
 	Learner   *Learner               // of the server, where its queues learn one after the other; nil: the queue has its own
 }
 
@@ -98,6 +99,9 @@ func NewOwner(o OwnerOptions) *Owner {
 	if o.Learner == nil {
 		o.Learner = NewLearner()
 	}
+	if o.Neighbors == nil {
+		o.Neighbors = NewNeighbors()
+	}
 	o.Missed = orDefault(o.Missed, missedEach)
 	o.Progress = orDefault(o.Progress, progressPace)
 	owner := &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
@@ -114,6 +118,7 @@ func (o *Owner) Run(ctx context.Context) error {
 	if f := o.Forge.Capabilities().Limited; f != nil {
 		defer o.Metrics.watchLimits(f)()
 	}
+	defer o.Neighbors.join(o)()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { o.pumpBuilds(ctx) })
@@ -214,6 +219,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	defer o.Mirror.SetMend(nil)
 	wg.Go(func() { do.passes.keepPasses(ctx) })
 	t := &turns{Owner: o, core: core, version: version, token: token, do: do}
+	o.Neighbors.awaitAll(o, core.State())
 	o.publishCore(core)
 	defer o.publishCore(nil)
 	wg.Go(func() { o.Notify.Run(ctx, o.Queue, o) })

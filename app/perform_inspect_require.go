@@ -75,6 +75,11 @@ func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 	if labels := rules.Blocking(p.pr.Labels); len(labels) > 0 {
 		out.Unmet = append(out.Unmet, queue.Requirement{Kind: queue.RequireNoLabel, Names: labels})
 	}
+	depends, err := p.depends(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.Unmet = append(out.Unmet, depends...)
 	if p.pr.Base == p.branch() {
 		paths, err := p.clashes(ctx)
 		if err != nil {

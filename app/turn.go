@@ -135,6 +135,7 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 			t.do.pace.enter(n.Change)
 		}
 	}
+	t.Neighbors.tell(t.Owner, events, turn.Notes)
 	t.do.start(ctx, actions)
 	if t.Observer != nil {
 		t.Observer(turn)

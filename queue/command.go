@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -65,37 +66,48 @@ func ParseCommands(body string) []Command { return commands.Parse(body) }
 // Parse is ParseCommands with the commands of a table.
 func (t CommandTable) Parse(body string) []Command {
 	var out []Command
-	fence := ""
-	comment := false
-	for _, line := range strings.Split(strings.ReplaceAll(body, "\r\n", "\n"), "\n") {
-		trimmed := strings.TrimSpace(line)
-		if fence != "" {
-			if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
-				fence = ""
-			}
-			continue
-		}
-		if comment {
-			_, rest, closed := strings.Cut(line, "-->")
-			comment = !closed || opensComment(rest)
-			continue
-		}
-		if indented(line) {
-			continue
-		}
-		if f := fenceOf(trimmed); f != "" {
-			fence = f
-			continue
-		}
-		comment = opensComment(trimmed)
-		if c, ok := t.parseLine(trimmed); ok && len(out) < maxCommands {
+	for line := range plainLines(body) {
+		if c, ok := t.parseLine(line); ok && len(out) < maxCommands {
 			if c.Verb == CommandUnknown {
-				c.Near = t.rightly(strings.Fields(trimmed))
+				c.Near = t.rightly(strings.Fields(line))
 			}
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// plainLines are the lines of a Markdown text, without the space around them, that are
+// in no code and do not begin inside an HTML comment.
+func plainLines(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		fence, comment := "", false
+		for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+			trimmed := strings.TrimSpace(line)
+			if fence != "" {
+				if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
+					fence = ""
+				}
+				continue
+			}
+			if comment {
+				_, rest, closed := strings.Cut(line, "-->")
+				comment = !closed || opensComment(rest)
+				continue
+			}
+			if indented(line) {
+				continue
+			}
+			if f := fenceOf(trimmed); f != "" {
+				fence = f
+				continue
+			}
+			comment = opensComment(trimmed)
+			if !yield(trimmed) {
+				return
+			}
+		}
+	}
 }
 
 // opensComment reports whether a line ends inside an HTML comment.

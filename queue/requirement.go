@@ -7,7 +7,7 @@ package queue
 //	the forge's adapter (Unmet)  reviews, code-owners, last-push, changes-requested,
 //	                             team-reviews, unattributed, unjudged,
 //	                             checks, checks-failed, conversations
-//	app (perform_require.go)     label, merge: what we know and the forge does not
+//	app (perform_inspect_…)      label, merge, depends: what we know and the forge does not
 //	speculation                  draft, administrator, update: of what is in the queue
 //
 // Nothing else lists kinds: the core parks whoever does not meet one, whatever it is. It
@@ -17,6 +17,7 @@ package queue
 //	pull_request_review                reviews, code-owners, last-push, changes-requested, team-reviews, unattributed, administrator, update
 //	check_run, check_suite, status     checks, checks-failed
 //	pull_request_review_thread         conversations
+//	pull_request edited                depends, where its description names others than before
 //	labels, drafts, pushes             are events of their own: Labeled, Retargeted, HeadMoved
 //
 // For example, that commits are signed: RequireSignature = "signature", which the adapter
@@ -42,6 +43,19 @@ const (
 	RequireAdministrator RequirementKind = "administrator"     // an administrator's approval of this head; Names: protected paths
 	RequireUpdate        RequirementKind = "update"            // a head that holds what its merge takes along into protected paths, approved by an administrator; Names: these paths
 	RequireMerge         RequirementKind = "merge"             // Names: paths that do not merge
+	RequireLanded        RequirementKind = "depends"           // that what its description depends on has landed; Names: a PullRef, how that stands (Depends…); with DependsCircle, the way to itself
+)
+
+// How that stands which a description depends on: the second name of RequireLanded.
+const (
+	DependsQueued    = "queued"    // it is in its queue
+	DependsOpen      = "open"      // nobody has asked for it to land
+	DependsLeft      = "left"      // it has left its queue without landing, and is open
+	DependsClosed    = "closed"    // it was closed without landing
+	DependsMissing   = "missing"   // there is no such pull request
+	DependsElsewhere = "elsewhere" // its repository has no queue on this server, or is another account's
+	DependsCircle    = "circle"    // it waits for this one
+	DependsMany      = "many"      // there are more than MaxDepends; of no one
 )
 
 // Why a rule cannot be judged: the second name of RequireJudged.

@@ -31,6 +31,7 @@ const (
 	gather        = 2 * time.Second  // for so long further checks are waited for, where one has ended
 	minWait       = time.Minute      // between two looks at who waits, of which nobody has heard
 	maxWait       = time.Hour
+	maxWaitOther  = 10 * time.Minute // for what waits for another pull request, which may be another server's
 )
 
 // waitsOutside reports whether a change waits for what is asked of its pull request.
@@ -139,7 +140,11 @@ func sameRequirements(a, b []queue.Requirement) bool {
 // nextLook is when a change that waits is asked about if nobody hears of it: the
 // longer it has waited, the later.
 func (c *guarding) nextLook(ch *queue.Change) queue.Instant {
-	return c.facts.Now.Add(min(max(c.facts.Now.Sub(ch.Decided), minWait), maxWait))
+	most := maxWait
+	if slices.ContainsFunc(ch.Reason.Unmet, func(q queue.Requirement) bool { return q.Kind == queue.RequireLanded }) {
+		most = maxWaitOther
+	}
+	return c.facts.Now.Add(min(max(c.facts.Now.Sub(ch.Decided), minWait), most))
 }
 
 // lookAgain asks about a change that waits and of which nobody has heard.

@@ -92,7 +92,7 @@ var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanaly
 	queue.ReasonUndelegated, queue.ReasonNowQuota, queue.ReasonBadUntil, queue.ReasonCulprit, queue.ReasonBlame, queue.ReasonBenched}
 
 var hostileKinds = []queue.RequirementKind{queue.RequireReviews, queue.RequireCodeOwners, queue.RequireTeam, queue.RequireAttributed, queue.RequireJudged, queue.RequireNoChanges, queue.RequireChecks, queue.RequireChecksPassed,
-	queue.RequireResolved, queue.RequireNoLabel, queue.RequireAdministrator, queue.RequireUpdate, queue.RequireMerge, "zq"}
+	queue.RequireResolved, queue.RequireNoLabel, queue.RequireAdministrator, queue.RequireUpdate, queue.RequireLanded, queue.RequireMerge, "zq"}
 
 // withoutCode returns Markdown without its fenced blocks, code spans and the
 // targets of links: the part in which mentions and markup would work. It is

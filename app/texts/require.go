@@ -91,6 +91,7 @@ var requirements = map[queue.RequirementKind]requirementRow{
 		return w.mergedOn(q) + ", it would bring into protected paths what it does not hold itself" + w.in(q.Names) + ": files were edited where it moves them away from, and whoever approves it does not see these edits. Merge or rebase its branch onto what has them; an administrator of the repository must approve the new commit, or " +
 			w.land() + "."
 	}},
+	queue.RequireLanded: {"what it depends on has not landed", voice.dependency},
 	queue.RequireMerge: {"it does not merge", func(w voice, q queue.Requirement) string {
 		return "It does not merge with the target branch as that is now" + w.in(q.Names) + ". " + w.reconcile() + ", then " + w.again()
 	}},

@@ -182,6 +182,11 @@ func textStates() map[string]queue.View {
 			{Kind: queue.RequireAdministrator, Names: []string{".github/workflows/ci.yml"}},
 			{Kind: queue.RequireAdministrator, Names: []string{".github/workflows/ci.yml"}, Merged: true, On: []queue.ChangeID{"12.aa"}},
 			{Kind: queue.RequireUpdate, Names: []string{".github/workflows/ci.yml"}, Merged: true}, {Kind: queue.RequireMerge, Names: []string{"go.sum"}}}})},
+		"waiting-depends": {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{
+			{Kind: queue.RequireLanded, Names: []string{"#7", queue.DependsQueued}}, {Kind: queue.RequireLanded, Names: []string{"#8", queue.DependsOpen}},
+			{Kind: queue.RequireLanded, Names: []string{"acme/web#9", queue.DependsLeft}}, {Kind: queue.RequireLanded, Names: []string{"#10", queue.DependsClosed}},
+			{Kind: queue.RequireLanded, Names: []string{"#11", queue.DependsMissing}}, {Kind: queue.RequireLanded, Names: []string{"else/where#1", queue.DependsElsewhere}},
+			{Kind: queue.RequireLanded, Names: []string{"#12", queue.DependsCircle, "#12", "acme/web#3"}}, {Kind: queue.RequireLanded, Names: []string{"", queue.DependsMany}}}})},
 		"cancelled":       {Change: textChange(queue.Cancelled, reason(queue.ReasonCancelled, "ann"))},
 		"head-moved":      {Change: textChange(queue.Cancelled, reason(queue.ReasonPushed, "1f8e0c3a5b7d", "2222222222222222"))},
 		"refused-moved":   notice(reason(queue.ReasonPushed, "", "2222222222222222"), "ann"),

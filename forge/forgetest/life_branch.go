@@ -47,7 +47,7 @@ func (r *Repository) RenameBranch(login, from, to string) error {
 	r.shapes.emitPush(u, refMove{ref: "refs/heads/" + from, old: tip, new: zeroID}, false, nil, nil)
 	for _, p := range r.issues.sorted() {
 		if p.open() && p.Base == from {
-			r.issues.edit(u, p, p.Title, to)
+			r.issues.edit(u, p, p.Title, p.Body, to)
 		}
 	}
 	if wasMain {

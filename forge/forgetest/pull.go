@@ -210,18 +210,26 @@ func (r *issues) reopen(u *user, p *pull) {
 
 // Retarget changes the base branch of a pull request.
 func (r *Repository) Retarget(login string, number int, base string) {
-	r.issues.act(login, number, func(u *user, p *pull) { r.issues.edit(u, p, p.Title, base) })
+	r.issues.act(login, number, func(u *user, p *pull) { r.issues.edit(u, p, p.Title, p.Body, base) })
 }
 
 // Retitle changes the title of a pull request.
 func (r *Repository) Retitle(login string, number int, title string) {
-	r.issues.act(login, number, func(u *user, p *pull) { r.issues.edit(u, p, title, p.Base) })
+	r.issues.act(login, number, func(u *user, p *pull) { r.issues.edit(u, p, title, p.Body, p.Base) })
 }
 
-func (r *issues) edit(u *user, p *pull, title, base string) {
+// Redescribe changes the description of a pull request.
+func (r *Repository) Redescribe(login string, number int, body string) {
+	r.issues.act(login, number, func(u *user, p *pull) { r.issues.edit(u, p, p.Title, body, p.Base) })
+}
+
+func (r *issues) edit(u *user, p *pull, title, body, base string) {
 	changes := obj{}
 	if title != p.Title {
 		changes["title"] = obj{"from": p.Title}
+	}
+	if body != p.Body {
+		changes["body"] = obj{"from": p.Body}
 	}
 	if base != p.Base {
 		changes["base"] = obj{
@@ -231,7 +239,7 @@ func (r *issues) edit(u *user, p *pull, title, base string) {
 	if len(changes) == 0 {
 		return
 	}
-	p.Title, p.Base = title, base
+	p.Title, p.Body, p.Base = title, body, base
 	r.repo.shapes.emitPull(u, p, "edited", obj{"changes": changes})
 }
 

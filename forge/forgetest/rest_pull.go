@@ -127,7 +127,7 @@ func patchPull(c *call) (any, error) {
 		return nil, err
 	}
 	u := c.s.actor(c.who)
-	title, base := p.Title, p.Base
+	title, body, base := p.Title, p.Body, p.Base
 	if in.Title != nil {
 		title = *in.Title
 	}
@@ -137,10 +137,10 @@ func patchPull(c *call) (any, error) {
 		}
 	}
 	if in.Body != nil {
-		p.Body = *in.Body
+		body = *in.Body
 	}
 	p.updated = c.s.now()
-	c.repo.issues.edit(u, p, title, base)
+	c.repo.issues.edit(u, p, title, body, base)
 	c.repo.wrote(u, Write{Kind: "pull request", Number: p.Number, Text: title})
 	if in.State != nil {
 		switch {

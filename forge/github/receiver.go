@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,8 +67,9 @@ type payload struct {
 		SubmittedAt time.Time `json:"submitted_at"`
 	} `json:"review"`
 	PullRequest struct {
-		Number int  `json:"number"`
-		Merged bool `json:"merged"`
+		Number int    `json:"number"`
+		Merged bool   `json:"merged"`
+		Body   string `json:"body"`
 
 		UpdatedAt time.Time `json:"updated_at"`
 		Head      struct {
@@ -270,16 +272,27 @@ func (p *payload) pullEvent(event *queue.Event, delivery string) error {
 			Number: number, Label: p.Label.Name, Actor: p.Sender.Login, On: p.Action == "labeled", Bot: p.Sender.bot(),
 		}
 	case "edited":
-		if p.Changes.Base == nil {
+		switch {
+		case p.Changes.Base != nil:
+			event.Body = queue.Retargeted{Number: number}
+		case p.Changes.Body != nil && !sameDepends(p.Changes.Body.From, p.PullRequest.Body):
+			event.Body = queue.Stirred{Number: number}
+		default:
 			return forge.ErrIgnored
 		}
-		event.Body = queue.Retargeted{Number: number}
 	case "converted_to_draft", "ready_for_review", "reopened":
 		event.Body = queue.Retargeted{Number: number}
 	default:
 		return forge.ErrIgnored
 	}
 	return nil
+}
+
+// sameDepends reports whether two descriptions name the same pull requests to land after.
+func sameDepends(a, b string) bool {
+	before, some := queue.Depends(a)
+	now, more := queue.Depends(b)
+	return slices.Equal(before, now) && some == more
 }
 
 // commentEvent is the same event however a comment comes to be known. The

@@ -206,7 +206,7 @@ func (s *Stack) openQueues(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.set = &queueSet{s: s, o: s.o, name: name, share: s.share, metrics: s.metrics, learner: app.NewLearner()}
+	s.set = &queueSet{s: s, o: s.o, name: name, share: s.share, metrics: s.metrics, learner: app.NewLearner(), neighbors: app.NewNeighbors()}
 	s.closes = append(s.closes, s.set.close)
 	return nil
 }

@@ -39,13 +39,14 @@ type served struct {
 // queueSet is the queues of a server, which come and go. Opening one may wait
 // for a disk; no other waits for it.
 type queueSet struct {
-	s       *Stack
-	o       Options
-	name    string     // under which this server owns queues
-	keys    *queueKeys // nil: no forge gives ids; set before there are queues of one
-	share   *app.Share
-	metrics *app.Metrics
-	learner *app.Learner // of all queues
+	s         *Stack
+	o         Options
+	name      string     // under which this server owns queues
+	keys      *queueKeys // nil: no forge gives ids; set before there are queues of one
+	share     *app.Share
+	metrics   *app.Metrics
+	learner   *app.Learner // of all queues
+	neighbors *app.Neighbors
 
 	once     sync.Once // the pool of checkouts
 	pool     *checkout.Pool
@@ -95,7 +96,7 @@ func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 		Queue: q.Key(), Called: q.Called, Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: clone, Workers: controller, Analyzers: o.Analyzers.With(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
 		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
-		Missed: q.Look, Observer: set.s.observer(q.Key()), Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Learner: set.learner, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Key(), Words: texts.Words{Local: o.Requests != nil}},
+		Missed: q.Look, Observer: set.s.observer(q.Key()), Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Learner: set.learner, Neighbors: set.neighbors, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Key(), Words: texts.Words{Local: o.Requests != nil}},
 	})}, nil
 }
 
