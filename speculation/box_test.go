@@ -36,24 +36,24 @@ func TestBoxOfWhichText(t *testing.T) {
 		"another pull request's": {edit: queue.Edited{Number: 99, Author: "eve", Before: ours, Command: "/land"}, want: nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := quiet(t, unit, config.Rules{})
+			rules := config.Rules{}
+			if x.off {
+				rules.Checkbox = config.CheckboxOff
+			}
+			w := quiet(t, unit, rules)
 			w.permissions, w.roles = config.Permissions{Bots: []string{"good[bot]"}}, map[string]string{"eve": "write", "rea": "read", "good[bot]": "write"}
 			files := edit{"c/code": "settings"}
 			w.commitOutside(w.commits[w.main].tree.with(files))
 			w.tell(queue.MainMoved{Branch: "main"})
 			w.quiesce()
 			p := w.open(w.main, edit{"a/code": "one"})
+			if p.said = x.said; x.said == (queue.Said{}) {
+				p.said = ours
+			}
 			w.step(w.say(p, "boss", "/queue pause wait"))
 			w.step(w.say(p, "boss", "/land help"))
 			w.settleDown()
-			if x.off {
-				w.core.s.Main.Config.Queue.Checkbox = config.CheckboxOff
-			}
-			pull := w.core.s.Pulls[p.number]
-			if pull.Said = x.said; x.said == (queue.Said{}) {
-				pull.Said = ours
-			}
-			shown := pull.Shown
+			shown := w.core.s.Pulls[p.number].Shown
 			if x.edit.Number == 0 {
 				x.edit.Number = p.number
 			}

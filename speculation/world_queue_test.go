@@ -34,6 +34,7 @@ type pull struct {
 	base     string        // main, or the branch of another (branchOf)
 	commands []queue.Event // what was said on it, to be read again after a loss
 	shown    string        // what its comment says
+	said     queue.Said    // the same, as it is compared with an edit
 
 	spared  []string            // labels that a freeze excepts
 	lacks   []queue.Requirement // what is asked of it and not met
@@ -281,11 +282,13 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Land:
 		return []queue.Body{w.push(a, t)}
 	case queue.Publish:
+		var said queue.Said
 		if p := w.pulls[t.Number]; p != nil {
+			said = p.said
 			v, _ := w.core.PullView(t.Number)
 			p.shown = fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice)
 		}
-		return []queue.Body{queue.Done{Action: a.Key, Shown: t.Want}}
+		return []queue.Body{queue.Done{Action: a.Key, Shown: t.Want, Said: said}}
 	}
 	return []queue.Body{queue.Done{Action: a.Key}}
 }
