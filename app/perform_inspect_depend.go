@@ -78,7 +78,7 @@ func (p *inspection) standsAt(ctx context.Context, ref queue.PullRef) (string, e
 		o.Read(func(c *speculation.Core) {
 			if pull := c.State().Pulls[ref.Number]; pull != nil {
 				landed = landed || pull.Landed && pull.Active == ""
-				queued = queued || pull.Active != "" && c.State().Changes[pull.Active].Phase != queue.Trying
+				queued = queued || c.State().Changes[pull.Active] != nil
 				left = left || pull.Last != ""
 			}
 		})

@@ -104,6 +104,15 @@ func TestEachUsedEvent(t *testing.T) {
 				return []queue.Body{queue.Commented{Number: n, Comment: fmt.Sprint(id), Author: "ann", Body: "/land"}}
 			},
 		},
+		"a description that names nobody": {func() { w.repo.Redescribe("ann", n, "Why.") }, nil},
+		"a description that depends": {
+			func() {
+				w.repo.Redescribe("ann", n, "depends on #7")
+				w.repo.Redescribe("ann", n, "Why: it\n\ndepends on #7")
+				w.repo.Redescribe("ann", n, "> depends on #7")
+			},
+			func() []queue.Body { return []queue.Body{queue.Stirred{Number: n}, queue.Stirred{Number: n}} },
+		},
 		"comment on an issue": {func() { w.repo.Comment("ann", issue, "/land") }, nil},
 		"comment edited and deleted": {func() {
 			old := w.repo.Comments(issue)
