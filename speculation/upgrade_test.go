@@ -8,7 +8,6 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
-	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
 // versioned is a quiet world whose main is proven under go/1.
