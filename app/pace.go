@@ -86,7 +86,7 @@ func gistOf(c *speculation.Core, number int) (gist string, begins bool) {
 	ch := c.Shown(number)
 	red := s.Main.Root != ""
 	if ch == nil {
-		return fmt.Sprint(pull.Notice, pull.NoticeTo), false
+		return fmt.Sprint(pull.Notice, pull.NoticeTo, pull.Edited), false
 	}
 	begins = ch.Phase == queue.Analyzing
 	phase := ch.Phase
@@ -97,7 +97,7 @@ func gistOf(c *speculation.Core, number int) (gist string, begins bool) {
 	if phase == queue.Pending {
 		why = queue.Reason{} // what it waits for is progress
 	}
-	return fmt.Sprint(ch.ID, phase, why, ch.Lane, ch.Parent, pull.Notice, pull.NoticeTo, pull.Answered, s.Main.Paused != nil, s.Main.Renamed, red, s.Main.Broken),
+	return fmt.Sprint(ch.ID, phase, why, ch.Lane, ch.Parent, pull.Notice, pull.NoticeTo, pull.Answered, pull.Edited, s.Main.Paused != nil, s.Main.Renamed, red, s.Main.Broken),
 		begins && pull.Notice.Code == ""
 }
 

@@ -71,6 +71,7 @@ func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 			out.Unmet[i].Names[j] = texts.ClipLine(name, 200)
 		}
 	}
+	out.Spared = rules.Excepting(p.pr.Labels)
 	if labels := rules.Blocking(p.pr.Labels); len(labels) > 0 {
 		out.Unmet = append(out.Unmet, queue.Requirement{Kind: queue.RequireNoLabel, Names: labels})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -45,14 +46,19 @@ func (p *publisher) publish(ctx context.Context, a *queue.Action, t queue.Publis
 	var v queue.View
 	var ok bool
 	var gist string
+	var edited queue.Instant
 	o := p.Texts
 	o.Now = queue.At(p.Now())
 	if err := p.facts(func(c *speculation.Core) {
 		v, ok = c.PullView(t.Number)
 		gist, _ = gistOf(c, t.Number)
+		if pull := c.State().Pulls[t.Number]; pull != nil {
+			edited = pull.Edited
+		}
 		o.Broken = c.State().Main.Broken
 		if m := c.State().Main.Config; m != nil {
 			o.Method, _ = m.Queue.MethodFor("")
+			o.Checkbox = m.Queue.Checkbox != config.CheckboxOff
 		}
 	}); err != nil {
 		return nil, err
@@ -77,11 +83,13 @@ func (p *publisher) publish(ctx context.Context, a *queue.Action, t queue.Publis
 			Annotations: annotations(v.Change), Buttons: buttons(v.Change), New: p.pace.isFresh(v.Change.ID)}
 		say.Ended, say.Merged = v.Change.Phase.Final() && v.Change.On == "", v.Change.Phase == queue.Landed // what was tried may still land
 	}
+	say.Edited = edited
 	if v.Change.ID == "" && v.Notice.Code != "" {
 		say.Refused = v.Answered
 	}
 	err = p.say(p.pace.urgently(ctx, say, gist), say, gist)
 	if err == nil {
+		done.Said = p.saidOn(t.Number)
 		err = p.finish(ctx, v.Change)
 	}
 	return gone(done, p.orAway(ctx, err))
@@ -102,11 +110,11 @@ func (p *publisher) say(ctx context.Context, now forge.Publication, gist string)
 			return err
 		}
 	} else {
-		if last.Comment != now.Comment && p.pace.worthTelling(now.Number, gist) {
+		if (last.Comment != now.Comment || last.Edited != now.Edited) && p.pace.worthTelling(now.Number, gist) {
 			if err := p.Forge.Comment(ctx, now.Number, now.Marker, now.Comment); err != nil {
 				return err
 			}
-			last.Comment = now.Comment
+			last.Comment, last.Edited = now.Comment, now.Edited
 			p.note(now.Number, last)
 			p.pace.retell(now.Number, gist, true)
 		}
@@ -118,11 +126,22 @@ func (p *publisher) say(ctx context.Context, now forge.Publication, gist string)
 				return err
 			}
 		}
-		now.Comment = last.Comment
+		now.Comment, now.Edited = last.Comment, last.Edited
 	}
 	p.note(now.Number, now)
 	p.pace.retell(now.Number, gist, false)
 	return nil
+}
+
+// saidOn is what the comment of a pull request says by now.
+func (p *publisher) saidOn(number int) queue.Said {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.said[number].Comment == "" {
+		return queue.Said{}
+	}
+	said, _ := queue.SaidIn(p.said[number].Comment)
+	return said
 }
 
 func (p *publisher) note(number int, said forge.Publication) {

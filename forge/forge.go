@@ -88,6 +88,10 @@ type Publication struct {
 	// nothing in the queue; else 0. Where a pull request is nothing but a request to land,
 	// it is over, unless somebody has asked since.
 	Refused queue.Instant
+
+	// Edited is when somebody else has last edited the comment; 0: nobody has. With
+	// another value than before, the comment is to be written though it is the same.
+	Edited queue.Instant
 }
 
 // Receiver verifies and reads webhooks.

@@ -54,6 +54,16 @@ type Job struct {
 	// Outdated says that the job ended with passes of a run before the build was asked
 	// for, which say nothing of some key any more.
 	Outdated bool `json:"outdated,omitempty"`
+
+	Limit *Limit `json:"limit,omitempty"` // when it is ended before its step's time-out; nil: it has all of that
+	Cut   bool   `json:"cut,omitempty"`   // it was, and has shown nothing
+}
+
+// Limit is a time-out that was learned.
+type Limit struct {
+	After time.Duration `json:"after"` // from the job's begin
+	Usual time.Duration `json:"usual"` // the 99th percentile of the step's runs, when the build was asked for
+	Runs  int           `json:"runs"`  // that have told it
 }
 
 // Targets returns the names of the job's targets, in the order of its keys.
@@ -115,6 +125,8 @@ type Learned struct {
 	Main    Rate `json:"main,omitzero"`     // steps run on main itself that have passed, of those with a result
 	Failing int  `json:"failing,omitempty"` // changes turned down for a failure since one has landed
 
+	Took []Took `json:"took,omitempty"` // by step, sorted by name: those whose time-outs are learned
+
 	Shift    Shift   `json:"shift,omitzero"`     // of the chances of the model in use, by what came of them
 	Credit   Credit  `json:"credit,omitzero"`    // in the model in use, against what is known without it
 	Reach    []Reach `json:"reach,omitempty"`    // of forecasts, by their group; the first: of all
@@ -126,6 +138,18 @@ type Pace struct {
 	N    float64 `json:"n"`    // builds, up to a bound
 	Mean float64 `json:"mean"` // of the logarithm of the ratio
 	Var  float64 `json:"var"`
+}
+
+// Took is how long the runs of a step took that have passed.
+type Took struct {
+	Step string `json:"step"`
+	Runs []Runs `json:"runs"` // sorted by Bin
+}
+
+// Runs are how many runs took about the same (package predict, took.go).
+type Runs struct {
+	Bin int `json:"bin"`
+	N   int `json:"n"`
 }
 
 // Rate is how often something held that was seen so often, the latest counting most.

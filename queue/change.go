@@ -132,6 +132,7 @@ type Course struct {
 	After   ChangeID `json:"after,omitempty"`    // it was in a rollup that has failed, and whose part with this change is tried first
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known
+	Cut     []string `json:"cut,omitempty"`      // steps that have been ended by a learned time-out in a build for it: they have the whole one from now on
 	OwnCI   *OwnCI   `json:"own_ci,omitempty"`   // what has passed on its own head; nil: nobody has looked
 	Stuck   Instant  `json:"stuck,omitempty"`    // since when its merges cannot be made
 }
@@ -152,8 +153,10 @@ type Consent struct {
 	Met     Instant `json:"met,omitempty"`     // when what is asked of its pull request was last seen to be met; 0: nobody has asked
 	Vouched bool    `json:"vouched,omitempty"` // an administrator asked for it, which counts as an approval of its head
 
-	Approved bool `json:"approved,omitempty"` // an administrator has approved its head, as last seen; not asked where it needs none
-	Kept     bool `json:"kept,omitempty"`     // its head was approved, and then moved by us and put back: the forge may have dismissed these approvals
+	Approved bool     `json:"approved,omitempty"` // an administrator has approved its head, as last seen; not asked where it needs none
+	Spared   []string `json:"spared,omitempty"`   // labels of its pull request that a freeze excepts, as last seen; hostile text
+
+	Kept bool `json:"kept,omitempty"` // its head was approved, and then moved by us and put back: the forge may have dismissed these approvals
 }
 
 // Would is what would become of a pull request that is not in the queue.

@@ -33,6 +33,17 @@ type Labeled struct {
 	Bot    bool   `json:"bot,omitempty"` // the actor is an App
 }
 
+// Edited says that somebody else than us has edited the comment of a queue on a pull
+// request. Its command is one like those of Commented, where it is a toggle of the box and
+// nothing else.
+type Edited struct {
+	Number  int    `json:"number"`
+	Author  string `json:"author"`            // of the edit
+	Bot     bool   `json:"bot,omitempty"`     // the author is an App
+	Before  Said   `json:"before"`            // what the comment said before
+	Command string `json:"command,omitempty"` // empty: it is no toggle
+}
+
 // HeadMoved says that a pull request has another head commit than before.
 type HeadMoved struct {
 	Number int      `json:"number"`
@@ -59,6 +70,7 @@ type MainMoved struct {
 
 func (Commented) event()  {}
 func (Labeled) event()    {}
+func (Edited) event()     {}
 func (HeadMoved) event()  {}
 func (Closed) event()     {}
 func (Retargeted) event() {}

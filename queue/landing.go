@@ -66,6 +66,7 @@ type Main struct {
 	ConfigAt   CommitID       `json:"config_at,omitempty"`  // where Config was first seen
 	Broken     string         `json:"broken,omitempty"`     // why the present one is not used, with line and column
 	Paused     *Pause         `json:"paused,omitempty"`
+	Resumed    Instant        `json:"resumed,omitempty"` // when somebody last said so: windows of freezes that were open then are over
 	Nows       []Emergency    `json:"nows,omitempty"`    // of the last day, the oldest first
 	Took       Instant        `json:"took,omitempty"`    // when the branch last took a push of ours
 	Split      []ChangeID     `json:"split,omitempty"`   // of the latest push that was refused with several changes, in order: they are pushed in parts
@@ -105,9 +106,24 @@ type Pause struct {
 	At     Instant    `json:"at"`
 	Code   ReasonCode `json:"code,omitempty"` // set when the queue paused itself
 
-	Until Instant `json:"until,omitempty"` // it is a freeze: ends then, and lets emergencies pass
-	Probe Instant `json:"probe,omitempty"` // ReasonProtected: one change is pushed then, to see whether the branch takes it; 0: only somebody ends it
-	Tries int     `json:"tries,omitempty"` // and how often the branch has refused since
+	Until  Instant       `json:"until,omitempty"`  // it is a freeze: ends then, and lets emergencies pass
+	Window *FreezeWindow `json:"window,omitempty"` // it is one of the configuration's, or several at a time; nil: somebody's
+	Probe  Instant       `json:"probe,omitempty"`  // ReasonProtected: one change is pushed then, to see whether the branch takes it; 0: only somebody ends it
+	Tries  int           `json:"tries,omitempty"`  // and how often the branch has refused since
+}
+
+// Why is the pause as a reason for waiting. The configuration is nobody, and is not named.
+func (p *Pause) Why() Reason {
+	r := Reason{Code: ReasonPaused, Detail: p.Reason, Until: p.Until}
+	if p.Window == nil {
+		r.Names = []string{p.By}
+	}
+	return r
+}
+
+// FreezeWindow is what a freeze by the configuration has beside one by a command.
+type FreezeWindow struct {
+	Except []config.FreezeExcept `json:"except,omitempty"` // what lands nevertheless: what each of them lets
 }
 
 // Emergency is a change that somebody has put before all others.

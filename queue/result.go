@@ -81,6 +81,8 @@ type Inspected struct {
 	Approved   bool     `json:"approved,omitempty"`  // an administrator approved exactly this head, or asked for it
 	Teams      []string `json:"teams,omitempty"`     // of those that matter to the command (Config.TeamsFor), the requester's
 
+	Spared []string `json:"spared,omitempty"` // labels that a freeze excepts
+
 	Requires bool          `json:"requires,omitempty"` // the forge knows of requirements: Unmet are all that are not met, beside Draft and Protected
 	Unmet    []Requirement `json:"unmet,omitempty"`
 	Vouched  bool          `json:"vouched,omitempty"` // who asks is an administrator
@@ -149,6 +151,7 @@ type JobDone struct {
 	Host  string `json:"host,omitempty"`  // the computer that Machine is on, under the name people know it by; empty: not known, or not one of ours
 	Alone bool   `json:"alone,omitempty"` // when it ended there was no other host that could have run the step
 	Tool  bool   `json:"tool,omitempty"`  // with JobInfra: the host could not run the step's command
+	Cut   bool   `json:"cut,omitempty"`   // with JobTimeout: it was ended by the job's Limit, before the step's time-out; no result
 
 	// Began and Ended are when it was run, by the clock of the server; 0: not known, as
 	// of what has just ended. What is said again, of a run before, says so by them.
@@ -176,6 +179,7 @@ type BuildDone struct {
 	Host     string     `json:"host,omitempty"`      // as in JobDone; empty where it ended on none
 	Alone    bool       `json:"alone,omitempty"`     // as in JobDone
 	NoCheck  bool       `json:"no_check,omitempty"`  // a check did not appear; Detail says which
+	Matched  bool       `json:"matched,omitempty"`   // with JobInfra: a step has failed with a log that its configuration calls no result; the host is not to blame
 	Refused  string     `json:"refused,omitempty"`   // the forge takes no ref with the commit: its rule, in its words
 }
 
@@ -192,6 +196,7 @@ type Pushed struct {
 type Done struct {
 	Action string `json:"action"`
 	Shown  Digest `json:"shown,omitempty"` // publish: digest of what was shown
+	Said   Said   `json:"said,omitzero"`   // publish: what the comment says now; zero: not known
 }
 
 // Failed says that an action did not work. A transient one is tried again, with

@@ -78,6 +78,7 @@ type Request struct {
 	Again    bool     `json:"again,omitempty"`    // something has happened since the forge was asked: it is asked once more
 	Twice    bool     `json:"twice,omitempty"`    // it was seen to ask for another branch: it is looked at once more
 	Head     CommitID `json:"head,omitempty"`     // it is about this commit and no other
+	Box      bool     `json:"box,omitempty"`      // it was given by the box of our comment, which is to show what became of it
 	Own      bool     `json:"own,omitempty"`      // main's configuration asks for it: nobody's permission is needed, and it is nobody's approval
 }
 
@@ -92,6 +93,8 @@ type Pull struct {
 	Notice   Reason     `json:"notice,omitzero"`     // the answer to the latest command that was not followed
 	NoticeTo string     `json:"notice_to,omitempty"` // who gave it
 	Shown    Digest     `json:"shown,omitempty"`     // digest of the facts its comment shows
+	Said     Said       `json:"said,omitzero"`       // what its comment says, as far as we have written it
+	Edited   Instant    `json:"edited,omitempty"`    // since when the comment is not as we have written it, or may be so; it is to be written anew
 	Passing  bool       `json:"passing,omitempty"`   // the facts have changed while its comment was being written
 	Head     CommitID   `json:"head,omitempty"`      // the head as last heard
 	Gone     bool       `json:"gone,omitempty"`      // the forge says that it was merged
@@ -203,7 +206,7 @@ func (s *State) lookup(r Ref) (any, bool) {
 		case MetaAccuracy:
 			return s.Accuracy, s.Accuracy != 0
 		case MetaLearned:
-			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0 || s.Learned.Reach != nil || s.Learned.Promised != 0 ||
+			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0 || s.Learned.Reach != nil || s.Learned.Promised != 0 || s.Learned.Took != nil ||
 				s.Learned.Shift != Shift{} || s.Learned.Credit != Credit{}
 		case MetaModel:
 			return s.Model, s.Model != Models{}

@@ -166,7 +166,7 @@ func sampleOf(b *queue.Build, j *queue.Job, host string, passed map[queue.Digest
 // brokeOff takes in that a build has ended on a host without a result of some of its
 // jobs: the host's fault, if another one has a result.
 func (c *benching) brokeOff(b *queue.Build, r queue.BuildDone) {
-	if r.Host == "" || r.Outcome != queue.JobInfra {
+	if r.Host == "" || r.Outcome != queue.JobInfra || r.Matched {
 		return
 	}
 	for _, j := range b.Jobs {
@@ -191,6 +191,9 @@ func (c *benching) brokeOff(b *queue.Build, r queue.BuildDone) {
 // nothing: not for what a single host cannot do while there is another one.
 func (c *benching) isInfra(ch *queue.Change, r queue.BuildDone) bool {
 	limit := max(c.facts.Rules().InfraRetries, 1)
+	if r.Matched {
+		return ch.Infra >= limit
+	}
 	if r.Host != "" && !slices.Contains(ch.InfraOn, r.Host) {
 		ch.InfraOn = append(slices.Clone(ch.InfraOn), r.Host)
 	}

@@ -143,6 +143,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.facts.Futures.Refresh()
 	c.wakeAt(c.facts.Ledger.Fade())
 	c.entering.thaw()
+	c.entering.schedule()
 	c.settling.unpark()
 	c.settling.restack()
 	c.settling.meetings()

@@ -74,9 +74,16 @@ func (c *entering) rush(ch *queue.Change, e queue.Emergency) {
 	}
 }
 
-// first puts the emergencies of some changes before the others.
+// first puts the emergencies of some changes before the others, and behind these what lands
+// through the freeze that is on.
 func (c *entering) first(ids []queue.ChangeID) {
-	slices.SortStableFunc(ids, func(a, b queue.ChangeID) int { return c.calm(a) - c.calm(b) })
+	rank := func(id queue.ChangeID) int {
+		if calm := c.calm(id); calm == 0 || !c.excepted(id) {
+			return 2 * calm
+		}
+		return 1
+	}
+	slices.SortStableFunc(ids, func(a, b queue.ChangeID) int { return rank(a) - rank(b) })
 }
 
 func (c *entering) calm(id queue.ChangeID) int {
@@ -121,5 +128,5 @@ func (c *entering) paused(l *queue.Link) bool {
 	if (c.s.Main.Paused == nil || c.landing.probing()) && !c.facts.Changing() {
 		return false
 	}
-	return c.landing.halted() || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 })
+	return c.landing.halted() || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 && !c.excepted(id) })
 }

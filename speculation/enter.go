@@ -308,7 +308,7 @@ func (c *entering) forgetEvidence(of func(queue.Key) bool) {
 }
 
 func (c *entering) accept(r *queue.Request) {
-	if r.Number != 0 && (r.Comment != "" || r.Command.Verb == queue.CommandLand) {
+	if r.Number != 0 && (r.Comment != "" || r.Box || r.Command.Verb == queue.CommandLand) {
 		if p := c.pull(r.Number); p.Notice.Code != "" {
 			p.Notice, p.NoticeTo = queue.Reason{}, ""
 		}
@@ -342,6 +342,10 @@ func (c *entering) forget(r *queue.Request) {
 	delete(c.s.Requests, r.ID)
 	c.touch(queue.KindRequest, r.ID)
 	if r.Number != 0 && r.Command.Verb != queue.CommandRecheck {
-		c.pull(r.Number).Answered = c.facts.Now
+		p := c.pull(r.Number)
+		p.Answered = c.facts.Now
+		if r.Box {
+			p.Edited = c.facts.Now
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
@@ -28,6 +29,8 @@ func (c *Core) fold(e queue.Event) {
 			c.request(queue.Request{ID: id + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
 				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot, Head: b.Head})
 		}
+	case queue.Edited:
+		c.edited(e, b)
 	case queue.Labeled:
 		c.labeled(e, b)
 	case queue.HeadMoved:
@@ -118,6 +121,24 @@ func (c *Core) pull(number int) *queue.Pull {
 	return p
 }
 
+// edited follows a toggle of the box, and has the comment written anew where it is not as
+// we have written it. Only a toggle of the very text that was written last counts: what
+// was looked at when it was made is what holds. An App that is not heard is not
+// contradicted either, lest two programs edit in turns for ever.
+func (c *Core) edited(e queue.Event, b queue.Edited) {
+	p := c.s.Pulls[b.Number]
+	if p == nil || p.Said.Marker == "" || p.Said.Marker != b.Before.Marker || b.Bot && !c.facts.Permissions().HearsBot(b.Author) {
+		return
+	}
+	if b.Command == "" || b.Before != p.Said || c.facts.Rules().Checkbox == config.CheckboxOff {
+		c.pull(b.Number).Edited = e.At
+		return
+	}
+	for _, cmd := range c.entering.commands.Parse(b.Command) {
+		c.request(queue.Request{ID: "box/" + e.ID, Number: b.Number, User: b.Author, Command: cmd, At: e.At, Bot: b.Bot, Box: true})
+	}
+}
+
 // hear acknowledges a comment with commands at once, before anything is asked of
 // the forge.
 func (c *Core) hear(b queue.Commented) {
@@ -163,7 +184,7 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 		label = l
 	}
 	lane := ""
-	if len(c.facts.Rules().Blocking([]string{b.Label})) > 0 {
+	if rules, l := c.facts.Rules(), []string{b.Label}; len(rules.Blocking(l)) > 0 || len(rules.Excepting(l)) > 0 {
 		c.guarding.stirred(queue.Stirred{Number: b.Number})
 		return
 	}
@@ -274,6 +295,9 @@ func (c *Core) doneShowing(b queue.Done) {
 	case queue.Publish:
 		if p := c.s.Pulls[t.Number]; p != nil {
 			p.Shown = t.Want
+			if b.Said.Marker != "" {
+				p.Said = b.Said
+			}
 			if p.Passing {
 				p.Shown, p.Passing = "", false
 			}

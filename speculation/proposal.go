@@ -77,7 +77,7 @@ func (c *Core) startBuild(x *plan.Start) {
 			}
 		}
 		if len(keys) > 0 {
-			b.Jobs = append(b.Jobs, queue.Job{Step: st, Keys: keys, Clouded: l.Change != "" && c.facts.Ledger.Clouded(st.Name)})
+			b.Jobs = append(b.Jobs, queue.Job{Step: st, Keys: keys, Clouded: l.Change != "" && c.facts.Ledger.Clouded(st.Name), Limit: c.limit(b, st, keys)})
 		}
 	}
 	c.s.Builds[b.ID], x.Build = b, b

@@ -156,6 +156,9 @@ func (c *telling) factsOf(p *queue.Pull) string {
 	var f factWriter
 	f.reason(p.Notice)
 	f.text(p.NoticeTo)
+	if p.Edited != 0 {
+		f.text(strconv.FormatInt(int64(p.Edited), 10))
+	}
 	if ch == nil {
 		return f.String()
 	}

@@ -77,6 +77,7 @@ func asKept(ch *queue.Change, b queue.Inspected) queue.Inspected {
 // to land, or to try again. It reports whether they are met; else it waits.
 func (c *guarding) admit(ch *queue.Change, b queue.Inspected) bool {
 	ch.Vouched = ch.Vouched || b.Vouched
+	c.spare(ch, b)
 	if lacks := c.lacking(ch, b, ch.Vouched); len(lacks) > 0 {
 		c.await(ch, lacks)
 		return false
@@ -89,6 +90,7 @@ func (c *guarding) admit(ch *queue.Change, b queue.Inspected) bool {
 func (c *guarding) stay(ch *queue.Change, b queue.Inspected) {
 	// One that has entered under a former version was approved then.
 	vouched := ch.Vouched || ch.Met == 0 && !waitsOutside(ch)
+	c.spare(ch, b)
 	if lacks := c.lacking(ch, b, vouched); len(lacks) > 0 {
 		c.await(ch, lacks)
 		return
@@ -96,6 +98,14 @@ func (c *guarding) stay(ch *queue.Change, b queue.Inspected) {
 	c.seenMet(ch, b)
 	if waitsOutside(ch) {
 		c.settling.unparkNow(ch)
+	}
+}
+
+// spare notes which labels except a change from freezes.
+func (c *guarding) spare(ch *queue.Change, b queue.Inspected) {
+	if b.Requires && !slices.Equal(ch.Spared, b.Spared) {
+		ch.Spared = b.Spared
+		c.touchChange(ch)
 	}
 }
 

@@ -209,6 +209,10 @@ func (c *judging) jobDone(r queue.JobDone) {
 		return
 	}
 	j := &b.Jobs[i]
+	if r.Outcome == queue.JobTimeout && r.Cut && j.Limit != nil {
+		c.cut(b, j)
+		return
+	}
 	c.rowResult(j, r)
 	named := map[string]queue.Key{}
 	for _, k := range j.Keys {
@@ -286,6 +290,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 		c.blaming.suspect(b, failed)
 	}
 	c.observeDurations(j, r)
+	c.observeLimits(j, r)
 	c.observeFailures(j, r)
 	c.observeFlakes(j, r, shaky, passed)
 	c.observeMain(b, r)
@@ -413,13 +418,16 @@ func (c *judging) buildDone(r queue.BuildDone) {
 	} else if outcome != queue.JobStopped && outcome != queue.JobInfra && c.unreported(b) != "" {
 		outcome, r.Detail = queue.JobInfra, c.unreported(b)
 	}
+	if why := c.onlyCut(b); outcome == queue.JobFailed && why != "" {
+		outcome, r.Detail = queue.JobStopped, why
+	}
 	if b.Cancel && outcome == queue.JobInfra {
 		outcome = queue.JobStopped // nobody waits for it
 	}
 	c.noteEnd(b, outcome, r.Detail)
 	c.countBuild(b, outcome)
 	c.rowBuild(b, outcome)
-	if outcome == queue.JobPassed || outcome == queue.JobFailed {
+	if outcome == queue.JobPassed || outcome == queue.JobFailed && !isCut(b) {
 		c.landing.paced(b)
 	}
 	if outcome != queue.JobInfra {
@@ -535,7 +543,7 @@ func silent(b *queue.Build) string {
 // no failure of the step explains why.
 func (c *judging) unreported(b *queue.Build) string {
 	for _, j := range b.Jobs {
-		if j.Outdated || c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
+		if j.Outdated || j.Cut || c.reported(opaqueID(j.Keys), b) || c.namedFailure(&j, b) {
 			continue
 		}
 		for _, k := range j.Keys {

@@ -398,6 +398,7 @@ func (c *mainline) goOn(user string) {
 // resume lets landings go on and brings back what refusals have parked, because
 // somebody says so.
 func (c *mainline) resume(user string) {
+	c.s.Main.Resumed = c.facts.Now
 	c.goOn(user)
 	for _, ch := range c.settling.parked() {
 		if ch.Reason.Code == queue.ReasonProtected {

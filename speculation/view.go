@@ -182,8 +182,8 @@ func (c *telling) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	}
 	if c.landing.shut() {
 		out = append(out, queue.Reason{Code: queue.ReasonShut, Detail: m.Paused.Reason})
-	} else if m.Paused != nil && (m.Paused.Until == 0 || ch.Now == nil) {
-		out = append(out, queue.Reason{Code: queue.ReasonPaused, Names: []string{m.Paused.By}, Detail: m.Paused.Reason, Until: m.Paused.Until})
+	} else if m.Paused != nil && (m.Paused.Until == 0 || ch.Now == nil) && !c.entering.excepted(ch.ID) {
+		out = append(out, m.Paused.Why())
 	}
 	proven := c.facts.Futures.Verified[ch.ID]
 	held := proven && (m.Surveyed != m.Tip && c.facts.External() == config.ExternalHold || c.facts.Order.Held())

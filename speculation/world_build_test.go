@@ -33,6 +33,9 @@ func (w *world) start(t queue.Run) []queue.Body {
 		if bad, noRunner := w.infra(&r.build); bad {
 			r.over = true
 			r.said = []queue.Body{queue.BuildDone{Build: b.ID, Outcome: queue.JobInfra, Detail: "machine lost", NoRunner: noRunner}}
+			if w.matched {
+				r.said = []queue.Body{queue.BuildDone{Build: b.ID, Outcome: queue.JobInfra, Detail: "step unit has failed, and its log matches retry_on: reset", Matched: true, Host: w.hosts.place(&r.build)}}
+			}
 			return slices.Clone(r.said)
 		}
 	}
@@ -109,7 +112,12 @@ func (w *world) soundly(r *run, t tree, j queue.Job) queue.JobDone {
 			out.PerTarget[k.Target], out.Took = d, out.Took+d
 		}
 	}
-	if w.timeout != nil && w.timeout(j.Keys) {
+	hangs := w.timeout != nil && w.timeout(j.Keys)
+	if j.Limit != nil && (hangs || out.Took > j.Limit.After) {
+		out.Outcome, out.Cut, out.Took, out.PerTarget = queue.JobTimeout, true, j.Limit.After, nil
+		return out
+	}
+	if hangs {
 		out.Outcome = queue.JobTimeout
 		return out
 	}

@@ -34,7 +34,9 @@ type pull struct {
 	base     string        // main, or the branch of another (branchOf)
 	commands []queue.Event // what was said on it, to be read again after a loss
 	shown    string        // what its comment says
+	said     queue.Said    // the same, as it is compared with an edit
 
+	spared  []string            // labels that a freeze excepts
 	lacks   []queue.Requirement // what is asked of it and not met
 	seenMet queue.Instant       // when the queue was last told that all is met
 }
@@ -55,6 +57,7 @@ type faults struct {
 	flake    func(keys []queue.Key) bool // a green run reports failure
 	timeout  func(keys []queue.Key) bool
 	infra    func(b *queue.Build) (bad, noRunner bool)
+	matched  bool                      // infra is by the log of a step, on a host
 	forgets  func(b *queue.Build) bool // a report leaves its last target out
 	fails    func(a *queue.Action) (bad, transient bool)
 	loses    func(a *queue.Action) bool // done, and the answer is lost
@@ -279,11 +282,13 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Land:
 		return []queue.Body{w.push(a, t)}
 	case queue.Publish:
+		var said queue.Said
 		if p := w.pulls[t.Number]; p != nil {
+			said = p.said
 			v, _ := w.core.PullView(t.Number)
 			p.shown = fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice)
 		}
-		return []queue.Body{queue.Done{Action: a.Key, Shown: t.Want}}
+		return []queue.Body{queue.Done{Action: a.Key, Shown: t.Want, Said: said}}
 	}
 	return []queue.Body{queue.Done{Action: a.Key}}
 }
@@ -316,7 +321,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	if len(p.lacks) == 0 && !p.draft {
 		p.seenMet = w.now
 	}
-	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: w.shows(p), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
+	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Spared: p.spared, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: w.shows(p), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
 		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(w.shows(p)),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Open: p.open, Draft: p.draft, Permission: level}
 	w.protects(p, t, level, &out)

@@ -430,11 +430,15 @@ func (w *world) redIn(t tree, j queue.Job) []queue.Key {
 }
 
 // stepOf reads a step from its token: name:report:scope:command, and :tree where its
-// passes cover the tree, and :count where those on a head count. A command that begins with "broken" fails for every target.
+// passes cover the tree, and :count where those on a head count; or :learn where its
+// time-out is learned. A command that begins with "broken" fails for every target.
 func stepOf(token string) config.Step {
 	f := strings.Split(token, ":")
 	s := config.Step{Name: f[0], Report: config.Report(f[1]), Scope: config.Scope(f[2]), Run: f[3], Timeout: 10 * minute}
-	if len(f) > 4 {
+	switch {
+	case len(f) > 4 && f[4] == "learn":
+		s.TimeoutFrom = minute
+	case len(f) > 4:
 		s.Counts = config.Counts(f[4])
 	}
 	if len(f) > 5 {

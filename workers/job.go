@@ -20,8 +20,9 @@ type task struct {
 }
 
 // job runs one step. The detail, for people, is empty when it passed and its
-// report left nothing out.
-func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail string) {
+// report left nothing out. again is the pattern of its step for which a failure of it
+// is no result, if so.
+func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, again string) {
 	step, asked := t.job.Step, t.job.Targets()
 	var read *report
 	if t.reader != nil {
@@ -46,7 +47,11 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	case e.left > 0 && r.files.guest != nil:
 		done.Outcome, detail = queue.JobInfra, "processes of it cannot be killed"
 	case e.timedOut:
-		done.Outcome, detail = queue.JobTimeout, fmt.Sprintf("timed out after %s", r.timeout(step))
+		done.Outcome, detail = queue.JobTimeout, fmt.Sprintf("timed out after %s", r.timeout(t.job))
+		if l := t.job.Limit; l != nil && r.timeout(t.job) == l.After {
+			done.Cut = true
+			detail = fmt.Sprintf("stopped after %s: 3 x P99 of %d runs (%s); the file allows %s, and it is run again with that", l.After, l.Runs, l.Usual, step.Timeout)
+		}
 	case lost(e):
 		done.Outcome, detail = queue.JobInfra, "killed from outside: "+how(e)
 	case e.code != 0 && lowDisk != "":
@@ -70,13 +75,44 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail st
 	} else {
 		detail = fmt.Sprintf("step %s: %s", clean(step.Name), r.mask(clean(detail)))
 	}
+	if again = excuse(&done, step, text.end()); again != "" {
+		detail = fmt.Sprintf("step %s has failed, and its log matches retry_on: %s", clean(step.Name), clean(again))
+	}
 	if detail == "" {
 		text.notice(fmt.Sprintf("passed in %s", done.Took.Round(time.Millisecond)))
 	} else {
 		text.notice(fmt.Sprintf("%s after %s: %s", done.Outcome, done.Took.Round(time.Millisecond), detail))
 	}
 	done.Tail = text.finish()
-	return done, detail
+	return done, detail, again
+}
+
+// excuse takes out of a failed job what its step calls no result: all of it, where that
+// is all that has failed. It returns the pattern by which, if so. A target that is
+// named as failed is judged by its own lines.
+func excuse(done *queue.JobDone, step config.Step, tail string) (pattern string) {
+	if len(step.RetryOn) == 0 || done.Outcome != queue.JobFailed && done.Outcome != queue.JobTimeout || done.Cut {
+		return ""
+	}
+	if len(done.Failed) == 0 {
+		pattern = step.RetriedFor(tail)
+	} else {
+		var left []queue.TargetFailure
+		for _, f := range done.Failed {
+			if p := step.RetriedFor(f.Tail); p == "" {
+				left = append(left, f)
+			} else if pattern == "" {
+				pattern = p
+			}
+		}
+		if done.Failed = left; len(left) > 0 {
+			return "" // the others stay unknown
+		}
+	}
+	if pattern != "" {
+		done.Outcome, done.Passed = queue.JobInfra, nil
+	}
+	return pattern
 }
 
 // shell runs the step's command.
@@ -101,7 +137,7 @@ func (r *Runner) shell(ctx context.Context, t task, out io.Writer) (exit, error)
 		env:     environment(r.o.Env, t.build, t.job, r.files),
 		mark:    r.files.root,
 		guest:   r.files.guest,
-		timeout: r.timeout(t.job.Step),
+		timeout: r.timeout(t.job),
 		grace:   r.o.Grace,
 		out:     out,
 	}
@@ -115,11 +151,16 @@ func lines(items []string) []byte {
 	return []byte(strings.Join(items, "\n") + "\n")
 }
 
-func (r *Runner) timeout(s config.Step) time.Duration {
-	if s.Timeout > 0 {
-		return s.Timeout
+// timeout is when a job is ended.
+func (r *Runner) timeout(j queue.Job) time.Duration {
+	limit := j.Step.Timeout
+	if limit <= 0 {
+		limit = r.o.Timeout
 	}
-	return r.o.Timeout
+	if j.Limit != nil && j.Limit.After > 0 && j.Limit.After < limit {
+		return j.Limit.After
+	}
+	return limit
 }
 
 // lowDisk says for people that there is no space left, or nothing.

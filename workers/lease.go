@@ -148,7 +148,7 @@ func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
 	}
 	if r.End != nil {
 		host := e.agent.agent.host()
-		d := queue.BuildDone{Outcome: r.End.Outcome, Detail: r.End.Detail, Host: host, Alone: p.alone(e.build, host)}
+		d := queue.BuildDone{Outcome: r.End.Outcome, Detail: r.End.Detail, Matched: r.End.Matched, Host: host, Alone: p.alone(e.build, host)}
 		if d.Outcome == queue.JobPassed && len(e.results)-1 < len(e.build.Jobs) {
 			d.Outcome, d.Detail = queue.JobInfra, "agent "+e.agent.agent.Name+" left out the result of a step"
 		}

@@ -252,9 +252,12 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
 		}
-		done, detail := r.job(ctx, task{build: b, job: j, reader: reads[i], log: out.Log})
+		done, detail, again := r.job(ctx, task{build: b, job: j, reader: reads[i], log: out.Log})
 		out.Job(done)
-		end = worse(end, done.Outcome, detail)
+		if next := worse(end, done.Outcome, detail); next != end {
+			end = next
+			end.Matched = done.Outcome == queue.JobInfra && again != ""
+		}
 	}
 	return end
 }

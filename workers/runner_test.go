@@ -225,6 +225,26 @@ func TestTimeoutKeepsTheTail(t *testing.T) {
 	}
 }
 
+// TestLearnedTimeout holds that a job is ended by its limit, and says by what; a limit
+// above the step's time-out means nothing.
+func TestLearnedTimeout(t *testing.T) {
+	s := step("echo before; sleep 600")
+	s.Timeout = 2 * time.Hour
+	j := job(s, ".")
+	j.Limit = &queue.Limit{After: 50 * time.Millisecond, Usual: 15 * time.Millisecond, Runs: 212}
+	done, res := one(t, slot(t, nil), j)
+	if done.Outcome != queue.JobTimeout || !done.Cut || !strings.Contains(done.Tail, "before\n") ||
+		!strings.Contains(res.end.Detail, "stopped after 50ms: 3 x P99 of 212 runs (15ms); the file allows 2h0m0s, and it is run again with that") {
+		t.Errorf("%+v", res)
+	}
+	s.Timeout = 50 * time.Millisecond
+	j = job(s, ".")
+	j.Limit = &queue.Limit{After: time.Hour, Usual: time.Minute, Runs: 212}
+	if done, res := one(t, slot(t, nil), j); done.Outcome != queue.JobTimeout || done.Cut {
+		t.Errorf("%+v", res)
+	}
+}
+
 // TestStepOfAnAnalyzer holds that a step of one of several analyzers runs in
 // its folder, is told the names that its tool knows, and has its results under
 // the names that the queue knows.

@@ -59,6 +59,7 @@ type Report struct {
 type End struct {
 	Outcome queue.JobOutcome // passed, failed, infrastructure or cancelled
 	Detail  string           // one sentence for people; empty when it passed
+	Matched bool             `json:",omitempty"` // as in queue.BuildDone
 }
 
 // host returns the computer of the agent.

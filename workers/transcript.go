@@ -105,6 +105,14 @@ func (t *transcript) readLast() {
 	t.closed = true
 }
 
+// end returns the tail so far.
+func (t *transcript) end() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.readLast()
+	return t.tail.String()
+}
+
 // finish writes the end of the log, ignores all output from now on, and returns
 // the tail.
 func (t *transcript) finish() string {

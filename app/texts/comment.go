@@ -19,6 +19,25 @@ type Options struct {
 	Words   Words         // of the forge
 	Method  config.Method // by which changes land that ask for none; empty: by merge
 	Default string        // the repository's default branch, where the queue's is another one; hostile text
+
+	Checkbox bool // with a box, where the forge has such
+}
+
+// boxOf returns the box of a pull request's comment; nil where there is nothing to be
+// chosen by it.
+func (w voice) boxOf(v queue.View) *queue.Box {
+	if !w.o.Checkbox || w.o.Words.Local {
+		return nil
+	}
+	switch c := v.Change; {
+	case c.Phase == queue.Analyzing, c.Phase == queue.Pending, c.Phase == queue.Parked:
+		return &queue.Box{On: true, Verb: queue.CommandLand, Label: "In the queue. Clear this box to take it out, as `/land cancel` does."}
+	case c.Phase == queue.Landing, c.Phase == queue.Landed, c.Phase == queue.NothingToLand, c.Reason.Code == queue.ReasonClosed:
+		return nil
+	case c.Phase == queue.Rejected:
+		return &queue.Box{Verb: queue.CommandRetry, Label: "Check this box to run what failed again and to queue it, as `/land retry` does."}
+	}
+	return &queue.Box{Verb: queue.CommandLand, Label: "Check this box to queue it as it is now, as `/land` does."}
 }
 
 // Bounds of a comment, and so of a check's summary. Forges take 65,535 characters.
@@ -37,6 +56,9 @@ func Comment(v queue.View, o Options) string {
 	w := newVoice(v, o)
 	icon, headline := w.headline(v)
 	blocks := append([]string{"### " + icon + " " + headline}, w.body(v)...)
+	if b := w.boxOf(v); b != nil {
+		blocks = append(blocks, b.String())
+	}
 	blocks = append(blocks, w.footer(v), Marker(o.Queue))
 	return strings.Join(blocks, "\n\n") + "\n"
 }

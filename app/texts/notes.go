@@ -53,6 +53,7 @@ var notes = map[string]noteRow{
 	"build-infrastructure": {title: "Build brought no result", more: noteDetail},
 	"step-failed":          {line: stepNote},
 	"step-timeout":         {line: stepNote},
+	"step-cut":             {line: cutNote},
 
 	"parked":          {title: "Parked", more: noteReason},
 	"returned":        {title: "Back in the queue"},
@@ -145,7 +146,7 @@ func noteByWhy(v voice, n queue.Note) string {
 }
 
 func frozenNote(v voice, n queue.Note) (what, more string) {
-	return "Landings frozen until " + n.Reason.Until.Time().Format("2 Jan 15:04 UTC"), strings.TrimPrefix(strings.TrimSuffix(v.by(n.Reason)+": "+noteDetail(v, n), ": "), " ")
+	return "Landings frozen until " + n.Reason.Until.Time().Format("2 Jan 15:04 UTC"), strings.Trim(v.by(n.Reason)+": "+noteDetail(v, n), ": ")
 }
 
 func forgotNote(v voice, n queue.Note) (what, more string) {
@@ -167,6 +168,15 @@ func movedNote(v voice, n queue.Note) (what, more string) {
 		return "Put into another lane", ""
 	}
 	return "Put into the lane " + v.code(n.Reason.Names[1]), strings.TrimPrefix(v.by(n.Reason), " ")
+}
+
+func cutNote(w voice, n queue.Note) (what, more string) {
+	if len(n.Reason.Names) < 5 {
+		return "A step was stopped early", ""
+	}
+	name, after, usual, runs, most := n.Reason.Names[0], n.Reason.Names[1], n.Reason.Names[2], n.Reason.Names[3], n.Reason.Names[4]
+	return "Step " + w.code(name) + " stopped after " + after,
+		"3 x P99 of " + runs + " runs (" + usual + "); the file allows " + most + ", and it is run again with that before it counts"
 }
 
 func stepNote(w voice, n queue.Note) (what, more string) {

@@ -627,3 +627,41 @@ func TestTextsOfAnotherBranch(t *testing.T) {
 		}
 	}
 }
+
+// TestCommentBox holds which comments have a box, and what it stands for.
+func TestCommentBox(t *testing.T) {
+	on := []string{"analyzing", "pending", "paused", "frozen", "parked", "waiting", "rollup", "explain", "now"}
+	retry := []string{"rejected", "rejected-merge", "rejected-rebase", "rejected-config"}
+	none := []string{"landing", "landed-tested", "landed-derived", "landed-together", "landed-squash", "landed-closed", "nothing", "too-late", "closed"}
+	off := []string{"cancelled", "head-moved", "help", "refused", "tried", "trying", "would", "unknown"}
+	states := textStates()
+	states["closed"] = queue.View{Change: textChange(queue.Cancelled, reason(queue.ReasonClosed))}
+	want := func(names []string, b *queue.Box) {
+		t.Helper()
+		for _, name := range names {
+			o := textOptions()
+			if strings.Contains(texts.Comment(states[name], o), "submitqueue-box") {
+				t.Errorf("%s has a box where it is switched off", name)
+			}
+			o.Checkbox = true
+			comment := texts.Comment(states[name], o)
+			said, box := queue.SaidIn(comment)
+			if (box == nil) != (b == nil) || box != nil && (box.On != b.On || box.Verb != b.Verb) || said.Marker != texts.Marker(o.Queue) {
+				t.Errorf("%s: %+v, want %+v; %+v", name, box, b, said)
+			}
+			if got := queue.ParseCommands(comment); len(got) > 0 {
+				t.Errorf("%s: the box is a command: %+v", name, got)
+			}
+			if o.Words.Local = true; strings.Contains(texts.Comment(states[name], o), "submitqueue-box") {
+				t.Errorf("%s has a box where nobody can click it", name)
+			}
+		}
+	}
+	want(on, &queue.Box{On: true, Verb: queue.CommandLand})
+	want(retry, &queue.Box{Verb: queue.CommandRetry})
+	want(off, &queue.Box{Verb: queue.CommandLand})
+	want(none, nil)
+	o := textOptions()
+	o.Checkbox = true
+	goldenText(t, "box", texts.Comment(states["cancelled"], o))
+}

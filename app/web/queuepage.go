@@ -121,7 +121,10 @@ func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []ale
 		if text != "" && !strings.HasSuffix(text, ".") {
 			text += "."
 		}
-		if pause.Until != 0 {
+		if pause.Window != nil {
+			out = append(out, alert{Tone: "warn", Title: "Frozen until " + pause.Until.Time().Format("2 Jan 15:04 UTC"),
+				Text: strings.TrimSpace(text + " Builds go on; until then emergencies land, and what queue.freeze in the configuration excepts. " + p.words.Resume())})
+		} else if pause.Until != 0 {
 			out = append(out, alert{Tone: "warn", Title: "Frozen by " + clean(pause.By) + " until " + pause.Until.Time().Format("2 Jan 15:04 UTC"),
 				Text: strings.TrimSpace(text + " Builds go on, and nothing but emergencies lands until then.")})
 		} else if pause.Probe != 0 {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // for freezes in time zones, on hosts that have no tables
 
 	"github.com/alecthomas/kong"
 

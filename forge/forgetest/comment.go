@@ -3,6 +3,7 @@ package forgetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -189,4 +190,33 @@ func (r *issues) react(u *user, c *comment, content string) (id int64, added boo
 	c.reactions = append(c.reactions, r.repo.s.nextID())
 	r.repo.wrote(u, Write{Kind: "reaction", Number: c.Number, Text: content})
 	return c.reactions[len(c.reactions)-1], true
+}
+
+// Toggle clicks the box of the only task item of a comment whose line contains label, and
+// reports whether GitHub lets the user: only who may edit the comment can. Like each form
+// of a page, it sends lines that end with CR LF.
+func (r *Repository) Toggle(login string, id int64, label string) (done bool) {
+	r.issues.act(login, r.issues.numberOf(id), func(u *user, _ *pull) {
+		c := r.issues.mustComment(id)
+		if c.author != u && level(r.law.role(u)) < level("write") {
+			return
+		}
+		at, marks := -1, map[string]string{"- [ ] ": "- [x] ", "- [x] ": "- [ ] "}
+		lines := strings.Split(strings.ReplaceAll(c.Body, "\r\n", "\n"), "\n")
+		for i, line := range lines {
+			if len(line) > 6 && marks[line[:6]] != "" && strings.Contains(line, label) {
+				if at >= 0 {
+					panic(fmt.Sprintf("forgetest: two task items with %q in %s", label, c.Body))
+				}
+				at = i
+			}
+		}
+		if at < 0 {
+			panic(fmt.Sprintf("forgetest: no task item with %q in %s", label, c.Body))
+		}
+		lines[at] = marks[lines[at][:6]] + lines[at][6:]
+		r.issues.editComment(u, c, strings.Join(lines, "\r\n"))
+		done = true
+	})
+	return done
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -36,6 +37,24 @@ func (p *payload) pressed(event *queue.Event) error {
 		return forge.ErrIgnored
 	}
 	event.Body = queue.Commented{Number: number, Author: p.Sender.Login, Body: body, Bot: p.Sender.bot(), Head: queue.CommitID(p.CheckRun.HeadSHA)}
+	return nil
+}
+
+// edited reads that somebody has edited a comment of a queue, be it by its box. We are the
+// author of such a comment, so an edit of ours is by its author.
+func (p *payload) edited(event *queue.Event) error {
+	by := p.Comment.User
+	if p.Issue.PullRequest == nil || p.Changes.Body == nil || !by.bot() || strings.EqualFold(by.Login, p.Sender.Login) {
+		return forge.ErrIgnored
+	}
+	before, command := queue.Toggled(p.Changes.Body.From, p.Comment.Body)
+	if before.Marker == "" {
+		return forge.ErrIgnored
+	}
+	if p.Sender.Login == "" || p.Issue.Number <= 0 {
+		return fmt.Errorf("%w: an edit without who made it, or without a pull request's number", forge.ErrMalformed)
+	}
+	event.Body = queue.Edited{Number: p.Issue.Number, Author: p.Sender.Login, Bot: p.Sender.bot(), Before: before, Command: command}
 	return nil
 }
 

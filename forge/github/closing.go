@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // mostClosed bounds the issues that one description closes: whoever names more has not
@@ -15,8 +17,8 @@ const mostClosed = 50
 // pull request to an issue", GitHub's documentation). What is in code or in an HTML comment
 // is no reference.
 var (
-	keyword  = regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]+(\S+)`)
-	issueRef = regexp.MustCompile(`^(?:([A-Za-z0-9-]+/[A-Za-z0-9._-]+)?#|(https?://[^\s#?]+)/issues/)([0-9]{1,9})(?:[^\pL\pN_]|$)`)
+	keyword = regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]+` +
+		`(?:([a-z0-9-]+/[a-z0-9._-]+)?#|(https?://[^\s#?]+)/issues/)([0-9]{1,9})`)
 	comments = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
 	fences   = regexp.MustCompile("(?m)^ {0,3}(```+|~~~+)[^\n]*$")
 	spans    = regexp.MustCompile("``[^`\n].*?``|`[^`\n]+`")
@@ -28,12 +30,16 @@ var (
 func closing(description, name, page string) []int {
 	text := spans.ReplaceAllString(outsideFences(comments.ReplaceAllString(description, " ")), " ")
 	var out []int
-	for _, m := range keyword.FindAllStringSubmatch(text, -1) {
-		ref := issueRef.FindStringSubmatch(m[1])
-		if ref == nil || ref[1] != "" && !strings.EqualFold(ref[1], name) || ref[2] != "" && !strings.EqualFold(ref[2], page) {
+	group := func(m []int, i int) string { return text[max(m[2*i], 0):max(m[2*i+1], 0)] }
+	for _, m := range keyword.FindAllStringSubmatchIndex(text, -1) {
+		next, _ := utf8.DecodeRuneInString(text[m[1]:])
+		if next == '_' || unicode.IsLetter(next) || unicode.IsNumber(next) {
 			continue
 		}
-		n, err := strconv.Atoi(ref[3])
+		if repo, at := group(m, 1), group(m, 2); repo != "" && !strings.EqualFold(repo, name) || at != "" && !strings.EqualFold(at, page) {
+			continue
+		}
+		n, err := strconv.Atoi(group(m, 3))
 		if err == nil && n > 0 && !slices.Contains(out, n) && len(out) < mostClosed {
 			out = append(out, n)
 		}

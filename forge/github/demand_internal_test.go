@@ -34,3 +34,13 @@ func TestNewerDemand(t *testing.T) {
 		t.Errorf("GitHub has decided: %v, %v", out, err)
 	}
 }
+
+// A check that both any App and one must report is named once.
+func TestCheckAskedForTwice(t *testing.T) {
+	d := demands{checks: []demandedCheck{{name: "ci"}, {name: "lint"}, {name: "ci", app: 7}}}
+	ran := []ranOnHead{{Kind: "CheckRun", Name: "lint", Status: "COMPLETED", Conclusion: "FAILURE"}}
+	out := unmetChecks(forge.Requirements{}, d, ran)
+	if len(out) != 2 || len(out[0].Names) != 1 || out[0].Names[0] != "ci" || out[1].Names[0] != "lint" {
+		t.Errorf("%+v", out)
+	}
+}

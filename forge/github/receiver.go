@@ -56,6 +56,7 @@ type payload struct {
 		User account `json:"user"`
 
 		CreatedAt time.Time `json:"created_at"`
+		UpdatedAt time.Time `json:"updated_at"`
 	} `json:"comment"`
 	Review struct {
 		ID    int64   `json:"id"`
@@ -195,6 +196,9 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 	number := p.PullRequest.Number
 	switch kind {
 	case "issue_comment":
+		if p.Action == "edited" {
+			return event, p.edited(&event)
+		}
 		if p.Action != "created" || p.Issue.PullRequest == nil || p.Comment.User.silent(p.Comment.Body) {
 			return event, forge.ErrIgnored
 		}
@@ -335,6 +339,8 @@ func (p *payload) at(kind string) time.Time {
 		return p.PullRequest.UpdatedAt
 	case kind == "pull_request_review" && p.Action == "submitted":
 		return p.Review.SubmittedAt
+	case kind == "issue_comment" && p.Action == "edited":
+		return p.Comment.UpdatedAt
 	case kind == "issue_comment", kind == "pull_request_review_comment":
 		return p.Comment.CreatedAt
 	}

@@ -128,6 +128,30 @@ func TestEachUsedEvent(t *testing.T) {
 			},
 		},
 		"comment by a bot without": {func() { w.must(w.forge.Comment(w.ctx, n, marker, "hello")) }, nil},
+		"our comment, toggled": {func() {
+			body := "hello\n" + queue.Box{Verb: queue.CommandLand, Label: "Queue it."}.String() + "\n" + queueMarker
+			w.must(w.forge.Comment(w.ctx, n, queueMarker, body))
+			id := w.repo.Comments(n)[len(w.repo.Comments(n))-1].ID
+			for range 2 {
+				if !w.repo.Toggle("o", id, "Queue it.") {
+					t.Error("the owner may not toggle")
+				}
+			}
+			w.must(w.forge.Comment(w.ctx, n, queueMarker, body+"\nmore")) // our own edit
+			w.repo.EditComment("robo[bot]", id, "gone")
+		}, func() []queue.Body {
+			box := "- [ ] Queue it. <!-- submitqueue-box:land -->\n"
+			first, _ := queue.SaidIn("hello\n" + box + queueMarker)
+			last, _ := queue.SaidIn("hello\n" + box + queueMarker + "\nmore")
+			return []queue.Body{queue.Edited{Number: n, Author: "o", Before: first, Command: "/land"},
+				queue.Edited{Number: n, Author: "o", Before: first, Command: "/land cancel"},
+				queue.Edited{Number: n, Author: "robo[bot]", Bot: true, Before: last}}
+		}},
+		"another's comment with a box": {func() {
+			id := w.repo.Comment("ann", n, queue.Box{Verb: queue.CommandLand, Label: "Mine."}.String()+"\n"+queueMarker)
+			in.take(w) // that they were written
+			w.repo.Toggle("o", id, "Mine.")
+		}, nil},
 		"label by a bot": {func() { w.repo.Label("robo[bot]", n, "robo") }, func() []queue.Body {
 			return []queue.Body{queue.Labeled{Number: n, Label: "robo", Actor: "robo[bot]", On: true, Bot: true}}
 		}},
@@ -299,6 +323,33 @@ func TestRedeliverGoesOnBehindOneThatIsRefused(t *testing.T) {
 			t.Errorf("%d: then %d, %v", status, asked, err)
 		}
 		in.take(w)
+	}
+}
+
+const queueMarker = "<!-- submitqueue:o/r@main -->"
+
+// An edit is as old as the edit, however old the comment is.
+func TestEditOfAnOldComment(t *testing.T) {
+	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	r := github.NewReceiverAt(secret, func() time.Time { return now })
+	for name, c := range map[string]struct {
+		updated, sender, author, issue string
+		want                           error
+	}{
+		"now":              {"2026-11-22T09:59:00Z", "bob", "q[bot]", `{"number":7,"pull_request":{}}`, nil},
+		"replayed":         {"2026-11-12T09:59:00Z", "bob", "q[bot]", `{"number":7,"pull_request":{}}`, forge.ErrIgnored},
+		"by ourselves":     {"2026-11-22T09:59:00Z", "Q[bot]", "q[bot]", `{"number":7,"pull_request":{}}`, forge.ErrIgnored},
+		"on an issue":      {"2026-11-22T09:59:00Z", "bob", "q[bot]", `{"number":7}`, forge.ErrIgnored},
+		"without a sender": {"2026-11-22T09:59:00Z", "", "q[bot]", `{"number":7,"pull_request":{}}`, forge.ErrMalformed},
+		"without a number": {"2026-11-22T09:59:00Z", "bob", "q[bot]", `{"pull_request":{}}`, forge.ErrMalformed},
+	} {
+		body := fmt.Sprintf(`{"action":"edited","issue":%s,"sender":{"login":%q},"repository":{"full_name":"o/r"},"changes":{"body":{"from":%q}},`+
+			`"comment":{"id":5,"body":"x","user":{"login":%q,"type":"Bot"},"created_at":"2026-01-01T00:00:00Z","updated_at":%q}}`,
+			c.issue, c.sender, "hello\n"+queueMarker, c.author, c.updated)
+		d, err := r.Receive(forgetest.WebhookHeader("issue_comment", "guid", secret, []byte(body)), []byte(body))
+		if !isErr(err, c.want) || c.want == nil && len(d.Events) != 1 {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
 	}
 }
 

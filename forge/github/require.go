@@ -396,14 +396,13 @@ func unmetChecks(r forge.Requirements, d demands, ran []ranOnHead) []queue.Requi
 				bad = bad || x.State == "FAILURE" || x.State == "ERROR"
 			}
 		}
-		switch {
-		case bad:
+		switch { // one name may be asked for twice, of any App and of one
+		case bad && !slices.Contains(failed, want.name):
 			failed = append(failed, want.name)
-		case pending, !seen:
+		case !bad && (pending || !seen) && !slices.Contains(waits, want.name):
 			waits = append(waits, want.name)
 		}
 	}
-	waits, failed = slices.Compact(waits), slices.Compact(failed)
 	var out []queue.Requirement
 	if len(waits) > 0 {
 		out = append(out, queue.Requirement{Kind: queue.RequireChecks, Names: waits})

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,6 +43,7 @@ func checkAll(d *document, c *Config) {
 	checkInputs(d, "analysis", c.Analysis.Inputs, c.Analysis.HasTargets())
 	d.globs("permissions.protected_paths", c.Permissions.Protected)
 	checkQueue(d, c)
+	checkFreeze(d, c)
 	checkBatch(d, c)
 	checkMethods(d, &c.Queue)
 	checkSkips(d, c)
@@ -75,11 +77,15 @@ func (d *document) once(path, name string, seen map[string]int) {
 }
 
 func checkStep(d *document, path string, s Step, a Analysis) {
+	checkRetryOn(d, path, s)
 	if !checkChecks(d, path, s, a) {
 		return
 	}
 	if s.Run != "" && strings.TrimSpace(s.Run) == "" {
 		d.report(path+".run", "%s.run is empty: write the command to run", path)
+	}
+	if limit := cmp.Or(s.Timeout, defaultTimeout); s.TimeoutFrom > limit && !d.refused[path+".timeout"] {
+		d.report(path+".timeout_from", "%s.timeout_from is %s, which is more than timeout, %s: make it less, or raise timeout", path, s.TimeoutFrom, limit)
 	}
 	perTarget := strings.Contains(s.Run, "{targets}")
 	noTargets, known := !a.HasTargets(), d.read("analysis")

@@ -55,6 +55,9 @@ func checkChecks(d *document, path string, s Step, a Analysis) bool {
 			d.report(path+"."+f.name, "%s.%s is for steps with run: how checks run is written in the workflow; delete the line", path, f.name)
 		}
 	}
+	if written("timeout_from") {
+		d.report(path+".timeout_from", "%s.timeout_from is for steps with run: what the forge's CI runs is not ended with the queue's patience, and would run twice; delete the line, and say timeout-minutes: in the workflow", path)
+	}
 	if s.Environment != "" {
 		d.report(path+".environment", "%s.environment is for steps with run: of the forge's CI nobody reports what its machines have; delete the line, and have the workflow pin its tools", path)
 	}

@@ -127,6 +127,15 @@ func Ingredients() []Ingredient {
 		IngredientJustInTime, IngredientLanes, IngredientMargin, IngredientPreempt, IngredientQuotas, IngredientTargetThreshold, IngredientTrials}
 }
 
+// Checkbox says whether comments have a box.
+type Checkbox string
+
+// With and without a box.
+const (
+	CheckboxOn  Checkbox = "on"
+	CheckboxOff Checkbox = "off"
+)
+
 // Spare says when free slots build unlikely futures, too.
 type Spare string
 
@@ -177,6 +186,8 @@ type Rules struct {
 	Quotas []Quota `json:"quotas,omitempty" yaml:"quotas,omitempty" jsonschema:"maxItems=100"`
 	// Admission says what a pull request must meet.
 	Admission `yaml:",inline"`
+	// Checkbox says whether the comment on a pull request has a box by which it is queued and taken out, as by /land and /land cancel: on or off. Default on.
+	Checkbox Checkbox `json:"checkbox,omitempty" yaml:"checkbox,omitempty" jsonschema:"enum=on,enum=off,default=on"`
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
 	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.
@@ -202,6 +213,8 @@ type Landing struct {
 	Head Head `json:"head,omitempty" yaml:"head,omitempty" jsonschema:"enum=move,enum=leave,default=move"`
 	// HeadWait is how long a landing waits at most until the forge has taken note of a head that was moved; the target branch moves then in any case. From 1s to 2m; default 15s.
 	HeadWait time.Duration `json:"head_wait,omitempty" yaml:"head_wait,omitempty" jsonschema:"default=15s" jsonschema_extras:"x-minimum=1s,x-maximum=2m"`
+	// Freeze are the times at which landings are held, again and again. Default none.
+	Freeze []Freeze `json:"freeze,omitempty" yaml:"freeze,omitempty" jsonschema:"maxItems=50"`
 	// Messages are the templates of the commits that the queue makes.
 	Messages Messages `json:"messages,omitzero" yaml:"messages,omitempty"`
 }

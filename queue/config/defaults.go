@@ -6,6 +6,9 @@ import "time"
 // rejected for what has happened once.
 const DefaultRetries = 1
 
+// defaultTimeout is Step.Timeout where the file does not say it.
+const defaultTimeout = time.Hour
+
 // DefaultHeadWait is Rules.HeadWait where the file does not say it: GitHub takes note of a
 // push within seconds.
 const DefaultHeadWait = 15 * time.Second
@@ -24,7 +27,7 @@ func (c *Config) Defaults() {
 		s := &c.Steps[i]
 		orDefault(&s.Scope, ScopeTargets)
 		orDefault(&s.Report, ReportExitCode)
-		orDefault(&s.Timeout, time.Hour)
+		orDefault(&s.Timeout, defaultTimeout)
 		s.checkDefaults()
 		if !s.ByForge() {
 			orDefault(&s.Environment, c.Environment)
@@ -56,6 +59,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.ParkedLimit, 168*time.Hour)
 	orDefault(&q.Threshold, 0.3)
 	orDefault(&q.Spare, SpareAuto)
+	orDefault(&q.Checkbox, CheckboxOn)
 	orDefault(&q.Batch, BatchOff)
 	orDefault(&q.BatchMax, DefaultBatchMax)
 	orDefault(&c.Permissions.Land, "write")

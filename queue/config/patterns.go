@@ -11,6 +11,7 @@ const (
 	appPattern      = `^[a-z0-9][a-z0-9-]*$`
 	botPattern      = `^[a-zA-Z0-9][a-zA-Z0-9_-]*(\[bot\])?$`
 	whoPattern      = `^(@?[a-zA-Z0-9][a-zA-Z0-9_-]*(\[bot\])?|@[a-zA-Z0-9][a-zA-Z0-9_-]*/[a-zA-Z0-9._-]+)$`
+	cronPattern     = `^[0-9A-Za-z*/?-][0-9A-Za-z*/?\x2c \x2d]*$`
 	durationPattern = `^([0-9]+(\.[0-9]+)?[hms])+$`
 	verifyPattern   = `^(off|([0-9]+(\.[0-9]+)?[hms])+)$`
 
@@ -37,6 +38,8 @@ func patternWords(pattern string) string {
 		return `an App's login such as "renovate[bot]"`
 	case whoPattern:
 		return `a role (write, maintain, admin), a team such as "@org/team", or a user`
+	case cronPattern:
+		return `five fields of crontab(5) such as "0 16 * * FRI"`
 	case durationPattern:
 		return `a duration in h, m and s such as "10m" or "1h30m"`
 	case verifyPattern:

@@ -70,6 +70,10 @@ type Step struct {
 	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
 	// Timeout ends the step when it takes longer. From 1s to 24h; default 1h.
 	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
+	// TimeoutFrom has the queue learn when to end the step: after three times what nearly all of its runs have taken (the 99th percentile), no earlier than this and no later than timeout. What is ended earlier than timeout is run again with all of timeout before it counts as a failure. From 1s to timeout; default: nothing is learned.
+	TimeoutFrom time.Duration `json:"timeout_from,omitempty" yaml:"timeout_from,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
+	// RetryOn are patterns of RE2 that only a fault of the infrastructure prints, e.g. "connection reset by peer". A failed run whose log ends with a match, in its last 4 KiB, is no result: it is run again as after other infrastructure errors (queue.infra_retries). Of steps with checks, for jobs of GitHub Actions only. Default none.
+	RetryOn []string `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema:"maxItems=20"`
 }
 
 // Digest identifies the step in keys: what has passed under another command,
@@ -99,6 +103,13 @@ func (s Step) Digest() digest.Digest {
 		fields = append(fields, "environment1", s.Environment, s.Fingerprint)
 	}
 	fields = append(fields, s.Checkout.fields()...)
+	if s.TimeoutFrom != 0 {
+		fields = append(fields, "timeout-from1", strconv.FormatInt(int64(s.TimeoutFrom), 10))
+	}
+	if len(s.RetryOn) > 0 {
+		fields = append(fields, "retry-on1", strconv.Itoa(len(s.RetryOn)))
+		fields = append(fields, s.RetryOn...)
+	}
 	return digest.Of(fields...)
 }
 

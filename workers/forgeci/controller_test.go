@@ -33,6 +33,7 @@ type hub struct {
 	read      int   // results
 	again     int   // that failed jobs run again
 	deaf      error // in answer to that
+	logs      map[int64]string
 	messages  map[queue.CommitID]string
 	unread    error // in answer to asking for one
 	changed   chan struct{}
@@ -145,7 +146,14 @@ func (h *hub) CancelRun(_ context.Context, id int64) error {
 	return nil
 }
 
-func (h *hub) CILog(context.Context, forge.CIResult) (string, error) { return "", forge.ErrNotFound }
+func (h *hub) CILog(_ context.Context, r forge.CIResult) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if text, ok := h.logs[r.ID]; ok {
+		return text, nil
+	}
+	return "", forge.ErrNotFound
+}
 
 func (h *hub) RerunFailed(context.Context, int64) error {
 	h.mu.Lock()
@@ -440,6 +448,44 @@ func TestLateNewsOfWhatIsRunAgain(t *testing.T) {
 	h.calm(t, c, e)
 	if e.done == nil || e.done.Outcome != queue.JobPassed {
 		t.Errorf("%+v", e.done)
+	}
+}
+
+// TestRetryOnOfChecks holds that a failure whose log the step calls no result is none,
+// and that every check that has failed needs such a log.
+func TestRetryOnOfChecks(t *testing.T) {
+	reset := "2026-01-01T00:00:00.0000000Z dial tcp: connection reset by peer\n##[error]Process completed with exit code 1.\n"
+	for name, c := range map[string]struct {
+		logs map[int64]string
+		want queue.JobOutcome
+	}{
+		"both":    {map[int64]string{1: reset, 2: reset}, queue.JobInfra},
+		"one":     {map[int64]string{1: reset, 2: "--- FAIL: TestX\n"}, queue.JobFailed},
+		"neither": {map[int64]string{1: "no", 2: "no"}, queue.JobFailed},
+		"unread":  {map[int64]string{1: reset}, queue.JobFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub()
+			h.logs = c.logs
+			ctl := h.still(func() time.Time { return start.Add(time.Minute) })
+			e := built(config.Step{Name: "ci", Checks: []config.Check{{Name: "test"}, {Name: "lint"}}, RetryOn: []string{"^never$", "connection (reset|refused)"}})
+			ctl.builds[e.build.ID] = e
+			h.results = []forge.CIResult{check(1, "test", forge.CIFailed, "failure"), check(2, "lint", forge.CIFailed, "failure")}
+			h.runs = []forge.CIRun{{ID: 1, Suite: 1, Commit: commit, Branch: e.branch, Attempt: 1, Done: true}}
+			ctl.News(forge.CINews{Results: h.results})
+			ctl.readLogs(t.Context(), e)
+			if e.done == nil || e.done.Outcome != c.want || e.done.Matched != (c.want == queue.JobInfra) {
+				t.Fatalf("%+v", e.done)
+			}
+			if told := len(e.reported); c.want == queue.JobInfra && !strings.Contains(e.done.Detail, "has failed, and its log matches retry_on: connection (reset|refused)") {
+				t.Errorf("%s, %d told", e.done.Detail, told)
+			}
+			for _, b := range e.reported {
+				if j, ok := b.(queue.JobDone); ok && c.want == queue.JobInfra {
+					t.Errorf("a result: %+v", j)
+				}
+			}
+		})
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 type finding struct {
 	outcome queue.JobOutcome
 	noCheck bool   // a check did not appear
+	matched bool   // all that failed did so with a log that the step calls no result
 	detail  string // for people; hostile text
 	list    []forge.CIResult
 	again   bool // failed, and to be run again first

@@ -3,11 +3,13 @@ package forgeci
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers"
 )
 
 const (
@@ -55,6 +57,30 @@ func (c *Controller) readLogs(ctx context.Context, e *entry) {
 	if e.done == nil {
 		c.settle(e)
 	}
+}
+
+// excused returns what a finding comes to by the patterns of the job's step
+// (config.Step.RetryOn): nothing has failed where the log of each job that has is one
+// of those. A log that was not read matches nothing.
+func (e *entry) excused(j *job, f finding) finding {
+	if f.outcome != queue.JobFailed || len(j.Step.RetryOn) == 0 {
+		return f
+	}
+	pattern := ""
+	for _, r := range f.list {
+		if r.State != forge.CIFailed && r.State != forge.CITimeout {
+			continue
+		}
+		p := j.Step.RetriedFor(strings.Join([]string{r.Title, r.Text, e.logs[r.ID]}, "\n"))
+		if p == "" {
+			return f
+		}
+		pattern = p
+	}
+	if pattern != "" {
+		f.outcome, f.matched, f.detail = queue.JobInfra, true, fmt.Sprintf("step %s has failed, and its log matches retry_on: %s", j.Step.Name, workers.Clean(pattern))
+	}
+	return f
 }
 
 // stamped is how a line of a log of GitHub Actions begins.

@@ -41,7 +41,7 @@ func (c *Controller) settle(e *entry) {
 			e.look = e.look || f.look
 			open++
 		default:
-			c.decide(e, j, f)
+			c.decide(e, j, e.excused(j, f))
 		}
 	}
 	if open > 0 {
@@ -111,7 +111,7 @@ func (c *Controller) outcome(e *entry) queue.BuildDone {
 		switch j.out.outcome {
 		case queue.JobInfra:
 			if out.Outcome != queue.JobInfra || j.out.noCheck && !out.NoCheck {
-				out.Outcome, out.Detail, out.NoCheck = queue.JobInfra, j.out.detail, j.out.noCheck
+				out.Outcome, out.Detail, out.NoCheck, out.Matched = queue.JobInfra, j.out.detail, j.out.noCheck, j.out.matched
 			}
 		case queue.JobPassed:
 		default:

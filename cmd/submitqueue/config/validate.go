@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
@@ -36,7 +37,7 @@ func (c *Validate) Run(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return print.ExitCode(1)
 	}
-	beside := ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
+	beside := freezeText(cfg, time.Now()) + ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
 	if len(cfg.Analysis.Analyzers) == 0 {
 		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, print.Counted(len(cfg.Steps), "step"), cfg.Analysis.Analyzer)
 		fmt.Print(beside)
@@ -57,6 +58,21 @@ func reportText(c *config.Config) string {
 		if what, instead := s.Unread(); what != "" {
 			text += "  step " + s.Name + ": when it fails, no " + what + " of that run has passed, since the rest of its command may not have run for it; " + instead + "\n"
 		}
+	}
+	return text
+}
+
+// freezeText says when landings are held next, by which rule.
+func freezeText(c *config.Config, now time.Time) string {
+	text := ""
+	for _, w := range c.Queue.Freezes(now, 3) {
+		f := c.Queue.Freeze[w.Rule]
+		zone, err := time.LoadLocation(f.TimeZone)
+		if err != nil {
+			zone = time.UTC
+		}
+		const shown = "Mon 2 Jan 2006 15:04 MST"
+		text += "  freeze: " + w.Start.In(zone).Format(shown) + " to " + w.End.In(zone).Format(shown) + ", " + f.Reason + "\n"
 	}
 	return text
 }

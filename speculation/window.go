@@ -1,0 +1,110 @@
+package speculation
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// A freeze on a schedule (config.Freeze) is a pause like one that somebody asks for by
+// /queue freeze, and ends by itself. It is opened and closed by the clock of the turn and
+// the configuration of the branch alone, so that nothing is lost where the server was away
+// at its start or its end. What people have paused or frozen stays theirs: the schedule
+// holds landings again after that, if its window has not ended. /queue resume ends the
+// windows that are open, and no later ones.
+
+// mostJoined bounds the windows that are taken for one because they leave no gap.
+const mostJoined = 60
+
+// schedule opens and closes the freezes of the configuration.
+func (c *entering) schedule() {
+	open, next := c.windows()
+	if next != 0 {
+		c.wakeAt(next)
+	}
+	m := &c.s.Main
+	if m.Paused != nil && m.Paused.Window == nil {
+		return
+	}
+	switch {
+	case open == nil && m.Paused != nil:
+		c.mainline.goOn("submitqueue")
+	case open != nil && m.Paused == nil:
+		m.Paused = open
+		c.touchMain()
+		c.note(queue.Note{What: "frozen", Reason: open.Why()})
+	case open != nil:
+		if open.At = m.Paused.At; !reflect.DeepEqual(open, m.Paused) {
+			m.Paused = open
+			c.touchMain()
+		}
+	}
+}
+
+// windows returns the pause that the windows make which are open now, nil where none is,
+// and when that may be another one; 0: never.
+func (c *entering) windows() (open *queue.Pause, next queue.Instant) {
+	rules := c.facts.Rules()
+	if len(rules.Freeze) == 0 {
+		return nil, 0
+	}
+	now := c.facts.Now
+	var until queue.Instant
+	for _, f := range rules.Freeze {
+		for _, w := range f.Windows(now.Time(), 2) {
+			start, end := queue.At(w.Start), queue.At(w.End)
+			if start > now {
+				next = queue.Earliest(next, start)
+				continue
+			}
+			if next = queue.Earliest(next, end); start <= c.s.Main.Resumed {
+				continue
+			}
+			if open == nil {
+				open = &queue.Pause{By: "submitqueue", Reason: f.Reason, At: now, Window: &queue.FreezeWindow{}}
+			}
+			if !slices.ContainsFunc(open.Window.Except, func(e config.FreezeExcept) bool { return reflect.DeepEqual(e, f.Except) }) {
+				open.Window.Except = append(open.Window.Except, f.Except)
+			}
+			until = max(until, end)
+		}
+	}
+	if open != nil {
+		open.Until = c.joined(rules.Freeze, until)
+	}
+	return open, next
+}
+
+// joined returns when landings go on where windows leave no gap after a moment.
+func (c *entering) joined(rules []config.Freeze, until queue.Instant) queue.Instant {
+	for range mostJoined {
+		before := until
+		for _, f := range rules {
+			for _, w := range f.Windows(until.Time(), 1) {
+				if queue.At(w.Start) <= before {
+					until = max(until, queue.At(w.End))
+				}
+			}
+		}
+		if until == before {
+			break
+		}
+	}
+	return until
+}
+
+// excepted reports whether a change lands though a freeze is on: all windows that are open
+// except it.
+func (c *entering) excepted(id queue.ChangeID) bool {
+	ch, p := c.s.Changes[id], c.s.Main.Paused
+	if ch == nil || p == nil || p.Window == nil || c.facts.Changing() {
+		return false
+	}
+	var paths []string
+	if f := c.s.Footprints[id]; f != nil && f.Unknown == "" {
+		paths = f.Paths
+	}
+	return !slices.ContainsFunc(p.Window.Except, func(e config.FreezeExcept) bool { return !e.Lets(ch.Lane, ch.Spared, paths) })
+}

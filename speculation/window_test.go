@@ -1,0 +1,166 @@
+package speculation
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// stageBegins is when stages begin: 5 January 2026, 9:00 UTC.
+const stageBegins queue.Instant = 1767603600000
+
+// daily is a rule by which landings are held for half an hour each day, first in ten
+// minutes; and when that begins.
+func daily(now queue.Instant, except config.FreezeExcept) (config.Freeze, queue.Instant) {
+	at := now.Add(10 * time.Minute).Time().Truncate(time.Minute)
+	return config.Freeze{Cron: fmt.Sprintf("%d %d * * *", at.Minute(), at.Hour()), For: 30 * time.Minute, Reason: "the release", Except: except}, queue.At(at)
+}
+
+// frozen is a stage on which a freeze begins in a while; changes 1 and 2 are there, and
+// their builds go on.
+func frozen(t *testing.T, except config.FreezeExcept) (*stage, queue.Instant) {
+	t.Helper()
+	rule, start := daily(stageBegins, except)
+	s := newStage(t, config.Rules{Lanes: []config.Lane{{Name: "high", Least: "write"}, {Name: "normal"}}, DefaultLane: "normal", Landing: config.Landing{Freeze: []config.Freeze{rule}}}, stated{})
+	s.requires, s.textual = true, true
+	s.tell(queue.Capacity{Slots: 9})
+	s.changes("a", "b")
+	s.sleep(start)
+	return s, start
+}
+
+// rules puts other freezes into the configuration.
+func (s *stage) rules(f []config.Freeze) {
+	c := *s.core.s.Main.Config
+	c.Queue.Freeze = f
+	s.core.s.Main.Config = &c
+	meta := queue.Ref{Kind: queue.KindMeta, ID: queue.MetaMain}
+	r, _, err := s.core.State().Encode(meta)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.store.records[meta] = r.Data // as if a turn had read it
+	s.tell(queue.Tick{})
+}
+
+// finishAll ends all builds.
+func (s *stage) finishAll() {
+	for len(s.going()) > 0 {
+		s.finish(s.going()[0])
+	}
+	s.settleDown()
+}
+
+// A freeze of the configuration begins and ends by itself: builds go on, landing waits, and
+// all who wait are told until when and why.
+func TestWindowHoldsLandings(t *testing.T) {
+	s, start := frozen(t, config.FreezeExcept{})
+	s.finishAll()
+	s.mustAll(queue.Pending, queue.Pending)
+	end := start.Add(30 * time.Minute)
+	p := s.core.State().Main.Paused
+	if p == nil || p.Until != end || p.Reason != "the release" || p.Window == nil {
+		t.Fatalf("%+v; want until %d", p, end)
+	}
+	v, _ := s.core.PullView(1)
+	if len(v.Waits) == 0 || v.Waits[0].Code != queue.ReasonPaused || v.Waits[0].Until != end || v.Waits[0].Detail != "the release" || len(v.Waits[0].Names) > 0 {
+		t.Errorf("it waits for %+v", v.Waits)
+	}
+	s.sleep(end)
+	s.settleDown()
+	s.mustAll(queue.Landed, queue.Landed)
+	s.calm()
+}
+
+// What the configuration excepts lands meanwhile, and so does an emergency; nothing else.
+func TestWindowExcepts(t *testing.T) {
+	for name, x := range map[string]struct {
+		except config.FreezeExcept
+		say    string
+		then   func(s *stage)
+	}{
+		"lane": {except: config.FreezeExcept{Lanes: []string{"high"}}, say: "/land priority=high"},
+		"path": {except: config.FreezeExcept{Paths: []string{fileOf("b")}}},
+		"label": {except: config.FreezeExcept{Labels: []string{"hotfix"}}, then: func(s *stage) {
+			s.pulls[2].spared = []string{"hotfix"}
+			s.tell(queue.Labeled{Number: 2, Label: "Hotfix", Actor: "boss", On: true})
+			s.settleDown()
+		}},
+		"emergency": {say: "/land now it burns"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := frozen(t, x.except)
+			if x.say != "" {
+				s.step(s.say(s.pulls[2], "boss", x.say))
+				s.settleDown()
+			}
+			if x.then != nil {
+				x.then(s)
+			}
+			s.finishAll()
+			s.mustAll(queue.Pending, queue.Landed)
+			s.calm()
+		})
+	}
+}
+
+// Somebody who lets landings go on ends the window that is open, and not the next one. What
+// somebody has paused stays paused when a window ends.
+func TestWindowAndPeople(t *testing.T) {
+	s, start := frozen(t, config.FreezeExcept{})
+	s.finishAll()
+	s.step(s.say(s.pulls[1], "boss", "/queue pause something is wrong"))
+	s.settleDown()
+	s.sleep(start.Add(30 * time.Minute))
+	s.settleDown()
+	s.mustAll(queue.Pending, queue.Pending)
+	if p := s.core.State().Main.Paused; p == nil || p.By != "boss" {
+		t.Fatalf("%+v", p)
+	}
+	s.step(s.say(s.pulls[1], "boss", "/queue resume"))
+	s.settleDown()
+	s.mustAll(queue.Landed, queue.Landed)
+
+	s.now = start.Add(24*time.Hour + time.Minute) // the server was away when the next one began
+	s.tell(queue.Tick{})
+	s.settleDown()
+	if p := s.core.State().Main.Paused; p == nil || p.Window == nil {
+		t.Fatalf("the next window is not open: %+v", p)
+	}
+	s.changes("c")
+	s.finishAll()
+	s.mustBe(s.pulls[3], queue.Pending)
+	s.step(s.say(s.pulls[3], "boss", "/queue resume"))
+	s.settleDown()
+	s.mustBe(s.pulls[3], queue.Landed)
+	s.tell(queue.Tick{})
+	if p := s.core.State().Main.Paused; p != nil {
+		t.Errorf("it is paused again: %+v", p)
+	}
+	s.calm()
+}
+
+// A rule that is taken out of the configuration holds nothing any more.
+func TestWindowEndsWithItsRule(t *testing.T) {
+	s, _ := frozen(t, config.FreezeExcept{})
+	s.finishAll()
+	s.mustAll(queue.Pending, queue.Pending)
+	s.rules(nil)
+	s.tell(queue.Tick{})
+	s.settleDown()
+	s.mustAll(queue.Landed, queue.Landed)
+	s.calm()
+}
+
+// Windows without a gap between them are one to who waits.
+func TestWindowsAreJoined(t *testing.T) {
+	s, start := frozen(t, config.FreezeExcept{})
+	rule, _ := daily(start.Add(15*time.Minute), config.FreezeExcept{})
+	s.rules(append(s.core.s.Main.Config.Queue.Freeze, rule)) // 25 minutes later
+	if p := s.core.State().Main.Paused; p == nil || p.Until != start.Add(55*time.Minute) {
+		t.Errorf("%+v; want until %d", p, start.Add(55*time.Minute))
+	}
+}
