@@ -211,3 +211,20 @@ func TestChangesOfAFormerVersionAreNotAskedAbout(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Another pull request may be another server's, of which nobody hears: who waits for it
+// looks more often than who waits for what the forge tells of.
+func TestWhoDependsOnOthersLooksMoreOften(t *testing.T) {
+	for kind, most := range map[queue.RequirementKind]time.Duration{queue.RequireReviews: maxWait, queue.RequireLanded: maxWaitOther} {
+		w, first, _ := asking(t)
+		first.lacks = []queue.Requirement{{Kind: kind, Names: []string{"#9", queue.DependsOpen}}}
+		w.step(w.say(first, "dev", "/land"))
+		w.quiesce()
+		w.now = w.now.Add(5 * time.Hour)
+		w.tell(queue.Tick{})
+		w.quiesce()
+		if got := w.change(first).Until.Sub(w.now); w.phases(first) != "parked requirements" || got > most || got < most-time.Minute {
+			t.Errorf("%s: %s, looked at again after %v", kind, w.phases(first), got)
+		}
+	}
+}
