@@ -271,7 +271,9 @@ func transient(err error) bool {
 }
 
 // outage reports whether it was the forge that failed, and not what it was asked for.
-func outage(err error) bool { return isTransient(err) && !errors.Is(err, forge.ErrNotFound) }
+func outage(err error) bool {
+	return isTransient(err) && !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrTorn)
+}
 
 // isTransient reports whether the forge has said that it will change.
 func isTransient(err error) bool {

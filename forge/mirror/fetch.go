@@ -162,6 +162,9 @@ func remoteError(err error) error {
 			return &forge.Transient{Err: fmt.Errorf("%w: %w", forge.ErrForbidden, err)}
 		}
 	}
+	if strings.Contains(failed.Stderr, "repository corruption on the remote side") {
+		return &forge.Transient{Err: fmt.Errorf("%w: %w", forge.ErrTorn, err)}
+	}
 	return &forge.Transient{Err: err}
 }
 
