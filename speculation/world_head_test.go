@@ -39,6 +39,10 @@ func (w *world) attest(key string, t queue.Attest) queue.Body {
 		out.Doubts = []queue.HeadDoubt{{Why: broken}}
 		return out
 	}
+	if w.version(t.Analyzer, head) != t.Analyzer {
+		out.Doubts = []queue.HeadDoubt{{Why: "its configuration has another analyzer than the target branch's"}}
+		return out
+	}
 	out.Steps = queue.NewStepSet(stepsOf(head))
 	if out.Open = w.headOpen != nil && w.headOpen(); out.Open {
 		return out

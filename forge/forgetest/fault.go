@@ -16,6 +16,8 @@ type Fault struct {
 	Path string
 	// Status to answer with. 0: the connection is cut.
 	Status int
+	// Skip is how many matching requests are answered as usual before.
+	Skip int
 	// Times is how often; 0 means once.
 	Times int
 	// Header to add, such as Retry-After.
@@ -67,6 +69,10 @@ func (s *Server) Fail(f Fault) {
 func (s *web) fault(method, p string) *Fault {
 	for _, f := range s.server.faults {
 		if f.Times > 0 && (f.Method == "" || f.Method == method) && matches(f.Path, p) {
+			if f.Skip > 0 {
+				f.Skip--
+				continue
+			}
 			f.Times--
 			return f
 		}
