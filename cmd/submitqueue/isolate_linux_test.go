@@ -39,7 +39,7 @@ for n in 1 2 tools; do
   mkdir -p $slots/$n/checkout 2>/dev/null && touch $slots/$n/checkout/planted 2>/dev/null # looked for from outside
   rm -r $slots/$n/checkout/test.sh 2>/dev/null && won delete in slot $n
 done
-git ls-remote http://ADDRESS/x 2>&1 | grep -qi 'not found\|40[0-9]' && won reach the server
+git ls-remote http://ADDRESS/x 2>&1 | sed 's|ADDRESS||g; s|port [0-9]*||g' | grep -qi 'not found\|40[0-9]' && won reach the server
 env | grep -i 'redis\|token' && won a secret in the environment
 env -i PATH="$PATH" setsid sleep 7654 &
 exit 0
