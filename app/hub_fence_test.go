@@ -9,23 +9,26 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// An owner stands still right before its push, and another one takes the queue over:
-// when the first goes on, it pushes nothing.
+// An owner stands still right before its push, which begins with the pull request's
+// branch, and another one takes the queue over: when the first goes on, it pushes nothing.
 func TestPushOfAnOwnerThatLostItsLease(t *testing.T) {
 	h := newHub(t, hubOptions{files: methods("method: squash"), talkative: true})
 	h.proven()
-	before := h.Head("main")
+	before := map[string]string{"main": h.Head("main")}
 	still := make(chan struct{})
 	h.github.Fail(forgetest.Fault{Method: "GET", Path: "/repos/acme/shop/branches/topic", Until: still, Times: 1})
 	h.land("topic", map[string]string{"a": "a\n"})
 	h.until("its push is under way", func(c *speculation.Core) bool { return c.State().Push != nil })
+	before["topic"] = h.Head("topic")
 	token := must(h.store.Acquire(t.Context(), hubQueue, "hub", time.Minute)) // as it is: the token is its own
 	mustNot(t, h.store.Release(t.Context(), hubQueue, token))
 	other := must(h.store.Acquire(t.Context(), hubQueue, "another", time.Minute))
 	close(still)
 	h.stop()
-	if now := h.Head("main"); now != before {
-		t.Errorf("main has moved from %s to %s: %s", before, now, strings.TrimSpace(git(t, h.Dir(), "log", "-1", "--format=%s", "main")))
+	for branch, was := range before {
+		if now := h.Head(branch); now != was {
+			t.Errorf("%s has moved from %s to %s: %s", branch, was, now, strings.TrimSpace(git(t, h.Dir(), "log", "-1", "--format=%s", branch)))
+		}
 	}
 	mustNot(t, h.store.Release(t.Context(), hubQueue, other))
 }
