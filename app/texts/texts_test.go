@@ -119,6 +119,9 @@ func textStates() map[string]queue.View {
 			Builds:   []queue.BuildView{build("b1d2c3e4f5a6b7c8", 11*time.Minute, "12.aa", "14.bb"), build("c1d2c3e4f5a6b7c8", 0, "12.aa")},
 			Forecast: queue.Forecast{Early: textNow.Add(13*time.Minute + 20*time.Second), Late: textNow.Add(27 * time.Minute), Usual: 20 * time.Minute},
 			Previous: &previous},
+		"clash": {Change: entered, Position: 3, Total: 7, Waits: []queue.Reason{reason(queue.ReasonWaitsAhead, "12.aa", "14.bb")}, Ahead: []queue.ChangeID{"12.aa", "14.bb"},
+			Conflicts: []queue.Conflict{{With: "12.aa", Kind: queue.ConflictClash, Witnesses: []string{"api/a.go", "docs/@all.md"}},
+				{With: "51.cc", Kind: queue.ConflictClash, Witnesses: []string{"api/a.go"}}, {With: "14.bb", Kind: queue.ConflictTarget, Witnesses: []string{"./api"}}}},
 		"paused": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{
 			{Code: queue.ReasonPaused, Names: []string{"carol"}, Detail: "release 4.2 goes out"}, reason(queue.ReasonWaitsTrain)}},
 		"slot": {Change: entered, Position: 22, Total: 41, Waits: []queue.Reason{reason(queue.ReasonWaitsSlot)}, Forecast: queue.Forecast{Early: textNow.Add(-time.Second), Late: textNow.Add(5 * time.Hour)}},
