@@ -117,10 +117,13 @@ func (w voice) body(v queue.View) []string {
 		add(w.proof(c.Verdict))
 		add(w.howLanded(c))
 	case c.Phase == queue.Rejected:
+		if line := failingLine(c); line != "" {
+			add(codeSpan(line, mostFailing))
+		}
 		add(w.reason(c.Reason))
 		if c.Verdict != nil {
 			if c.Reason.Code == queue.ReasonMergeConflict && c.Verdict.Commit != "" {
-				add("It was tried on the target branch at " + w.commit(c.Verdict.Commit) + "." + w.against(c.Verdict.Against))
+				add("It was tried on " + w.main() + " at " + w.commit(c.Verdict.Commit) + "." + w.against(c.Verdict.Against))
 			}
 			for _, block := range w.failures(c) {
 				add(block)
@@ -132,7 +135,7 @@ func (w voice) body(v queue.View) []string {
 	add(w.asked(v))
 	add(w.before(v))
 	if w.o.Broken != "" && v.Notice.Code != queue.ReasonNoConfig {
-		add(ConfigBroken(w.o.Broken))
+		add(w.configBroken(w.o.Broken))
 	}
 	return out
 }
@@ -279,7 +282,7 @@ func (w voice) builds(v queue.View) string {
 }
 
 func (w voice) build(b queue.BuildView) string {
-	base := "on the target branch"
+	base := "on " + w.main()
 	if below := b.Build.Assumes(); len(below) > 0 {
 		base += " with " + w.refs(Strings(below))
 	}

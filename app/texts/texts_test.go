@@ -29,7 +29,7 @@ var textNow = queue.At(time.Date(2026, 9, 1, 14, 5, 0, 0, time.UTC))
 
 func textOptions() texts.Options {
 	return texts.Options{BaseURL: "https://queue.example.com", RepoURL: "https://github.com/acme/shop",
-		Queue: "acme/shop@main", Now: textNow}
+		Queue: "acme/shop@main", Now: textNow, Words: texts.Words{Branch: "main"}}
 }
 
 func textChange(phase queue.Phase, reason queue.Reason) queue.Change {
@@ -230,7 +230,7 @@ func TestCommentTexts(t *testing.T) {
 func TestLocalTexts(t *testing.T) {
 	foreign := regexp.MustCompile(`(?i)pull request|comment|\bforge\b|/land|/queue|maintainer|administrator`)
 	o := textOptions()
-	o.RepoURL, o.BaseURL, o.Words = "", "http://127.0.0.1:8080", texts.Words{Local: true}
+	o.RepoURL, o.BaseURL, o.Words = "", "http://127.0.0.1:8080", texts.Words{Local: true, Branch: "main"}
 	for name, v := range textStates() {
 		v.Change.URL = ""
 		comment := texts.Comment(v, o)
@@ -486,12 +486,12 @@ func TestMarker(t *testing.T) {
 // TestProofs has the proofs that the golden files do not show.
 func TestProofs(t *testing.T) {
 	for want, v := range map[string]*queue.Verdict{
-		"It was found on the target branch.":                              nil,
-		"this very commit was tested.":                                    {Tested: true},
-		"this very commit was tested; its one key passed.":                {Tested: true, Keys: 1},
-		"this very commit was tested; of its 3 keys, 2 had passed before": {Tested: true, Keys: 3, Reused: 2},
-		"its tree's 1 key (a step on a target at exactly this content) was verified on other commits, in builds made for something else.": {Keys: 1, Reused: 1},
-		"it adds nothing that a step would have to verify anew.":                                                                          {},
+		"It was found on the target branch.":                                nil,
+		"this very commit was tested.":                                      {Tested: true},
+		"this very commit was tested; its one check passed.":                {Tested: true, Keys: 1},
+		"this very commit was tested; of its 3 checks, 2 had passed before": {Tested: true, Keys: 3, Reused: 2},
+		"its one check (a step on a target) had passed on other commits at exactly this content, in builds made for something else.": {Keys: 1, Reused: 1},
+		"it adds nothing that a step would have to verify anew.":                                                                     {},
 	} {
 		c := textChange(queue.Landed, reason(queue.ReasonLanded))
 		c.Verdict = v
