@@ -31,6 +31,7 @@ type inbox struct {
 	mu     sync.Mutex
 	status int
 	events []queue.Event
+	offers []queue.Offered
 	kinds  []string
 	repos  []string
 	errs   []error
@@ -53,7 +54,13 @@ func newInbox(t *testing.T) *inbox {
 		defer in.mu.Unlock()
 		if in.status == http.StatusOK {
 			in.kinds = append(in.kinds, d.Kind)
-			in.events = append(in.events, d.Events...)
+			for _, e := range d.Events {
+				if o, is := e.Body.(queue.Offered); is { // beside what people have done: see TestOffers
+					in.offers = append(in.offers, o)
+				} else {
+					in.events = append(in.events, e)
+				}
+			}
 			in.repos = append(in.repos, d.Repository)
 			if !isErr(err, forge.ErrIgnored) && err != nil {
 				in.errs = append(in.errs, err)
