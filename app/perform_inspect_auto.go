@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -69,7 +70,10 @@ func (p *ruling) lacks(ctx context.Context, a config.Auto, whole bool) (out []qu
 		p.lacksBase, p.lacksReady, p.lacksLabels, p.lacksAuthor, p.lacksPaths, p.lacksApprovals, p.lacksWriter, p.lacksChecks,
 	} {
 		lack, err := ask(ctx, a)
-		if err != nil {
+		switch {
+		case errors.Is(err, forge.ErrForbidden): // by no means is it taken to hold, and the other rules go on
+			lack = &queue.Lack{Kind: queue.LackUnjudged, Names: []string{texts.ClipLine(err.Error(), 300)}}
+		case err != nil:
 			return nil, err
 		}
 		if lack != nil {

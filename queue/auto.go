@@ -57,6 +57,7 @@ const (
 	LackChecks    LackKind = "checks"    // Names: the patterns that do not hold
 	LackPaths     LackKind = "paths"     // it changes others than it may, or none of those that it must
 	LackWriter    LackKind = "writer"    // nobody with write access stands for this head
+	LackUnjudged  LackKind = "unjudged"  // the forge does not let us ask; Names: what it says
 	LackTurn      LackKind = "turn"      // this head was taken out, or has had its turn
 )
 

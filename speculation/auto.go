@@ -232,7 +232,7 @@ func (c *entering) looked(r *queue.Request, b queue.Inspected) {
 	if !known {
 		return
 	}
-	c.request(queue.Request{ID: autoRequest + strconv.Itoa(r.Number) + "/" + rule.Name + c.atNow(), Number: r.Number, User: ourName,
+	c.request(queue.Request{ID: autoRequest + strconv.Itoa(r.Number) + "/" + rule.Name + c.atNow(), Number: r.Number, User: "rule " + rule.Name, // no account has a name like that
 		Own: true, Rule: rule.Name, Head: b.Head, At: c.facts.Now,
 		Command: queue.Command{Verb: queue.CommandLand, Lane: rule.Priority, Method: string(rule.Method)}})
 }
