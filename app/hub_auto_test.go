@@ -133,7 +133,7 @@ func TestAutoOfStrangers(t *testing.T) {
 
 	// A team that the App may not ask for has nobody in it, and other rules hold all the same.
 	for _, user := range []string{"robo[bot]", "robo", "fay"} {
-		branch := strings.Trim(user, "[]")
+		branch := strings.ReplaceAll(user, "[bot]", "-app")
 		h.push("ann", branch, map[string]string{branch: "x\n"})
 		n := must(h.OpenPull(user, branch, "main", "By "+user))
 		if user == "robo[bot]" {
