@@ -166,7 +166,10 @@ func (c *entering) over(ch *queue.Change) {
 
 // keepOut follows a command to take out what is not in the queue: no rule enters it.
 func (c *entering) keepOut(number int, head queue.CommitID) {
-	if p := c.s.Pulls[number]; head != "" && p != nil && p.Active == "" && (p.Auto != nil || len(c.facts.Rules().Auto) > 0) {
+	if number == 0 || head == "" || len(c.facts.Rules().Auto) == 0 {
+		return
+	}
+	if p := c.pull(number); p.Active == "" {
 		c.auto(p).Out = head
 	}
 }
