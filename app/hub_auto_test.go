@@ -29,7 +29,11 @@ func (h *hub) looked(n int) {
 func (h *hub) left(n int, after string) {
 	h.Helper()
 	h.looked(n)
-	h.until("it is not in the queue", func(c *speculation.Core) bool { return c.State().Pulls[n].Active == "" })
+	h.owner.Read(func(c *speculation.Core) {
+		if id := c.State().Pulls[n].Active; id != "" {
+			h.Errorf("%s: it has entered as %s", after, id)
+		}
+	})
 	if text, _ := bot(h.Comments(n)); text != "" {
 		h.Errorf("%s: the bot speaks:\n%s", after, text)
 	}
