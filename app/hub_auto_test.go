@@ -179,7 +179,10 @@ func TestAutoOfDraftsAndOtherBranches(t *testing.T) {
 	h.left(draft, "a draft")
 	h.push("ann", "other", map[string]string{"b": "b\n"})
 	other := must(h.OpenPull("ann", "other", "release", "For another branch"))
-	h.left(other, "for another branch")
+	h.seen()
+	if text, _ := bot(h.Comments(other)); text != "" || h.change(other).ID != "" {
+		h.Errorf("for another branch, and in the queue:\n%s", text)
+	}
 	h.SetDraft("ann", draft, false)
 	h.landed(draft)
 	h.Retarget("ann", other, "main")

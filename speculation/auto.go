@@ -59,6 +59,9 @@ func (c *entering) offered(o queue.Offered) {
 	if len(c.facts.Rules().Auto) == 0 || o.Number <= 0 {
 		return
 	}
+	if o.Base != c.s.Main.Branch && c.s.Pulls[o.Number] == nil {
+		return // another queue's, which alone is to know it
+	}
 	a := c.auto(c.pull(o.Number))
 	if a.Offered.Head != o.Head {
 		a.Looks = 0

@@ -56,6 +56,11 @@ func (w *world) looksAt(p *pull) (n int) {
 
 func TestAutoEntersAsACommandDoes(t *testing.T) {
 	w := quiet(t, unit, autoRules("high"))
+	other := w.open(w.main, edit{"a/code": "other"})
+	other.base, other.labels = "release", []string{"ready"}
+	if w.tell(w.offer(other)); w.core.State().Pulls[other.number] != nil {
+		t.Error("what another queue may have is remembered")
+	}
 	p := w.open(w.main, edit{"a/code": "one"})
 	w.tell(w.offer(p), queue.Stirred{Number: p.number}, queue.Stirred{Head: p.head})
 	if n := w.looksAt(p); n != 0 {
