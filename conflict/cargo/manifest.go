@@ -123,7 +123,7 @@ func misshapen(t table) string {
 					return key
 				}
 			}
-			if v["optional"] != nil { // only who takes it may say so
+			if no, ok := v["optional"].(bool); v["optional"] != nil && (!ok || no) { // only the package that takes it may say so
 				return key
 			}
 		default:

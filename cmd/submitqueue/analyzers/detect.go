@@ -2,7 +2,6 @@ package analyzers
 
 import (
 	"cmp"
-	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
@@ -149,87 +148,4 @@ func (t Tree) cargo() (list []Found) {
 			"done\n"})
 	}
 	return list
-}
-
-// packageJSON is what matters here of a package.json.
-type packageJSON struct {
-	Scripts    map[string]string `json:"scripts"`
-	Workspaces any               `json:"workspaces"`
-	Manager    string            `json:"packageManager"`
-}
-
-func (t Tree) manifest(dir string) (p packageJSON) {
-	_ = json.Unmarshal([]byte(t.Read(path.Join(dir, "package.json"))), &p) // what cannot be read has no scripts
-	return p
-}
-
-func (t Tree) node() (list []Found) {
-	dirs, _ := t.roots("package.json")
-	for _, dir := range dirs {
-		if f, ok := t.nodeAt(dir); ok && len(list) < maxRoots {
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
-func (t Tree) nodeAt(dir string) (Found, bool) {
-	in := func(name string) bool { return t.Has(path.Join(dir, name)) }
-	p := t.manifest(dir)
-	var install, whole, one string
-	switch {
-	case in("pnpm-lock.yaml") || in("pnpm-workspace.yaml"):
-		install, whole, one = "pnpm install --frozen-lockfile", "pnpm -r --if-present run SCRIPT", `pnpm --filter "$t" --if-present run SCRIPT`
-	case in("yarn.lock"):
-		install = "yarn install --frozen-lockfile"
-		if in(".yarnrc.yml") || strings.HasPrefix(p.Manager, "yarn@") && !strings.HasPrefix(p.Manager, "yarn@1.") {
-			install = "yarn install --immutable"
-		}
-		whole, one = "yarn workspaces run SCRIPT", `yarn workspace "$t" run SCRIPT`
-		if strings.HasSuffix(install, "--immutable") {
-			whole = "yarn workspaces foreach -A run SCRIPT"
-		}
-	default:
-		install = "npm install"
-		if in("package-lock.json") || in("npm-shrinkwrap.json") {
-			install = "npm ci"
-		}
-		whole, one = "npm run SCRIPT --workspaces --if-present", `npm run SCRIPT -w "$t" --if-present`
-	}
-	manager, _, _ := strings.Cut(install, " ")
-	if p.Workspaces == nil && !in("pnpm-workspace.yaml") {
-		script := scriptOf(p)
-		if script == "" {
-			return Found{}, false // nothing here is verified
-		}
-		return Found{Under: dir, Run: "echo {targets} && " + install + " && " + manager + " run " + script}, true
-	}
-	script := "test"
-	switch {
-	case in("turbo.json"):
-		whole, one = "npx turbo run SCRIPT", `npx turbo run SCRIPT "--filter=$t"`
-	case in("nx.json"):
-		whole, one = "npx nx run-many -t SCRIPT", `npx nx run-many -t SCRIPT -p "$t"`
-	}
-	f := Found{Under: dir, Run: strings.ReplaceAll(install+" || exit 1\n"+
-		"for t in {targets}; do\n"+
-		"  case $t in\n"+
-		"    ./...) "+whole+" ;;\n"+
-		"    *) "+one+" ;;\n"+
-		"  esac || exit 1\n"+
-		"done\n", "SCRIPT", script)}
-	if manager == "yarn" && !in("turbo.json") && !in("nx.json") {
-		f.Note = "yarn wants a script \"test\" in each package"
-	}
-	return f, true
-}
-
-// scriptOf is the script that verifies a package, or "".
-func scriptOf(p packageJSON) string {
-	for _, name := range []string{"test", "check", "lint", "build"} {
-		if s, ok := p.Scripts[name]; ok && !strings.Contains(s, "no test specified") {
-			return name
-		}
-	}
-	return ""
 }

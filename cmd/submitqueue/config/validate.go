@@ -38,6 +38,13 @@ func (c *Validate) Run(ctx context.Context) error {
 		return print.ExitCode(1)
 	}
 	beside := freezeText(cfg, time.Now()) + autoText(cfg) + ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
+	seen, err := inspect.Glance(ctx, filepath.Dir(c.File), cfg)
+	if err != nil {
+		return fmt.Errorf("%s is valid, but HEAD cannot be analyzed by it: %w", c.File, err)
+	}
+	if seen != "" {
+		beside = "  " + seen + "\n" + beside
+	}
 	if len(cfg.Analysis.Analyzers) == 0 {
 		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, print.Counted(len(cfg.Steps), "step"), cfg.Analysis.Analyzer)
 		fmt.Print(beside)
