@@ -142,7 +142,7 @@ func (w *world) unmet(n int, r forge.Requirements) string {
 	pull, err := w.forge.PullRequest(w.ctx, n)
 	w.must(err)
 	pull.ApprovedBy = slices.DeleteFunc(pull.ApprovedBy, func(u string) bool { return u == "bob" }) // who may only read
-	pull.Stack = forge.Stack{} // which GraphQL does not tell
+	pull.Stack = forge.Stack{}                                                                      // which GraphQL does not tell
 	r.Author, r.Head, r.Base = "", "", ""
 	whole, both, err := w.forge.Stands(w.ctx, r)
 	w.must(err)
