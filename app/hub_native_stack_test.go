@@ -63,6 +63,31 @@ func TestNativeStackLandsFromTheTop(t *testing.T) {
 	h.inOrder(0)
 }
 
+// By squash and rebase, too, GitHub shows each as merged, and so restacks what is above it.
+func TestNativeStackLandsByOtherMethods(t *testing.T) {
+	for _, method := range []string{"squash", "rebase"} {
+		t.Run(method, func(t *testing.T) {
+			h := newHub(t, hubOptions{files: configured(areas(), "method: "+method)})
+			h.proven()
+			_, one, two, three := h.stacked()
+			h.RestackOnPush()
+			h.Comment("ann", three, "/land")
+			for _, n := range []int{one, two, three} {
+				h.landed(n, "asked for by `ann`")
+			}
+			if n := h.rebases(); n != 0 {
+				t.Errorf("%d requests for another base", n)
+			}
+			if got := git(t, h.Dir(), "ls-tree", "-r", "--name-only", "main", "api", "web"); got != "api/a\napi/c\napi/test.sh\nweb/b\nweb/test.sh" {
+				t.Errorf("on main: %q", got)
+			}
+			if got := git(t, h.Dir(), "rev-list", "--count", "main"); got != "4" { // with the first
+				t.Errorf("%s commits on main", got)
+			}
+		})
+	}
+}
+
 // GitHub rebases the stack while it is queued: nobody loses the place, nor approvals that
 // GitHub takes away for it, and what has its content proven is not built again.
 func TestNativeStackIsRestackedWhileQueued(t *testing.T) {
