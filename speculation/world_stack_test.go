@@ -13,7 +13,7 @@ func branchOf(p *pull) string { return fmt.Sprintf("b%d", p.number) }
 
 // stack is what the forge shows below a pull request.
 func (w *world) stack(p *pull) queue.Stack {
-	out := queue.Stack{Foot: p.base}
+	out := queue.Stack{Foot: p.base, Native: p.native}
 	for out.Foot != "main" {
 		next := (*pull)(nil)
 		for _, n := range derived.Sorted(w.pulls) {
@@ -22,6 +22,9 @@ func (w *world) stack(p *pull) queue.Stack {
 			}
 		}
 		if next == nil {
+			if p.native != 0 {
+				out.Foot = "main"
+			}
 			return out
 		}
 		out.Circle = next == p || slices.Contains(out.Below, next.number)
@@ -39,6 +42,16 @@ func (w *world) openOn(low *pull, e edit) *pull {
 	p.base = branchOf(low)
 	w.logf("## it is on top of pull %d", low.number)
 	return p
+}
+
+// restack has the forge make a pull request's edit anew on main, or on top of another.
+func (w *world) restack(p, low *pull, e edit) {
+	from := w.main
+	if p.base = "main"; low != nil {
+		from, p.base = low.head, branchOf(low)
+	}
+	p.same = p.head
+	p.head = w.put(commit{parent: from, tree: w.commits[from].tree.with(e)}).id
 }
 
 // rebased has the forge show what a push is about to land against main, as the
