@@ -89,3 +89,16 @@ func TestStackOfGitHub(t *testing.T) {
 		t.Errorf("retarget after unstack: %v, base %s", err, w.repo.Pull(high).Base)
 	}
 }
+
+func TestSurveyStacks(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	w.commit("low", "")
+	w.commit("high", "")
+	if s := w.forge.Survey(w.ctx, "main"); s.Stacks != 0 || s.StacksErr != nil {
+		t.Errorf("without any: %d, %v", s.Stacks, s.StacksErr)
+	}
+	must(w.repo.Stack("ann", must(w.repo.OpenPull("ann", "low", "main", "Low")), must(w.repo.OpenPull("ann", "high", "low", "High"))))
+	if s := w.forge.Survey(w.ctx, "main"); s.Stacks != 1 || s.StacksErr != nil {
+		t.Errorf("with one: %d, %v", s.Stacks, s.StacksErr)
+	}
+}
