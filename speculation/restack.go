@@ -36,8 +36,10 @@ func restacked(ch *queue.Change, b queue.Inspected) bool {
 
 // goOn has a change go on at another head that has the same commits on top of others. It
 // keeps its place, its lane, and how and for whom it lands; and its approvals, if it had
-// those that it needs. What was proven of it counts as far as its content is the same, as
-// ever. It reports whether it does.
+// those that it needs. Not an administrator's: that is of one commit, and git may have taken
+// what others have edited along into a protected path, where only the new head holds it.
+// What was proven counts as far as its content is the same, as ever. It reports whether the
+// change goes on.
 func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 	id := queue.NewChangeID(ch.Number, b.Head, string(ch.ID))
 	if c.s.Changes[id] != nil {
@@ -50,18 +52,21 @@ func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 	}
 	next.Below = b.Below
 	next.Kept = ch.Kept || wasApproved(ch)
+	next.Approved, next.Vouched = false, false
 	p := c.pull(ch.Number)
 	if p.Head == b.Head && p.Pushes > 0 {
 		p.Pushes-- // it was taken for one of the author's
 	}
 	next.Facets = c.facetsOf(ch.Number, b)
+	// What is on top of it is parked by this, and comes back in the same turn: what was
+	// made of it had the former head below.
+	c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRestacked, Names: []string{string(ch.Head), string(b.Head)}}, nil)
+	p.Ended--
 	c.move(next, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 	c.standOn(next)
 	c.s.Changes[id] = next
 	c.touchChange(next)
-	p.Active, p.Head, p.Branch = id, b.Head, b.Branch // before the other ends, so that nothing on top of it is parked
-	c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRestacked, Names: []string{string(ch.Head), string(b.Head)}}, nil)
-	p.Ended--
+	p.Active, p.Head, p.Gone, p.Landed, p.Branch = id, b.Head, false, false, b.Branch
 	c.note(queue.Note{Change: id, Number: ch.Number, What: "entered", Commit: b.Head})
 	if !c.guarding.admit(next, b) {
 		return true
@@ -78,7 +83,7 @@ func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 // looked at.
 func wasApproved(ch *queue.Change) bool {
 	if waitsOutside(ch) {
-		return !slices.ContainsFunc(ch.Reason.Unmet, func(q queue.Requirement) bool { return ofReviews(q.Kind) || q.Kind == queue.RequireAdministrator })
+		return !slices.ContainsFunc(ch.Reason.Unmet, func(q queue.Requirement) bool { return ofReviews(q.Kind) })
 	}
 	return ch.Met != 0
 }

@@ -30,13 +30,12 @@ type pull struct {
 	head     queue.CommitID
 	open     bool
 	draft    bool
-	merged   bool           // by hand
-	base     string         // main, or the branch of another (branchOf)
-	native   int            // the forge's own stack that it is in
-	same     queue.CommitID // the head that it had before the forge has made its commits anew
-	commands []queue.Event  // what was said on it, to be read again after a loss
-	shown    string         // what its comment says
-	said     queue.Said     // the same, as it is compared with an edit
+	merged   bool          // by hand
+	base     string        // main, or the branch of another (branchOf)
+	native   int           // the forge's own stack that it is in
+	commands []queue.Event // what was said on it, to be read again after a loss
+	shown    string        // what its comment says
+	said     queue.Said    // the same, as it is compared with an edit
 
 	spared  []string            // labels that a freeze excepts
 	lacks   []queue.Requirement // what is asked of it and not met
@@ -68,6 +67,7 @@ type faults struct {
 
 // world answers the core's actions from a hidden truth, over virtual time.
 type world struct {
+	same map[queue.CommitID][]queue.CommitID // heads that were the same commits on others, by that which the forge made of them
 	tb
 	law
 	repository
@@ -327,8 +327,8 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(w.shows(p)),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Open: p.open, Draft: p.draft, Permission: level}
 	w.protects(p, t, level, &out)
-	if ch := w.core.facts.Links.Active(p.number); ch != nil && out.Head == p.head && ch.Head == p.same {
-		out.Same = p.same
+	if ch := w.core.facts.Links.Active(p.number); ch != nil && slices.Contains(w.same[out.Head], ch.Head) {
+		out.Same = ch.Head
 	}
 	return out
 }
