@@ -78,10 +78,10 @@ func Marker(queue string) string {
 	return "<!-- submitqueue:" + b.String() + " -->"
 }
 
-// ConfigBroken says, as Markdown, that the target branch's configuration, or
+// configBroken says, as Markdown, that the target branch's configuration, or
 // one of its .gitattributes files, is not used, and why. broken is the error with line and column; hostile text.
-func ConfigBroken(broken string) string {
-	return "⚠️ The configuration on the target branch cannot be used as it is. What was last good stays in force until this is fixed:\n\n" +
+func (w voice) configBroken(broken string) string {
+	return "⚠️ The configuration on " + w.main() + " cannot be used as it is. What was last good stays in force until this is fixed:\n\n" +
 		fenced(broken, 12, 400)
 }
 
