@@ -13,7 +13,7 @@ func (w Words) OnTop(c queue.Change) string { return w.plain(c).onTop(c) }
 func (w quote) onTop(c queue.Change) string {
 	switch {
 	case c.Parent != 0 && c.Pinned():
-		return "It is on top of " + w.numbered(strconv.Itoa(c.Parent)) + ", in GitHub's stack " + strconv.Itoa(c.Stack) + ": it lands after that one, once GitHub has moved it to the target branch."
+		return "It is on top of " + w.numbered(strconv.Itoa(c.Parent)) + ", in GitHub's stack " + strconv.Itoa(c.Stack) + w.fill(": it lands after that one, once GitHub has moved it to {main}.")
 	case c.Parent != 0:
 		return "It is on top of " + w.numbered(strconv.Itoa(c.Parent)) + ": it lands after that one, and not without it."
 	}
