@@ -232,3 +232,29 @@ func TestNativeStackChangesWhileQueued(t *testing.T) {
 		h.landed(n)
 	}
 }
+
+// GitHub restacks onto a commit of main of which the queue has not heard yet: that is no
+// push of the author's, either.
+func TestNativeStackIsRestackedOntoNews(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas()})
+	h.proven()
+	stack, one, two, three := h.stacked()
+	h.paused(one)
+	h.Comment("ann", three, "/land")
+	h.queued(one, two, three)
+	h.boarded(one)
+	before := h.change(two)
+	git(t, h.Dir(), "update-ref", "refs/heads/main", git(t, h.Dir(), "commit-tree", "-p", "main", "-m", "Unheard of", "main^{tree}"))
+	mustNot(t, h.Restack("ann", stack))
+	h.seen()
+	h.queued(one, two, three)
+	if now := h.change(two); now.Head == before.Head || now.Arrival != before.Arrival || string(now.Head) != h.Pull(two).Head {
+		t.Errorf("the second: %+v, before %+v", now, before)
+	}
+	h.RestackOnPush()
+	h.Comment("max", one, "/queue resume")
+	for _, n := range []int{one, two, three} {
+		h.landed(n)
+	}
+	h.inOrder(0)
+}

@@ -12,9 +12,9 @@ import (
 
 // same returns the head of the change in the queue, where the pull request is at another
 // one that is the same commits on top of others: as many, by the same authors and with the
-// same messages, in the same order, without merges, whose trees are what git makes of
-// each of the former ones there. Whatever else was pushed along changes one of these. "": it is not
-// so, or it is in no stack of the forge's own, where only people push.
+// same messages, in the same order, without merges, whose trees are what git makes of each
+// of the former ones there. Whatever else was pushed along changes one of these. "": it is
+// not so, or it is in no stack of the forge's own, where only people push.
 func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	var ch queue.Change
 	var under []queue.CommitID // heads below the former one
@@ -44,10 +44,16 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	} else {
 		under = slices.DeleteFunc(held, func(id queue.CommitID) bool { return id == ch.Head })
 	}
-	if err := p.hold(ctx, p.now.tip); err != nil {
+	remote, err := p.Forge.Remote(ctx)
+	if err != nil {
 		return "", err
 	}
-	on, picks := p.now.tip, []queue.Pick{{Head: p.pr.Head, HeadRef: p.pr.HeadRef}}
+	// The forge may have restacked onto what the queue has not heard of yet.
+	main, err := p.Mirror.Remotes.FetchBranch(ctx, remote, p.branch())
+	if err != nil {
+		return "", err
+	}
+	on, picks := main, []queue.Pick{{Head: p.pr.Head, HeadRef: p.pr.HeadRef}}
 	if p.pr.Base != p.branch() {
 		if on = p.low.Head; on == "" {
 			return "", nil
@@ -58,7 +64,7 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	if err = errors.Join(err, missing[p.pr.Head], missing[on]); err != nil {
 		return "", err
 	}
-	is, err := p.sameOn(ctx, ch, on, under)
+	is, err := p.sameOn(ctx, ch, on, append(under, main))
 	if err != nil || !is {
 		return "", err
 	}
@@ -66,7 +72,8 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 }
 
 // sameOn compares the former head of a pull request with the present one, which is to
-// stand on the line of a commit.
+// stand on the line of a commit. What the former one brings is what none of those under it
+// has, of which there is one at least.
 func (p *inspection) sameOn(ctx context.Context, ch queue.Change, on queue.CommitID, under []queue.CommitID) (bool, error) {
 	history := p.Mirror.History
 	now, err := history.Own(ctx, on, p.pr.Head)
@@ -76,7 +83,7 @@ func (p *inspection) sameOn(ctx context.Context, ch queue.Change, on queue.Commi
 	if err != nil {
 		return false, err
 	}
-	was, err := history.Own(ctx, p.now.tip, ch.Head, under...)
+	was, err := history.Own(ctx, under[0], ch.Head, under[1:]...)
 	if errors.Is(err, mirror.ErrTooMany) {
 		return false, nil
 	}

@@ -36,11 +36,11 @@ func (p *inspection) stack(ctx context.Context) (queue.Stack, error) {
 			return out, nil
 		}
 		next := from[0]
-		if len(out.Below) == 0 {
-			p.low = next
-		}
 		if i := slices.IndexFunc(from, func(x forge.PullRequest) bool { return x.Base == p.branch() }); i >= 0 {
 			next = from[i]
+		}
+		if len(out.Below) == 0 {
+			p.low = next
 		}
 		out.Circle = next.Number == pr.Number || slices.Contains(out.Below, next.Number)
 		out.Below = append(out.Below, next.Number)

@@ -85,7 +85,7 @@ func wasApproved(ch *queue.Change) bool {
 	if waitsOutside(ch) {
 		return !slices.ContainsFunc(ch.Reason.Unmet, func(q queue.Requirement) bool { return ofReviews(q.Kind) })
 	}
-	return ch.Met != 0
+	return ch.Met > 1 // 1: something has happened since (stirred), and it may have lost one by that
 }
 
 // askBelow asks for those to land that a member of a stack of the forge's own is on top
