@@ -93,12 +93,13 @@ func (p *site) served(ctx context.Context, branch string) (bool, error) {
 }
 
 // waitOn returns those of some pull requests that are in the queue and ask for a
-// branch: they have asked to land where it does.
+// branch: they have asked to land where it does. Those whose base only the forge can
+// change are left out: the branch is theirs until it has.
 func (p *site) waitOn(branch string, numbers []int) (out []int, err error) {
 	err = p.facts(func(c *speculation.Core) {
 		for _, n := range numbers {
 			if pull := c.State().Pulls[n]; pull != nil && pull.Active != "" {
-				if ch := c.State().Changes[pull.Active]; ch != nil && ch.Base == branch {
+				if ch := c.State().Changes[pull.Active]; ch != nil && ch.Base == branch && !ch.Pinned() {
 					out = append(out, n)
 				}
 			}

@@ -128,6 +128,12 @@ func (p *pusher) movable(ctx context.Context, heads []queue.HeadMove) ([]queue.H
 			return nil, ctx.Err()
 		}
 		use := facts.use(h.Branch, h.Number)
+		if err == nil && use != "" && len(facts.Into) > 0 {
+			if facts.Into, err = p.notRestacked(ctx, h.Number, facts.Into); isTransient(err) || ctx.Err() != nil {
+				return nil, err
+			}
+			use = facts.use(h.Branch, h.Number)
+		}
 		if err != nil {
 			use = "it is not known what else it is used for: " + err.Error()
 		}
@@ -136,6 +142,27 @@ func (p *pusher) movable(ctx context.Context, heads []queue.HeadMove) ([]queue.H
 			continue
 		}
 		out = append(out, h)
+	}
+	return out, nil
+}
+
+// notRestacked leaves out the pull requests that are in one stack of the forge's own with a
+// given one: the forge moves them off its branch by itself, but only once it shows that one
+// as merged.
+func (p *pusher) notRestacked(ctx context.Context, number int, numbers []int) ([]int, error) {
+	low, err := p.Forge.PullRequest(ctx, number)
+	if err != nil || low.Stack.Number == 0 {
+		return numbers, err
+	}
+	var out []int
+	for _, n := range numbers {
+		high, err := p.Forge.PullRequest(ctx, n)
+		if err != nil {
+			return numbers, err
+		}
+		if high.Stack.Number != low.Stack.Number {
+			out = append(out, n)
+		}
 	}
 	return out, nil
 }

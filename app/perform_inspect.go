@@ -35,7 +35,8 @@ type inspection struct {
 	ours  bool       // nobody has asked, so nobody is refused
 	pr    forge.PullRequest
 	lacks lacks
-	level forge.Permission // of who asked
+	level forge.Permission  // of who asked
+	low   forge.PullRequest // the one whose branch it asks for, as a list shows it
 	out   queue.Inspected
 }
 
@@ -145,6 +146,9 @@ func (p *inspection) tellPull() {
 // landing says what matters of a pull request that may land: how it would, what it
 // touches, who vouches for it, and what it does not meet.
 func (p *inspection) landing(ctx context.Context) (_ queue.Body, err error) {
+	if p.out.Same, err = p.same(ctx); err != nil {
+		return nil, err
+	}
 	if p.out.Protected, err = p.protected(ctx); err != nil {
 		return nil, err
 	}

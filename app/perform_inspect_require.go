@@ -29,12 +29,25 @@ type lacks struct {
 // not meet.
 func (p *inspection) standing(ctx context.Context) (err error) {
 	f := p.Forge.Capabilities().Stander
-	if f == nil || p.now.config == nil || !strings.HasPrefix(p.Request, boardingRequest) {
+	stacked := false // it may be in a stack of the forge's own, which is not told together with the rest
+	if err := p.facts(func(c *speculation.Core) {
+		if pull := c.State().Pulls[p.Number]; pull != nil {
+			ch := c.State().Changes[pull.Active]
+			stacked = ch != nil && (ch.Stack != 0 || ch.Base != "")
+		}
+	}); err != nil {
+		return err
+	}
+	if f == nil || stacked || p.now.config == nil || !strings.HasPrefix(p.Request, boardingRequest) {
 		p.pr, err = p.Forge.PullRequest(ctx, p.Number)
 		return err
 	}
 	p.lacks.read = true
 	p.pr, p.lacks.Standing, err = f.Stands(ctx, p.requirements(forge.PullRequest{Number: p.Number}))
+	if err == nil && p.pr.Open && p.pr.Base != p.branch() {
+		p.lacks.read = false
+		p.pr, err = p.Forge.PullRequest(ctx, p.Number)
+	}
 	return err
 }
 

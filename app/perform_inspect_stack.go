@@ -15,14 +15,14 @@ import (
 // landed: a pull request that asks for one is not meant for another branch.
 func (p *inspection) stack(ctx context.Context) (queue.Stack, error) {
 	pr := p.pr
-	out := queue.Stack{Foot: pr.Base}
+	out := queue.Stack{Foot: pr.Base, Native: pr.Stack.Number}
 	f := p.Forge.Capabilities().Stacker
 	for f != nil && pr.Open && out.Foot != p.branch() {
 		protection, err := p.Forge.Protection(ctx, out.Foot)
 		if err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return out, err
 		}
-		if out.Kept = protection.Protected; out.Kept {
+		if out.Kept = protection.Protected && (out.Native == 0 || out.Foot == pr.Stack.Base); out.Kept {
 			return out, nil
 		}
 		from, err := f.OpenFrom(ctx, out.Foot)
@@ -30,11 +30,17 @@ func (p *inspection) stack(ctx context.Context) (queue.Stack, error) {
 			return out, err
 		}
 		if len(from) == 0 {
+			if out.Native != 0 { // what was below has merged or is closed, and the forge has yet to see to it
+				out.Foot = pr.Stack.Base
+			}
 			return out, nil
 		}
 		next := from[0]
 		if i := slices.IndexFunc(from, func(x forge.PullRequest) bool { return x.Base == p.branch() }); i >= 0 {
 			next = from[i]
+		}
+		if len(out.Below) == 0 {
+			p.low = next
 		}
 		out.Circle = next.Number == pr.Number || slices.Contains(out.Below, next.Number)
 		out.Below = append(out.Below, next.Number)

@@ -46,7 +46,7 @@ func (p *pusher) ask(ctx context.Context, changes []queue.ChangeID, base func(*q
 	var pulls []pull
 	if err := p.facts(func(c *speculation.Core) {
 		for _, id := range changes {
-			if ch := c.State().Changes[id]; ch != nil && ch.Base != "" {
+			if ch := c.State().Changes[id]; ch != nil && ch.Base != "" && !ch.Pinned() {
 				pulls = append(pulls, pull{ch.Number, base(ch)})
 			}
 		}

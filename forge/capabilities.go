@@ -79,7 +79,8 @@ type Stacker interface {
 	// list shows: labels and approvals are left out.
 	OpenFrom(ctx context.Context, branch string) ([]PullRequest, error)
 	// Retarget makes an open pull request ask for another base. Doing it again is
-	// no error, nor is one that is not open any more.
+	// no error, nor is one that is not open any more. ErrForbidden besides: it is in a
+	// stack of the forge's own (PullRequest.Stack), and nothing was tried.
 	Retarget(ctx context.Context, number int, base string) error
 }
 

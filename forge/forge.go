@@ -140,7 +140,19 @@ type PullRequest struct {
 	ApprovedBy []string // users whose approving review is of exactly this head
 	URL        string   // page for people; empty where there is none
 
+	Stack Stack // the forge's own stack that it is in; zero: none, or the forge has no such thing
+
 	Facets queue.Facets // what else the forge knows for nothing; the queue's own counts are left out
+}
+
+// Stack is a stack of pull requests that the forge itself knows as one: each asks for the
+// branch of the one below it, and the forge alone changes what they ask for, when it has
+// seen that the lowest is merged.
+type Stack struct {
+	Number   int    // within the repository; 0: no stack
+	Base     string // the branch that all of it is to land on; hostile text
+	Position int    // of the pull request, from 1, the lowest; those that have been merged count
+	Size     int
 }
 
 // Permission is what a user may do with a repository, from least to most.

@@ -20,7 +20,8 @@ type Requirer interface {
 // for less than one after the other costs. Without it, PullRequest and Unmet are called.
 type Stander interface {
 	// Stands is PullRequest, and Unmet of what that returns: of the requirements,
-	// author, head and base are not read. ErrNotFound as in Forge.
+	// author, head and base are not read. ErrNotFound as in Forge. It may leave out
+	// Stack: whoever needs that calls PullRequest.
 	Stands(ctx context.Context, r Requirements) (PullRequest, Standing, error)
 }
 

@@ -85,7 +85,15 @@ type Basis struct {
 	Base   string `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's; hostile text
 	Parent int    `json:"parent,omitempty"` // the pull request whose branch that is, until it has landed: what this one is on top of
 	Shown  bool   `json:"shown,omitempty"`  // a push of ours has had the forge show it against the queue's branch: that base is nobody's wish
+	Stack  int    `json:"stack,omitempty"`  // the forge's own stack that it is in, which alone changes its base: Stack.Native
+
+	Restacked bool    `json:"restacked,omitempty"` // the forge has made its commits anew since what it was on top of has landed
+	Restack   Instant `json:"restack,omitempty"`   // the forge has changed its base, and is waited for until then, as it may yet make its commits anew
 }
+
+// Pinned reports whether a change asks for another branch than the queue's, and nobody but
+// the forge can change that. If it landed, the forge would not see that it is merged.
+func (b Basis) Pinned() bool { return b.Stack != 0 && b.Base != "" }
 
 // Foreseen is what was expected of a change when it came, and its place in the
 // order by that. The fields are a Change's own, in Go and as it is stored.
@@ -157,7 +165,7 @@ type Consent struct {
 	Approved bool     `json:"approved,omitempty"` // an administrator has approved its head, as last seen; not asked where it needs none
 	Spared   []string `json:"spared,omitempty"`   // labels of its pull request that a freeze excepts, as last seen; hostile text
 
-	Kept bool `json:"kept,omitempty"` // its head was approved, and then moved by us and put back: the forge may have dismissed these approvals
+	Kept bool `json:"kept,omitempty"` // its head was approved, and then moved by us and put back, or made anew by the forge: the forge may have dismissed these approvals
 }
 
 // Would is what would become of a pull request that is not in the queue.
@@ -282,6 +290,7 @@ const (
 	ReasonClosed        ReasonCode = "closed"
 	ReasonRetargeted    ReasonCode = "retargeted"
 	ReasonSuperseded    ReasonCode = "superseded"   // another command took its place
+	ReasonRestacked     ReasonCode = "restacked"    // its commits were made anew on others, unchanged, and it goes on at that head, in its place; Names: the head that it had, the one that it has
 	ReasonParkedLimit   ReasonCode = "parked-limit" // parked for too long
 	ReasonUnruled       ReasonCode = "unruled"      // the rule that entered it does not hold any more; Names: the rule, the label that was taken off
 

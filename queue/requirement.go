@@ -8,7 +8,7 @@ package queue
 //	                             team-reviews, unattributed, unjudged,
 //	                             checks, checks-failed, conversations
 //	app (perform_inspect_…)      label, merge, depends: what we know and the forge does not
-//	speculation                  draft, administrator, update: of what is in the queue
+//	speculation                  draft, administrator, update, restack: of what is in the queue
 //
 // Nothing else lists kinds: the core parks whoever does not meet one, whatever it is. It
 // asks again when it is Stirred, for which the forge's receiver says which webhooks do so,
@@ -42,6 +42,7 @@ const (
 	RequireReady         RequirementKind = "draft"             // it is a draft
 	RequireAdministrator RequirementKind = "administrator"     // an administrator's approval of this head; Names: protected paths
 	RequireUpdate        RequirementKind = "update"            // a head that holds what its merge takes along into protected paths, approved by an administrator; Names: these paths
+	RequireRestack       RequirementKind = "restack"           // that the forge has it ask for the queue's branch, as nobody else can; Names: the number of its stack, the branch that it asks for, the queue's; only the number: that has been done, and its head may yet move
 	RequireMerge         RequirementKind = "merge"             // Names: paths that do not merge
 	RequireLanded        RequirementKind = "depends"           // that what its description depends on has landed; Names: a PullRef, how that stands (Depends…); with DependsCircle, the way to itself
 )

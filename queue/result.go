@@ -72,6 +72,7 @@ type Inspected struct {
 	Facets     *Facets  `json:"facets,omitempty"` // what else the forge knows of it
 	Open       bool     `json:"open"`
 	Draft      bool     `json:"draft,omitempty"`
+	Same       CommitID `json:"same,omitempty"`      // of one in a stack of the forge's own: the head of its change, where Head is that one's commits on top of others, unchanged
 	Permission string   `json:"permission"`          // of the requester: none, read, triage, write, maintain, admin
 	Protected  []string `json:"protected,omitempty"` // protected paths that differ from main
 	Guarded    []string `json:"guarded,omitempty"`   // protected paths that merges of its change would change, as the queue has said

@@ -11,6 +11,7 @@ type Stack struct {
 	Kept   bool   `json:"kept,omitempty"`   // Foot is a protected branch, one that stays: what asks for it is not meant for another
 	Circle bool   `json:"circle,omitempty"` // the last leads back to the first or to the pull request itself: there is no end
 	Deep   bool   `json:"deep,omitempty"`   // there are more than MaxStack
+	Native int    `json:"native,omitempty"` // the number of the forge's own stack that it is in: only the forge changes what it asks for. 0: none
 }
 
 // Parent returns the pull request that is next below, or 0.

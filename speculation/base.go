@@ -87,6 +87,7 @@ func (c *Core) LandedBranch(branch string) bool {
 // stays so, parked or not, or it would land the other's commits without it.
 func (c *entering) rebase(ch *queue.Change, b queue.Inspected) bool {
 	parent, base := c.parentIn(b), c.baseIn(b)
+	c.inStack(ch, b)
 	if ch.Shown && base == "" {
 		return true
 	}

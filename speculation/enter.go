@@ -91,6 +91,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 			return
 		}
 		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
+			c.inStack(ch, b)
 			if ch.Phase != queue.Landing && !c.guarding.admit(ch, b) {
 				c.toLane(ch, r)
 				c.accept(r)
@@ -110,7 +111,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 			return
 		}
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{r.User}}, nil)
-		if ch.Head == b.Head {
+		if ch.Head == b.Head || restacked(ch, b) {
 			former, arrival, lane = *ch, ch.Arrival, ch.Lane
 		}
 	}
@@ -125,7 +126,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b)}, Arrival: arrival,
+		Requester: r.User, URL: b.URL, Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b), Stack: b.Stack.Native}, Arrival: arrival,
 		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Consent: queue.Consent{Vouched: former.Vouched},
 		Manner: queue.Manner{Wording: b.Wording, Below: b.Below}, Own: r.Own, Rule: r.Rule, Facets: c.facetsOf(r.Number, b),
 	}
@@ -149,10 +150,12 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	entered := queue.Note{Change: id, Number: r.Number, What: "entered", Commit: b.Head}
 	if r.Rule != "" {
 		entered.Reason.Names = []string{r.Rule}
+		c.note(entered)
 	} else {
 		c.commanded(r.Number)
+		c.note(entered)
+		c.askBelow(r, b) // a rule of auto has to hold for each by itself
 	}
-	c.note(entered)
 	if !c.guarding.admit(ch, b) {
 		c.accept(r)
 		return
@@ -216,6 +219,7 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 		defer c.guarding.reconsider(ch)
 	}
 	switch why := c.unmet(r.Number, b); {
+	case restacked(ch, b) && why.Code == "" && !b.Draft && c.guarding.stillMay(ch, b) && c.goOn(ch, b):
 	case !b.Open:
 		c.pull(r.Number).Landed = b.Merged && b.Base == c.s.Main.Branch
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)

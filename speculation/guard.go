@@ -84,7 +84,8 @@ func (c *guarding) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []
 		ch.Approved = b.Approved
 		c.touch(queue.KindChange, string(ch.ID))
 	}
-	out := wanting(asKept(ch, b), vouched)
+	out := append(wanting(asKept(ch, b), vouched), c.entering.toRestack(b)...)
+	out = append(out, c.entering.restacking(ch, b)...)
 	l := c.guarded(ch.ID, func(l *queue.Link) bool { return !c.facts.Links.Cleared(l) })
 	if l == nil || len(l.Taken) == 0 && slices.ContainsFunc(out, func(r queue.Requirement) bool { return r.Kind == queue.RequireAdministrator }) {
 		return out

@@ -89,6 +89,9 @@ func (h *history) ask() {
 	p := (*pull)(nil)
 	if low := h.somePull(); low != nil && h.chance(h.stacky, "stack") {
 		p = h.openOn(low, e)
+		if h.native {
+			h.inOneStack(p, low)
+		}
 	} else {
 		p = h.open(from.id, e)
 	}

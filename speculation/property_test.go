@@ -59,6 +59,7 @@ type history struct {
 	timed    map[queue.Digest]int
 	good     tree
 	draw     func(t tree) edit // instead of edits
+	native   bool              // stacks are the forge's own
 	stacky   int               // percent of the pull requests that are opened on top of others
 	smuggled int               // percent of the changes that bring what the forge refuses
 	shifts   int               // edits of the protected file so far

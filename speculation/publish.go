@@ -171,6 +171,9 @@ func (c *telling) factsOf(p *queue.Pull) string {
 	f.reason(ch.Reason)
 	if ch.Parent != 0 {
 		f.number(ch.Parent)
+		if ch.Stack != 0 {
+			f.number(ch.Stack)
+		}
 	}
 	f.text(c.s.Main.Broken)
 	if ch.Verdict != nil && ch.Verdict.Along {

@@ -31,7 +31,7 @@ const (
 	gather        = 2 * time.Second  // for so long further checks are waited for, where one has ended
 	minWait       = time.Minute      // between two looks at who waits, of which nobody has heard
 	maxWait       = time.Hour
-	maxWaitOther  = 10 * time.Minute // for what waits for another pull request, which may be another server's
+	maxWaitOther  = 10 * time.Minute // for what waits for another pull request, which may be another server's, or for the end of a stack, of which no webhook tells
 )
 
 // waitsOutside reports whether a change waits for what is asked of its pull request.
@@ -59,18 +59,23 @@ func wanting(b queue.Inspected, vouched bool) []queue.Requirement {
 	return out
 }
 
-// asKept is what was seen of a pull request without what only our own pushes of its head
-// have undone: it was approved at the head that it has again, and a forge that dismisses
-// approvals when somebody pushes has done so for us.
+// asKept is what was seen of a pull request without what only our own pushes of its head,
+// or the forge's, have undone: it was approved at the head that it has again, or at one
+// with the same commits (goOn), and a forge that dismisses approvals when somebody pushes
+// has done so for us, or for itself.
 func asKept(ch *queue.Change, b queue.Inspected) queue.Inspected {
 	if !ch.Kept || ch.Head != b.Head {
 		return b
 	}
 	b.Approved = b.Approved || ch.Approved
-	b.Unmet = slices.DeleteFunc(slices.Clone(b.Unmet), func(r queue.Requirement) bool {
-		return r.Kind == queue.RequireReviews || r.Kind == queue.RequireCodeOwners || r.Kind == queue.RequireLastPush
-	})
+	b.Unmet = slices.DeleteFunc(slices.Clone(b.Unmet), func(r queue.Requirement) bool { return ofReviews(r.Kind) })
 	return b
+}
+
+// ofReviews reports whether a requirement is one that a forge takes for unmet again when
+// somebody pushes.
+func ofReviews(k queue.RequirementKind) bool {
+	return k == queue.RequireReviews || k == queue.RequireCodeOwners || k == queue.RequireLastPush
 }
 
 // admit takes in what was seen of the requirements of a change that somebody asks
@@ -127,6 +132,9 @@ func (c *guarding) await(ch *queue.Change, lacks []queue.Requirement) {
 		c.settling.park(ch, why, c.facts.Now.Add(minWait))
 	case ch.Reason.Code != queue.ReasonRequirements || !sameRequirements(ch.Reason.Unmet, lacks):
 		ch.Reason, ch.Until = why, c.nextLook(ch)
+		if c.facts.Now < ch.Restack {
+			ch.Until = min(ch.Until, ch.Restack)
+		}
 		c.touchChange(ch)
 	}
 }
@@ -141,7 +149,7 @@ func sameRequirements(a, b []queue.Requirement) bool {
 // longer it has waited, the later.
 func (c *guarding) nextLook(ch *queue.Change) queue.Instant {
 	most := maxWait
-	if slices.ContainsFunc(ch.Reason.Unmet, func(q queue.Requirement) bool { return q.Kind == queue.RequireLanded }) {
+	if slices.ContainsFunc(ch.Reason.Unmet, func(q queue.Requirement) bool { return q.Kind == queue.RequireLanded || q.Kind == queue.RequireRestack }) {
 		most = maxWaitOther
 	}
 	return c.facts.Now.Add(min(max(c.facts.Now.Sub(ch.Decided), minWait), most))

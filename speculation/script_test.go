@@ -178,6 +178,22 @@ func (s *script) run(line string) string {
 		p.head = s.put(commit{parent: p.head, tree: s.commits[p.head].tree.with(edits2(words[2:]))}).id
 		s.tell(queue.HeadMoved{Number: p.number, Head: p.head})
 		s.rest("")
+	case "stack": // of the forge's own; 0: none
+		for _, n := range words[2:] {
+			p := s.pulls[mustNumber(s.t, n)]
+			p.native = mustNumber(s.t, words[1])
+			s.tell(queue.Retargeted{Number: p.number})
+		}
+		s.rest("")
+	case "restack": // by the forge, in one go: pull, on=, its edit
+		p, on := s.pulls[mustNumber(s.t, words[1])], strings.TrimPrefix(words[2], "on=")
+		low := (*pull)(nil)
+		if on != "main" {
+			low = s.pulls[mustNumber(s.t, on)]
+		}
+		s.restack(p, low, edits2(words[3:]))
+		s.tell(queue.HeadMoved{Number: p.number, Head: p.head})
+		s.rest("")
 	case "retarget":
 		p := s.pulls[mustNumber(s.t, words[1])]
 		if p.base = words[2]; p.base != "main" {

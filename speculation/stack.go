@@ -111,7 +111,10 @@ func (c *settling) restackOne(ch *queue.Change) bool {
 		ch.Parent = 0
 		c.touchChange(ch)
 		c.facts.Order.StaleAll()
-		c.comeBack(ch)
+		if c.comeBack(ch); ch.Pinned() { // what it lacks is asked for now, or it would hold up others
+			c.guarding.reconsider(ch)
+			c.inspect()
+		}
 		return true
 	}
 	if ch.Phase == queue.Landing {

@@ -32,6 +32,7 @@ type pull struct {
 	draft    bool
 	merged   bool          // by hand
 	base     string        // main, or the branch of another (branchOf)
+	native   int           // the forge's own stack that it is in
 	commands []queue.Event // what was said on it, to be read again after a loss
 	shown    string        // what its comment says
 	said     queue.Said    // the same, as it is compared with an edit
@@ -68,6 +69,7 @@ type faults struct {
 
 // world answers the core's actions from a hidden truth, over virtual time.
 type world struct {
+	same map[queue.CommitID][]queue.CommitID // heads that were the same commits on others, by that which the forge made of them
 	tb
 	law
 	repository
@@ -332,6 +334,9 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Open: p.open, Draft: p.draft, Permission: level}
 	out.Auto = w.rulings(p)
 	w.protects(p, t, level, &out)
+	if ch := w.core.facts.Links.Active(p.number); ch != nil && slices.Contains(w.same[out.Head], ch.Head) {
+		out.Same = ch.Head
+	}
 	return out
 }
 

@@ -13,7 +13,7 @@ func branchOf(p *pull) string { return fmt.Sprintf("b%d", p.number) }
 
 // stack is what the forge shows below a pull request.
 func (w *world) stack(p *pull) queue.Stack {
-	out := queue.Stack{Foot: p.base}
+	out := queue.Stack{Foot: p.base, Native: p.native}
 	for out.Foot != "main" {
 		next := (*pull)(nil)
 		for _, n := range derived.Sorted(w.pulls) {
@@ -22,6 +22,9 @@ func (w *world) stack(p *pull) queue.Stack {
 			}
 		}
 		if next == nil {
+			if p.native != 0 {
+				out.Foot = "main"
+			}
 			return out
 		}
 		out.Circle = next == p || slices.Contains(out.Below, next.number)
@@ -41,11 +44,35 @@ func (w *world) openOn(low *pull, e edit) *pull {
 	return p
 }
 
+// restack has the forge make a pull request's edit anew on main, or on top of another.
+func (w *world) restack(p, low *pull, e edit) {
+	from := w.main
+	if p.base = "main"; low != nil {
+		from, p.base = low.head, branchOf(low)
+	}
+	w.movesTo(p, w.put(commit{parent: from, tree: w.commits[from].tree.with(e)}).id)
+}
+
+// movesTo has the forge show a pull request at a head that is the same commits on others.
+func (w *world) movesTo(p *pull, head queue.CommitID) {
+	if w.same == nil {
+		w.same = map[queue.CommitID][]queue.CommitID{}
+	}
+	if head != p.head {
+		w.same[head] = append(slices.Clone(w.same[p.head]), p.head)
+		p.head = head
+	}
+}
+
 // rebased has the forge show what a push is about to land against main, as the
 // performer does, and tell of it.
 func (w *world) rebased(push *queue.Push) {
 	for _, id := range push.Changes {
-		if ch := w.core.State().Changes[id]; ch.Base != "" && w.pulls[ch.Number].open {
+		ch := w.core.State().Changes[id]
+		if ch.Pinned() {
+			w.Fatalf("%s lands, and asks for %s, which only the forge can change", id, ch.Base)
+		}
+		if ch.Base != "" && w.pulls[ch.Number].open {
 			w.pulls[ch.Number].base = "main"
 			w.mail = append(w.mail, w.event(queue.Retargeted{Number: ch.Number}))
 		}

@@ -24,7 +24,7 @@ func (c *entering) explainTo(r *queue.Request, b queue.Inspected) {
 	now := b
 	now.Requires = false // an explanation waits for nothing
 	why := c.unmet(r.Number, now)
-	if lacks := wanting(b, b.Vouched); why.Code == "" && len(lacks) > 0 {
+	if lacks := append(wanting(b, b.Vouched), c.toRestack(b)...); why.Code == "" && len(lacks) > 0 {
 		why = queue.Reason{Code: queue.ReasonRequirements, Unmet: lacks}
 	}
 	switch why.Code {

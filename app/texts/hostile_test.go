@@ -87,12 +87,12 @@ var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanaly
 	queue.ReasonCancelled, queue.ReasonPushed, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonParkedLimit, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonNoCheck,
 	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonNoTool, queue.ReasonProtected, queue.ReasonShut, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
 	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,
-	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, queue.ReasonRequirements, "zq",
+	queue.ReasonParent, queue.ReasonStackCircle, queue.ReasonStackDeep, queue.ReasonRestacked, queue.ReasonRequirements, "zq",
 	queue.ReasonTrying, queue.ReasonTried, queue.ReasonInQueue, queue.ReasonExplain, queue.ReasonExplained, queue.ReasonDelegated,
 	queue.ReasonUndelegated, queue.ReasonNowQuota, queue.ReasonBadUntil, queue.ReasonCulprit, queue.ReasonBlame, queue.ReasonBenched}
 
 var hostileKinds = []queue.RequirementKind{queue.RequireReviews, queue.RequireCodeOwners, queue.RequireTeam, queue.RequireAttributed, queue.RequireJudged, queue.RequireNoChanges, queue.RequireChecks, queue.RequireChecksPassed,
-	queue.RequireResolved, queue.RequireNoLabel, queue.RequireAdministrator, queue.RequireUpdate, queue.RequireLanded, queue.RequireMerge, "zq"}
+	queue.RequireResolved, queue.RequireNoLabel, queue.RequireAdministrator, queue.RequireUpdate, queue.RequireLanded, queue.RequireRestack, queue.RequireMerge, "zq"}
 
 // withoutCode returns Markdown without its fenced blocks, code spans and the
 // targets of links: the part in which mentions and markup would work. It is

@@ -67,6 +67,9 @@ func reasonsEnded() []reasonRow {
 		{code: queue.ReasonSuperseded, doc: "reasons#superseded",
 			title: "a newer request took its place",
 			full:  sentence("A newer request to land took its place.")},
+		{code: queue.ReasonRestacked, doc: "reasons#restacked",
+			title: "it was put on top of another commit",
+			full:  sentence("Its commits were made anew on top of others, unchanged, as GitHub does in a stack. It goes on at its new head, in its place.")},
 		{code: queue.ReasonParkedLimit, doc: "reasons#parked-limit",
 			title: "parked for too long",
 			full: func(w voice, r queue.Reason) string {

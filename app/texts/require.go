@@ -92,6 +92,17 @@ var requirements = map[queue.RequirementKind]requirementRow{
 			w.land() + "."
 	}},
 	queue.RequireLanded: {"what it depends on has not landed", voice.dependency},
+	queue.RequireRestack: {"GitHub has yet to restack it", func(w voice, q queue.Requirement) string {
+		if len(q.Names) < 3 {
+			of := "its stack"
+			if len(q.Names) > 0 {
+				of = "GitHub's stack " + w.count(q.Names[0])
+			}
+			return "Those below it in " + of + " have landed, and GitHub may be about to put it on top of them. It lands after that, or in a minute as it is."
+		}
+		return "It is in GitHub's stack " + w.count(q.Names[0]) + " and asks for the branch " + w.code(q.Names[1]) + ", " + w.fill("whose {noun} has landed or is closed") + ". Only GitHub can have it ask for " + w.code(q.Names[2]) +
+			" instead, which it usually does by itself within a minute, and it lands then, in its place. If nothing happens, rebase the stack with " + w.command("gh stack sync") + " or the button “Rebase stack”; or take it apart with “Unstack”: then it lands as it is."
+	}},
 	queue.RequireMerge: {"it does not merge", func(w voice, q queue.Requirement) string {
 		return "It does not merge with " + w.main() + " as that is now" + w.in(q.Names) + ". " + w.reconcile() + ", then " + w.again()
 	}},

@@ -11,10 +11,13 @@ import (
 func (w Words) OnTop(c queue.Change) string { return w.plain(c).onTop(c) }
 
 func (w quote) onTop(c queue.Change) string {
-	if c.Parent == 0 {
-		return ""
+	switch {
+	case c.Parent != 0 && c.Pinned():
+		return "It is on top of " + w.numbered(strconv.Itoa(c.Parent)) + ", in GitHub's stack " + strconv.Itoa(c.Stack) + w.fill(": it lands after that one, once GitHub has moved it to {main}.")
+	case c.Parent != 0:
+		return "It is on top of " + w.numbered(strconv.Itoa(c.Parent)) + ": it lands after that one, and not without it."
 	}
-	return "It is on top of " + w.numbered(strconv.Itoa(c.Parent)) + ": it lands after that one, and not without it."
+	return ""
 }
 
 // parent says what became of that which a change is on top of, and what brings

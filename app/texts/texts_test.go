@@ -185,6 +185,9 @@ func textStates() map[string]queue.View {
 			{Kind: queue.RequireAdministrator, Names: []string{".github/workflows/ci.yml"}},
 			{Kind: queue.RequireAdministrator, Names: []string{".github/workflows/ci.yml"}, Merged: true, On: []queue.ChangeID{"12.aa"}},
 			{Kind: queue.RequireUpdate, Names: []string{".github/workflows/ci.yml"}, Merged: true}, {Kind: queue.RequireMerge, Names: []string{"go.sum"}}}})},
+		"waiting-restack": {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{
+			{Kind: queue.RequireRestack, Names: []string{"4", "low@all", "main"}}, {Kind: queue.RequireRestack, Names: []string{"4"}}}})},
+		"restacked": {Change: textChange(queue.Cancelled, reason(queue.ReasonRestacked, "1f8e0c3a5b7d", "2222222222222222"))},
 		"waiting-depends": {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{
 			{Kind: queue.RequireLanded, Names: []string{"#7", queue.DependsQueued}}, {Kind: queue.RequireLanded, Names: []string{"#8", queue.DependsOpen}},
 			{Kind: queue.RequireLanded, Names: []string{"acme/web#9", queue.DependsLeft}}, {Kind: queue.RequireLanded, Names: []string{"#10", queue.DependsClosed}},

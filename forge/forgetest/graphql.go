@@ -89,9 +89,9 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 		fail("NOT_FOUND", "Could not resolve to a PullRequest with the number of "+strconv.Itoa(v.Number)+".")
 		return
 	}
-	if base, head := p.Base, p.Head; repo.guards[base].Reviews.CodeOwners {
+	if rules, base, head := repo.issues.ruledBy(p), p.Base, p.Head; repo.guards[rules].Reviews.CodeOwners {
 		s.server.mu.Unlock()
-		read, err := repo.issues.owners(context.WithoutCancel(r.Context()), base, head)
+		read, err := repo.issues.owners(context.WithoutCancel(r.Context()), rules, base, head)
 		if err != nil {
 			s.server.log.Error("read code owners", "err", err)
 		}

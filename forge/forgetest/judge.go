@@ -44,7 +44,7 @@ func Routes() []string {
 
 func routes() []route {
 	return slices.Concat(appRoutes(), repoRoutes(), pullRoutes(), issueRoutes(), checkRoutes(),
-		inlineRoutes(), teamRoutes(), installRoutes(), ciRoutes())
+		inlineRoutes(), teamRoutes(), installRoutes(), ciRoutes(), stackRoutes())
 }
 
 // judged shows the judge, if there is one, what is answered.

@@ -74,6 +74,9 @@ func (r *shapes) pullJSON(p *pull) obj {
 		"merged_at": nil, "merge_commit_sha": orNil(p.mergeCommit), "merged": p.Merged, "mergeable": nil,
 		"mergeable_state": "unknown", "merged_by": nil, "auto_merge": nil, "author_association": "CONTRIBUTOR",
 	}
+	if k := r.stackOf(p); k != nil {
+		body["stack"] = k
+	}
 	if p.auto != nil {
 		body["auto_merge"] = obj{"enabled_by": p.auto.json(), "merge_method": "merge", "commit_title": p.Title, "commit_message": ""}
 	}
@@ -164,6 +167,7 @@ func (r *shapes) emitReview(u *user, p *pull, v *review, action string, more obj
 				repo.without("has_discussions", "web_commit_signoff_required")
 			}
 		}
+		on.without("stack")
 	}
 	review := r.reviewJSON(p, v).with(obj{"state": strings.ToLower(v.state)})
 	r.emit(u, "pull_request_review", obj{"action": action, "review": review, "pull_request": on}.with(more))

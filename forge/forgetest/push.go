@@ -157,9 +157,10 @@ func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 		}
 	}
 	// Before the heads that this very push moves are recorded: see record.go.
+	var merged []int
 	for _, t := range all {
 		if t.ref == "refs/heads/"+r.repo.main && t.old != "" {
-			r.mergeReached(actor, t.new, t.commits)
+			merged = append(merged, r.mergeReached(actor, t.new, t.commits)...)
 		}
 	}
 	followers := r.forkPulls()
@@ -174,11 +175,12 @@ func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 		}
 	}
 	r.repo.CI.pushedCI(moves)
+	r.restackMerged(ctx, who, merged)
 }
 
 // mergeReached marks as merged the open pull requests into the default branch
-// whose recorded head is among the commits that were pushed to it.
-func (r *store) mergeReached(actor *user, tip string, commits []commitInfo) {
+// whose recorded head is among the commits that were pushed to it, and returns their numbers.
+func (r *store) mergeReached(actor *user, tip string, commits []commitInfo) (merged []int) {
 	reached := make(map[string]bool, len(commits))
 	for _, c := range commits {
 		reached[c.id] = true
@@ -187,8 +189,10 @@ func (r *store) mergeReached(actor *user, tip string, commits []commitInfo) {
 		if p.open() && p.Base == r.repo.main && reached[p.Head] {
 			p.Merged, p.mergeCommit, p.mergedBy = true, tip, actor
 			r.repo.issues.closePull(actor, p)
+			merged = append(merged, p.Number)
 		}
 	}
+	return merged
 }
 
 // branchGone closes the open pull requests from and into a deleted branch.

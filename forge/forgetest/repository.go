@@ -47,6 +47,8 @@ type Repository struct {
 	known     map[string]bool // commits that are there
 	late      bool            // heads are recorded when ReleaseHeads says so
 	unseen    []unseen        // heads that were pushed meanwhile, in order
+	stacks    []*stack        // by number
+	restacks  bool            // GitHub restacks what is above a member that a push has merged
 }
 
 // Dir is the bare repository. Branches pushed into it by git itself, past the

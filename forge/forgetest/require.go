@@ -66,7 +66,7 @@ func (r *issues) dismiss(u *user, p *pull, v *review) {
 
 // dismissStale follows a push to a pull request whose base has it so.
 func (r *issues) dismissStale(u *user, p *pull) {
-	if !r.repo.guards[p.Base].Reviews.Stale {
+	if !r.repo.guards[r.ruledBy(p)].Reviews.Stale {
 		return
 	}
 	for _, v := range p.reviews {
@@ -120,7 +120,7 @@ func (r *issues) opinions(p *pull) []*review {
 // decision is GitHub's on the reviews of a pull request: "" where none are asked
 // for. owners are those of each of its files that has any.
 func (r *issues) decision(p *pull, owners [][]string) string {
-	want := r.repo.guards[p.Base].Reviews
+	want := r.repo.guards[r.ruledBy(p)].Reviews
 	if want.Undecided || want.Count == 0 && !want.Unattributed && !want.CodeOwners && !want.LastPush {
 		return ""
 	}
@@ -152,12 +152,12 @@ func (r *issues) decision(p *pull, owners [][]string) string {
 }
 
 // owners reads who owns the files that a pull request changes, by the first
-// CODEOWNERS of the base; of each pattern's language what tests need. It runs git,
+// CODEOWNERS of a branch; of each pattern's language what tests need. It runs git,
 // without locks.
-func (r *issues) owners(ctx context.Context, base, head string) ([][]string, error) {
+func (r *issues) owners(ctx context.Context, ruling, base, head string) ([][]string, error) {
 	var file []byte
 	for _, name := range []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"} {
-		if out, err := r.repo.store.git(ctx, nil, "cat-file", "blob", "refs/heads/"+base+":"+name); err == nil {
+		if out, err := r.repo.store.git(ctx, nil, "cat-file", "blob", "refs/heads/"+ruling+":"+name); err == nil {
 			file = out
 			break
 		}

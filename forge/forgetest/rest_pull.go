@@ -135,6 +135,9 @@ func patchPull(c *call) (any, error) {
 		if base = *in.Base; c.repo.store.readRef("refs/heads/"+base) == "" {
 			return nil, invalid(obj{"resource": "PullRequest", "field": "base", "code": "invalid"})
 		}
+		if base != p.Base && c.repo.issues.stackOf(p.Number) != nil {
+			return nil, invalid(obj{"resource": "PullRequest", "code": "custom", "field": "base", "message": cannotRebase})
+		}
 	}
 	if in.Body != nil {
 		body = *in.Body

@@ -27,6 +27,14 @@ func TestEveryWebhookFits(t *testing.T) {
 	r.Retitle("ann", n, "Better")
 	r.Retarget("ann", n, "other")
 	r.Retarget("ann", n, "main")
+	mustCommit(t, r, "ann", forgetest.Commit{Branch: "upper", From: r.Head("topic"), Files: map[string]string{"u": "1"}})
+	upper, err := r.OpenPull("ann", "upper", "topic", "Upper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Stack("ann", n, upper); err != nil {
+		t.Fatal(err)
+	}
 	r.SetDraft("ann", n, true)
 	r.SetDraft("ann", n, false)
 	r.Label("ann", n, "x")
@@ -108,7 +116,7 @@ func TestEveryWebhookFits(t *testing.T) {
 		"installation unsuspend, installation_repositories added, installation_repositories removed, " +
 		"issue_comment created, issue_comment deleted, issue_comment edited, ping, pull_request auto_merge_enabled, " +
 		"pull_request closed, pull_request converted_to_draft, pull_request edited, pull_request labeled, pull_request opened, " +
-		"pull_request ready_for_review, pull_request reopened, pull_request synchronize, pull_request unlabeled, " +
+		"pull_request ready_for_review, pull_request reopened, pull_request stacked, pull_request synchronize, pull_request unlabeled, " +
 		"pull_request_review dismissed, pull_request_review edited, pull_request_review submitted, " +
 		"pull_request_review_comment created, pull_request_review_comment edited, " +
 		"pull_request_review_thread resolved, pull_request_review_thread unresolved, push, " +

@@ -24,7 +24,7 @@ type pullCondition struct {
 // PullRequest reads a pull request and the reviews of its head.
 func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	doing := fmt.Sprintf("read pull request %d", number)
-	p, _, err := f.client.PullRequests.Get(ctx, f.o.Owner, f.o.Name, number)
+	p, err := f.stackedPull(ctx, number)
 	if err != nil {
 		return forge.PullRequest{}, failure(ctx, doing, err)
 	}
@@ -43,6 +43,7 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 		Open:   p.GetState() == "open",
 		Merged: p.GetMerged(),
 		URL:    p.GetHTMLURL(),
+		Stack:  p.stack(),
 		Facets: facets(p.GetTitle(), p.GetBody(), queue.Facets{
 			Opened: opened(p.GetCreatedAt().Time), Commits: p.Commits, Files: p.ChangedFiles, Added: p.Additions, Removed: p.Deletions,
 		}),

@@ -290,7 +290,7 @@ func (p *payload) pullEvent(event *queue.Event, delivery string) error {
 		default:
 			return forge.ErrIgnored
 		}
-	case "converted_to_draft", "ready_for_review", "reopened":
+	case "converted_to_draft", "ready_for_review", "reopened", "stacked":
 		event.Body = queue.Retargeted{Number: number}
 	default:
 		return forge.ErrIgnored

@@ -254,6 +254,14 @@ func TestEachUsedEvent(t *testing.T) {
 		}
 	}
 
+	w.commit("upper", "topic")
+	upper := must(w.repo.OpenPull("ann", "upper", "topic", "Upper"))
+	in.take(w)
+	must(w.repo.Stack("ann", n, upper))
+	if d := cmp.Diff([]queue.Body{queue.Retargeted{Number: n}, queue.Retargeted{Number: upper}}, bodies(in.take(w))); d != "" {
+		t.Errorf("stacked: %s", d)
+	}
+
 	head, err := w.repo.Commit("o", forgetest.Commit{Branch: "main", Merge: "topic", Message: "Merge"})
 	w.must(err)
 	want := []queue.Body{queue.MainMoved{Branch: "main"}, queue.Closed{Number: n, Merged: true}}

@@ -142,6 +142,7 @@ func (w *world) unmet(n int, r forge.Requirements) string {
 	pull, err := w.forge.PullRequest(w.ctx, n)
 	w.must(err)
 	pull.ApprovedBy = slices.DeleteFunc(pull.ApprovedBy, func(u string) bool { return u == "bob" }) // who may only read
+	pull.Stack = forge.Stack{}                                                                      // which GraphQL does not tell
 	r.Author, r.Head, r.Base = "", "", ""
 	whole, both, err := w.forge.Stands(w.ctx, r)
 	w.must(err)
@@ -215,6 +216,34 @@ func TestUnmetOwnersOfStack(t *testing.T) {
 	w.repo.Review("bob", n, "COMMENTED", "", "what is asked for is read again")
 	if got := w.unmet(n, forge.Requirements{}); got != "unjudged code owners owners" {
 		t.Errorf("of an address: %q", got)
+	}
+}
+
+// A member of a stack of GitHub's own is judged by the rules and by CODEOWNERS of the
+// stack's base, though one below it has written others.
+func TestUnmetOwnersOfStackOfGitHub(t *testing.T) {
+	w := newWorld(t, forgetest.Options{Permissions: reading()})
+	w.repo.SetPermission("ada", "write")
+	w.repo.SetPermission("cyn", "write")
+	_, err := w.repo.Commit("o", forgetest.Commit{Branch: "main", Files: map[string]string{"CODEOWNERS": "* @ada\n"}})
+	w.must(err)
+	w.repo.ProtectBranch("main", forgetest.Protection{Reviews: forgetest.Reviews{CodeOwners: true, Stale: true}})
+	_, err = w.repo.Commit("o", forgetest.Commit{Branch: "low", Files: map[string]string{"CODEOWNERS": "* @cyn\n"}})
+	w.must(err)
+	low, err := w.repo.OpenPull("ann", "low", "main", "Low")
+	w.must(err)
+	w.commit("high", "low")
+	high, err := w.repo.OpenPull("ann", "high", "low", "High")
+	w.must(err)
+	_, err = w.repo.Stack("ann", low, high)
+	w.must(err)
+	w.repo.Review("cyn", high, "APPROVED", "", "")
+	if got := w.unmet(high, forge.Requirements{}); got != "code-owners high.txt" {
+		t.Errorf("approved by who owns it below: %q", got)
+	}
+	w.repo.Review("ada", high, "APPROVED", "", "")
+	if got := w.unmet(high, forge.Requirements{}); got != "" {
+		t.Errorf("approved by the owner: %q", got)
 	}
 }
 

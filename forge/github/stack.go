@@ -56,16 +56,46 @@ func (f *Forge) open(ctx context.Context, opts *github.PullRequestListOptions, d
 	}
 }
 
+// stackedPull is a pull request with the member that the library does not know yet. Of
+// GraphQL, the schema that our queries are held to has no stacks.
+type stackedPull struct {
+	github.PullRequest
+	Stack *struct {
+		Number   int `json:"number"`
+		Position int `json:"position"`
+		Size     int `json:"size"`
+		Base     struct {
+			Ref string `json:"ref"`
+		} `json:"base"`
+	} `json:"stack"` // null or missing: it is in none
+}
+
+func (p *stackedPull) stack() forge.Stack {
+	if p.Stack == nil {
+		return forge.Stack{}
+	}
+	return forge.Stack{Number: p.Stack.Number, Base: p.Stack.Base.Ref, Position: p.Stack.Position, Size: p.Stack.Size}
+}
+
+func (f *Forge) stackedPull(ctx context.Context, number int) (*stackedPull, error) {
+	p := &stackedPull{}
+	_, err := f.get(ctx, fmt.Sprintf("pulls/%d", number), p)
+	return p, err
+}
+
 // Retarget changes the base of a pull request.
 func (f *Forge) Retarget(ctx context.Context, number int, base string) error {
 	defer f.lock(fmt.Sprintf("pull/%d", number))()
 	doing := fmt.Sprintf("change the base of pull request %d", number)
-	p, _, err := f.client.PullRequests.Get(ctx, f.o.Owner, f.o.Name, number)
+	p, err := f.stackedPull(ctx, number)
 	if err != nil {
 		return failure(ctx, doing, err)
 	}
 	if p.GetState() != "open" || p.GetBase().GetRef() == base {
 		return nil
+	}
+	if k := p.stack(); k.Number != 0 {
+		return fmt.Errorf("github: %s: %w: it is in stack %d of GitHub, which changes the base of its members itself", doing, forge.ErrForbidden, k.Number)
 	}
 	_, _, err = f.client.PullRequests.Edit(ctx, f.o.Owner, f.o.Name, number, &github.PullRequest{Base: &github.PullRequestBranch{Ref: &base}})
 	return failure(ctx, doing, err)

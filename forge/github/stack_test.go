@@ -59,3 +59,46 @@ func TestRetarget(t *testing.T) {
 		t.Errorf("one that is closed: %v, %d writes", err, writes())
 	}
 }
+
+// A pull request says which of GitHub's own stacks it is in, that its webhook tells, and
+// its base is not asked to be changed; once the stack is dissolved, it is.
+func TestStackOfGitHub(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	w.commit("low", "")
+	w.commit("high", "")
+	low := must(w.repo.OpenPull("ann", "low", "main", "Low"))
+	high := must(w.repo.OpenPull("ann", "high", "low", "High"))
+	if p := must(w.forge.PullRequest(w.ctx, high)); p.Stack != (forge.Stack{}) {
+		t.Errorf("without a stack: %+v", p.Stack)
+	}
+	n := must(w.repo.Stack("ann", low, high))
+	if p := must(w.forge.PullRequest(w.ctx, high)); p.Stack != (forge.Stack{Number: n, Base: "main", Position: 2, Size: 2}) || p.Base != "low" {
+		t.Errorf("the upper one: base %s, stack %+v", p.Base, p.Stack)
+	}
+	if err := w.forge.Retarget(w.ctx, high, "main"); !errors.Is(err, forge.ErrForbidden) {
+		t.Errorf("retarget: %v", err)
+	}
+	if err := w.forge.Retarget(w.ctx, high, "low"); err != nil {
+		t.Errorf("retarget to where it is: %v", err)
+	}
+	if n := len(w.server.Requests("PATCH", "/repos/o/r/pulls/2")); n != 0 {
+		t.Errorf("%d requests to change the base of a member", n)
+	}
+	w.repo.Unstack(n)
+	if err := w.forge.Retarget(w.ctx, high, "main"); err != nil || w.repo.Pull(high).Base != "main" {
+		t.Errorf("retarget after unstack: %v, base %s", err, w.repo.Pull(high).Base)
+	}
+}
+
+func TestSurveyStacks(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	w.commit("low", "")
+	w.commit("high", "")
+	if s := w.forge.Survey(w.ctx, "main"); s.Stacks != 0 || s.StacksErr != nil {
+		t.Errorf("without any: %d, %v", s.Stacks, s.StacksErr)
+	}
+	must(w.repo.Stack("ann", must(w.repo.OpenPull("ann", "low", "main", "Low")), must(w.repo.OpenPull("ann", "high", "low", "High"))))
+	if s := w.forge.Survey(w.ctx, "main"); s.Stacks != 1 || s.StacksErr != nil {
+		t.Errorf("with one: %d, %v", s.Stacks, s.StacksErr)
+	}
+}

@@ -45,6 +45,8 @@ type Survey struct {
 	RulesErr      error
 	MergeQueue    bool // GitHub's own is on for the branch, by whatever protection
 	MergeQueueErr error
+	Stacks        int // of GitHub's own, with open pull requests and this branch as base; of the newest 100
+	StacksErr     error
 
 	Actions    ActionsFacts
 	ActionsErr error
@@ -195,6 +197,7 @@ func (f surveyor) survey(ctx context.Context, branch string) Survey {
 		s.BuildRules, s.RulesErr = f.ruleFacts(ctx, BuildBranch+s.Branch+"/doctor")
 	}
 	s.MergeQueue, s.MergeQueueErr = f.mergeQueue(ctx, s.Branch)
+	s.Stacks, s.StacksErr = f.stacks(ctx, s.Branch)
 	s.Actions, s.ActionsErr = f.actions(ctx)
 	s.Config, s.ConfigErr = f.file(ctx, config.Path, s.Branch)
 	s.Workflows, s.WorkflowsErr = f.workflows(ctx, s.Branch)
@@ -359,6 +362,26 @@ func (f surveyor) mergeQueue(ctx context.Context, branch string) (bool, error) {
 		return false, nil // servers before merge queues
 	}
 	return answer.Repository.Queue != nil, failure(ctx, "look for GitHub's own merge queue", err)
+}
+
+// stacks counts GitHub's own stacks that are to land on a branch; a server before stacks
+// has none.
+func (f surveyor) stacks(ctx context.Context, branch string) (n int, err error) {
+	var list []struct {
+		Open bool `json:"open"`
+		Base struct {
+			Ref string `json:"ref"`
+		} `json:"base"`
+	}
+	if err := f.read(ctx, "stacks?per_page=100", &list); err != nil && !errors.Is(err, forge.ErrNotFound) {
+		return 0, err
+	}
+	for _, k := range list {
+		if k.Open && k.Base.Ref == branch {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // actions reads the repository's setting, and how the newest run of what the App pushed

@@ -91,8 +91,12 @@ func (fs *Order) seekStacked(id queue.ChangeID, most int) []queue.ChangeID {
 }
 
 // Upheld reports whether a change may stand behind the given members of a train:
-// what it is on top of is one of them, or before them.
+// what it is on top of is one of them, or before them. In a stack of the forge's own, it
+// lands alone, once the forge shows it against the queue's branch.
 func (fs *Order) Upheld(ch *queue.Change, in map[queue.ChangeID]bool) bool {
+	if ch.Pinned() {
+		return false
+	}
 	if ch.Parent == 0 {
 		return true
 	}

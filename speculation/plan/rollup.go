@@ -111,7 +111,7 @@ func (p *rollups) gather(cand candidate, size int) bool {
 // free reports whether a change could be in a rollup: what it affects is known, and
 // all of it waits to be built, or most of it to be built again.
 func (p *rollups) free(n *derived.Node) bool {
-	return n.Ch.Parent == 0 && n.Ch.Method == "" && n.Ch.Rollup == "" && n.Ch.After == "" && n.Ch.Refused == nil && !n.Ch.Alone && !n.Ch.Apart && !n.Ch.Stale &&
+	return n.Ch.Parent == 0 && !n.Ch.Pinned() && n.Ch.Method == "" && n.Ch.Rollup == "" && n.Ch.After == "" && n.Ch.Refused == nil && !n.Ch.Alone && !n.Ch.Apart && !n.Ch.Stale &&
 		MindOf(n).busyIn != p.Plans && MindOf(n).Plan == p.Plans && !p.facts.Futures.Verified[n.ID] && !p.served[n.ID] &&
 		(n.Ch.Builds == 0 || MindOf(n).Deal.unknown.Share >= rollupShared && !MindOf(n).Likely.doubted())
 }

@@ -69,6 +69,20 @@ func (r *report) config(f Facts) {
 	}
 }
 
+// stacks says what becomes of GitHub's own stacks where GitHub will not show what lands as
+// merged: it restacks only what is above a merged one.
+func (r *report) stacks(f Facts) {
+	c, err := config.Parse(config.Path, f.Config)
+	switch {
+	case f.StacksErr != nil:
+		r.unread("branch", f.StacksErr)
+	case f.Stacks == 0 || err != nil:
+	case c.Queue.Head == config.HeadLeave && !c.Queue.Method.Keeps():
+		r.add(Warns, "branch", fmt.Sprintf("there are stacks of GitHub to land on %s (%d), and with head: leave GitHub shows none of their pull requests as merged: those above wait until their author restacks or unstacks them", f.Branch, f.Stacks),
+			"set queue.head to move in "+config.Path+", or have changes land by merge")
+	}
+}
+
 // method is how changes land, as far as the configuration can be read.
 func method(f Facts) string {
 	c, err := config.Parse(config.Path, f.Config)
@@ -101,6 +115,7 @@ func (r *report) branch(f Facts) {
 	case f.MergeQueueErr != nil:
 		r.unread("branch", f.MergeQueueErr)
 	}
+	r.stacks(f)
 	rules := slices.Clone(f.Rules)
 	if f.MergeQueue && !slices.ContainsFunc(rules, func(rule github.RuleFacts) bool { return rule.Type == "merge_queue" }) {
 		rules = append(rules, github.RuleFacts{Type: "merge_queue"})

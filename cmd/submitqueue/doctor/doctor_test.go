@@ -137,6 +137,9 @@ func TestFaults(t *testing.T) {
 			f.Rules = []github.RuleFacts{rule("license_compliance_scanning", "unknown")}
 		}, doctor.Blocks, "branch", "could not be read", "a ruleset of its own"},
 		{"a rule of tomorrow", func(f *doctor.Facts) { f.Rules = []github.RuleFacts{rule("moon_phase", "no")} }, doctor.Warns, "branch", "does not know rules of type moon_phase", "newer version"},
+		{"stacks that GitHub cannot restack", func(f *doctor.Facts) {
+			f.Stacks, f.Config = 2, append(f.Config, "queue: {method: squash, head: leave}\n"...)
+		}, doctor.Warns, "branch", "stacks of GitHub to land on main (2)", "queue.head"},
 		{"a merge queue that may not be seen", func(f *doctor.Facts) { f.MergeQueueErr = fmt.Errorf("github: %w", forge.ErrForbidden) }, doctor.Warns, "branch", "own merge queue", "merge_queues: read"},
 		{"a classic check of nobody", func(f *doctor.Facts) {
 			f.Classic = &github.ClassicFacts{Checks: []github.RequiredCheck{{Context: "jenkins"}}}

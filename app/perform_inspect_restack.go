@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/submitqueue/submitqueue/forge/mirror"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
+)
+
+// same returns the head of the change in the queue, where the pull request is at another
+// one that is the same commits on top of others: as many, by the same authors and with the
+// same messages, in the same order, without merges, whose trees are what git makes of each
+// of the former ones there. Whatever else was pushed along changes one of these. "": it is
+// not so, or it is in no stack of the forge's own, where only people push.
+func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
+	var ch queue.Change
+	var under []queue.CommitID // heads below the former one
+	if err := p.facts(func(c *speculation.Core) {
+		s := c.State()
+		if pull := s.Pulls[p.Number]; pull != nil && s.Changes[pull.Active] != nil {
+			ch = *s.Changes[pull.Active]
+		}
+		if low := s.Pulls[ch.Parent]; ch.Parent != 0 && low != nil {
+			for _, id := range []queue.ChangeID{low.Active, low.Last} {
+				if x := s.Changes[id]; x != nil {
+					under = append(under, x.Head)
+				}
+			}
+		}
+		if ch.Below != "" {
+			under = append(under, ch.Below)
+		}
+	}); err != nil {
+		return "", err
+	}
+	if ch.Head == "" || ch.Head == p.pr.Head || p.pr.Fork || ch.Stack == 0 && p.pr.Stack.Number == 0 || p.now.tip == "" {
+		return "", nil
+	}
+	if held, err := p.Mirror.Objects.Held(ctx, append(under, ch.Head)); err != nil || !slices.Contains(held, ch.Head) {
+		return "", err // nothing can be said of it
+	} else {
+		under = slices.DeleteFunc(held, func(id queue.CommitID) bool { return id == ch.Head })
+	}
+	remote, err := p.Forge.Remote(ctx)
+	if err != nil {
+		return "", err
+	}
+	// The forge may have restacked onto what the queue has not heard of yet.
+	main, err := p.Mirror.Remotes.FetchBranch(ctx, remote, p.branch())
+	if err != nil {
+		return "", err
+	}
+	on, picks := main, []queue.Pick{{Head: p.pr.Head, HeadRef: p.pr.HeadRef}}
+	if p.pr.Base != p.branch() {
+		if on = p.low.Head; on == "" {
+			return "", nil
+		}
+		picks = append(picks, queue.Pick{Head: on, HeadRef: p.low.HeadRef})
+	}
+	missing, err := p.fetch(ctx, picks)
+	if err = errors.Join(err, missing[p.pr.Head], missing[on]); err != nil {
+		return "", err
+	}
+	is, err := p.sameOn(ctx, ch, on, append(under, main))
+	if err != nil || !is {
+		return "", err
+	}
+	return ch.Head, nil
+}
+
+// sameOn compares the former head of a pull request with the present one, which is to
+// stand on the line of a commit. What the former one brings is what none of those under it
+// has, of which there is one at least.
+func (p *inspection) sameOn(ctx context.Context, ch queue.Change, on queue.CommitID, under []queue.CommitID) (bool, error) {
+	history := p.Mirror.History
+	now, err := history.Own(ctx, on, p.pr.Head)
+	if errors.Is(err, mirror.ErrTooMany) || err == nil && len(now) == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	was, err := history.Own(ctx, under[0], ch.Head, under[1:]...)
+	if errors.Is(err, mirror.ErrTooMany) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !slices.EqualFunc(was, now, sameCommit) {
+		return false, nil
+	}
+	picks := make([]mirror.Pick, len(now))
+	for i := range now {
+		picks[i] = mirror.Pick{Parent: now[i].Parents[0], Head: was[i].Commit, Below: was[i].Parents[0], Squash: true, Message: "restacked\n"}
+	}
+	made, err := p.Mirror.Merges.MergeWave(ctx, picks)
+	if err != nil {
+		return false, err
+	}
+	for i, m := range made {
+		if !m.Clean() || m.Tree != now[i].Tree {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// sameCommit reports whether two commits say the same, each on one other.
+func sameCommit(a, b mirror.OwnCommit) bool {
+	return len(a.Parents) == 1 && len(b.Parents) == 1 && a.Message == b.Message && a.Name == b.Name && a.Address == b.Address
+}

@@ -1,0 +1,23 @@
+package texts_test
+
+import (
+	"testing"
+
+	"github.com/submitqueue/submitqueue/app/texts"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// What a change is on top of is said with the stack of GitHub's, where only GitHub can
+// change what it asks for.
+func TestOnTop(t *testing.T) {
+	w := texts.Words{Branch: "main"}
+	for want, b := range map[string]queue.Basis{
+		"": {Stack: 7},
+		"It is on top of #3: it lands after that one, and not without it.":                                    {Parent: 3, Base: "low"},
+		"It is on top of #3, in GitHub's stack 7: it lands after that one, once GitHub has moved it to main.": {Parent: 3, Base: "low", Stack: 7},
+	} {
+		if got := w.OnTop(queue.Change{Basis: b}); got != want {
+			t.Errorf("%+v: %q, want %q", b, got, want)
+		}
+	}
+}

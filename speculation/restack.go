@@ -1,0 +1,136 @@
+package speculation
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Stacks of the forge's own (queue.Stack.Native). To the queue they are stacks as any
+// other, but for three things.
+//
+// Whoever asks for a member to land asks for those below it as well, as the forge's own
+// button does. Each of them needs what it would need if it were asked for by itself.
+//
+// The base of a member is the forge's to change, which it does when it has seen that all
+// below are merged. So a member lands alone (Change.Pinned), after the others; it is built
+// on them before that. Where the forge does not do its part, the member waits with
+// RequireRestack, which says what its author can do, and is asked about from time to time,
+// since no webhook tells that a stack was dissolved. It waits as well while the forge has
+// changed the base and not yet the head: what landed then would not be the head that the
+// forge is about to show, so that it would not be shown as merged.
+//
+// As the forge does its part, it makes the member's commits anew, and moves the head by
+// force. That is no push of the author's: what lands is what was approved (goOn).
+
+// restackFor is how long the forge may take from the change of a base to that of the head.
+const restackFor = time.Minute
+
+// restacked reports whether what was seen of a change's pull request is the same commits
+// on top of others.
+func restacked(ch *queue.Change, b queue.Inspected) bool {
+	return b.Open && b.Same != "" && b.Same == ch.Head && b.Head != ch.Head
+}
+
+// goOn has a change go on at another head that has the same commits on top of others. It
+// keeps its place, its lane, and how and for whom it lands; and its approvals, if it had
+// those that it needs. Not an administrator's: that is of one commit, and git may have taken
+// what others have edited along into a protected path, where only the new head holds it.
+// What was proven counts as far as its content is the same, as ever. It reports whether the
+// change goes on.
+func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
+	id := queue.NewChangeID(ch.Number, b.Head, string(ch.ID))
+	if c.s.Changes[id] != nil {
+		return false
+	}
+	next := &queue.Change{
+		ID: id, Number: ch.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author, Requester: ch.Requester, URL: b.URL,
+		Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b), Stack: b.Stack.Native, Restacked: b.Stack.Native != 0 && c.parentIn(b) == 0}, Arrival: ch.Arrival, Now: ch.Now, Lane: ch.Lane,
+		Foreseen: ch.Foreseen, Manner: ch.Manner, Own: ch.Own, Consent: ch.Consent, Course: queue.Course{Builds: ch.Builds, Spent: ch.Spent},
+	}
+	next.Below = b.Below
+	next.Kept = ch.Kept || wasApproved(ch)
+	next.Approved, next.Vouched = false, false
+	p := c.pull(ch.Number)
+	if p.Head == b.Head && p.Pushes > 0 {
+		p.Pushes-- // it was taken for one of the author's
+	}
+	next.Facets = c.facetsOf(ch.Number, b)
+	// What is on top of it is parked by this, and comes back in the same turn: what was
+	// made of it had the former head below.
+	c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRestacked, Names: []string{string(ch.Head), string(b.Head)}}, nil)
+	p.Ended--
+	c.move(next, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
+	c.standOn(next)
+	c.s.Changes[id] = next
+	c.touchChange(next)
+	p.Active, p.Head, p.Gone, p.Landed, p.Branch = id, b.Head, false, false, b.Branch
+	c.note(queue.Note{Change: id, Number: ch.Number, What: "entered", Commit: b.Head})
+	if !c.guarding.admit(next, b) {
+		return true
+	}
+	if why := c.settling.leaning(next); why.Code != "" {
+		c.settling.park(next, why, 0)
+	} else {
+		c.upkeep.ask(c.settling.analysis(next))
+	}
+	return true
+}
+
+// wasApproved reports whether a change had the reviews that it needs when it was last
+// looked at.
+func wasApproved(ch *queue.Change) bool {
+	if waitsOutside(ch) {
+		return !slices.ContainsFunc(ch.Reason.Unmet, func(q queue.Requirement) bool { return ofReviews(q.Kind) })
+	}
+	return ch.Met > 1 // 1: something has happened since (stirred), and it may have lost one by that
+}
+
+// askBelow asks for those to land that a member of a stack of the forge's own is on top
+// of, in the name of who has asked for it.
+func (c *entering) askBelow(r *queue.Request, b queue.Inspected) {
+	if b.Stack.Native == 0 || r.Own {
+		return
+	}
+	for _, n := range b.Stack.Below {
+		if p := c.s.Pulls[n]; p != nil && (p.Active != "" || p.Landed) {
+			continue
+		}
+		// The id begins as that of the request: by that it is known how it came.
+		c.request(queue.Request{ID: r.ID + "/below/" + strconv.Itoa(n), Number: n, User: r.User, At: r.At, Bot: r.Bot,
+			Command: queue.Command{Verb: queue.CommandLand, Lane: r.Command.Lane, Method: r.Command.Method}})
+	}
+}
+
+// inStack notes which stack of the forge's own a change is in by now, and that the forge
+// has begun to restack it, before its base is noted.
+func (c *entering) inStack(ch *queue.Change, b queue.Inspected) {
+	if ch.Pinned() && b.Stack.Native != 0 && c.baseIn(b) == "" && b.Head == ch.Head && !ch.Restacked && ch.Restack == 0 {
+		ch.Restack = c.facts.Now.Add(restackFor)
+		c.touchChange(ch)
+	}
+	if ch.Stack != b.Stack.Native {
+		ch.Stack = b.Stack.Native
+		c.touchChange(ch)
+	}
+}
+
+// restacking is what a change waits for whose base the forge has changed and whose head it
+// may yet move.
+func (c *entering) restacking(ch *queue.Change, b queue.Inspected) []queue.Requirement {
+	if b.Stack.Native == 0 || c.facts.Now >= ch.Restack {
+		return nil
+	}
+	return []queue.Requirement{{Kind: queue.RequireRestack, Names: []string{strconv.Itoa(b.Stack.Native)}}}
+}
+
+// toRestack is what a pull request waits for that is in a stack of the forge's own, has
+// nothing below it any more, and asks for another branch than the queue's.
+func (c *entering) toRestack(b queue.Inspected) []queue.Requirement {
+	if base := c.baseIn(b); b.Stack.Native != 0 && base != "" && c.parentIn(b) == 0 {
+		return []queue.Requirement{{Kind: queue.RequireRestack, Names: []string{strconv.Itoa(b.Stack.Native), base, c.s.Main.Branch}}}
+	}
+	return nil
+}
