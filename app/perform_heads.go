@@ -61,6 +61,7 @@ func (p *pusher) moveHeads(ctx context.Context, a *queue.Action, t queue.MoveHea
 	for i, o := range outcomes {
 		if o.Moved {
 			out.Moved = append(out.Moved, heads[i].Change)
+			p.nowUnseen(heads[i].To)
 			continue
 		}
 		p.Log.Info("the branch of a pull request could not be moved to what lands", "queue", p.Called(), "pull", heads[i].Number,

@@ -54,7 +54,8 @@ func (p *publisher) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 	if ch.Verdict.Along {
 		state, title, summary := texts.CheckPassed(ch)
 		if err := p.Forge.Check(ctx, forge.Check{Name: CheckName, Head: ch.Verdict.Commit, ExternalID: string(ch.ID),
-			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(ch.ID)}); err != nil {
+			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(ch.ID),
+			New: p.isUnseen(ch.Verdict.Commit)}); err != nil {
 			return err
 		}
 		p.stopRuns(ctx, ch.Branch, ch.Verdict.Commit)
