@@ -72,9 +72,10 @@ func (p *publisher) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 }
 
 // shownMerged reports whether the forge sees by itself that a landed change is
-// merged: its head is on the default branch, and was recorded before that.
+// merged: its head is on the default branch, and was recorded before that, or the forge
+// has merged it itself.
 func shownMerged(ch queue.Change, onDefault bool) bool {
-	return onDefault && (ch.Method.Keeps() || ch.Verdict != nil && ch.Verdict.Along && !ch.Verdict.Closed)
+	return onDefault && (ch.Method.Keeps() || ch.Verdict != nil && (ch.Verdict.ByForge || ch.Verdict.Along && !ch.Verdict.Closed))
 }
 
 // deleteBranch deletes the branch of a pull request that is merged or closed, as

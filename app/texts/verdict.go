@@ -33,6 +33,9 @@ func (w voice) proof(v *queue.Verdict) string {
 	}
 	var lines []string
 	switch {
+	case v.Unproven:
+		return "⚠️ **Not proven:** the forge has merged this onto another commit of the target branch than it was proven on, because somebody else had pushed there right before, or the queue had given the landing up. " +
+			"The target branch itself is verified now, as after every push of others."
 	case v.Tested && v.Reused+v.Heads > 0:
 		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; of its %s, %d had passed before, at exactly the same content, and did not run again.", counted(v.Keys, "key", "keys"), v.Reused+v.Heads))
 	case v.Tested && v.Keys > 0:

@@ -76,6 +76,10 @@ const (
 
 // checkMethods reports what single fields of landing cannot show.
 func checkMethods(d *document, q *Rules) {
+	if q.MergeAPI && !slices.Contains(q.Allowed(), MethodSquash) {
+		d.report("queue.merge_api", "queue.merge_api is for changes that land by squash, and neither queue.method nor queue.methods allows that: "+
+			"a merge or fast-forward is shown as merged without it, and of a rebase that the forge makes nobody could tell that it is the one that was proven")
+	}
 	for _, x := range []struct {
 		path string
 		text string
