@@ -173,7 +173,7 @@ func (p *observer) holding(ctx context.Context, line []mirror.LineCommit, out []
 				k := speculation.PickOf(ch)
 				pick = &k
 			}
-			byForge = s.Push != nil && s.Push.ByForge || s.Main.Config != nil && s.Main.Config.Queue.MergeAPI
+			byForge = s.Push != nil && s.Push.ByForge || s.Main.Config != nil && s.Main.Config.Queue.MergeAPI == config.MergeAPIOn
 		}); err != nil {
 			return "", err
 		}

@@ -57,7 +57,7 @@ func (c *mainline) beginMoves(p *queue.Push) {
 // is the only one, lands by squash, asks for the queue's branch, brings all that its branch
 // has, and nothing that waits is on top of it.
 func (c *mainline) byForge(p *queue.Push) bool {
-	if !c.facts.Rules().MergeAPI || len(p.Changes) != 1 || len(p.Commits) != 1 {
+	if c.facts.Rules().MergeAPI != config.MergeAPIOn || len(p.Changes) != 1 || len(p.Commits) != 1 {
 		return false
 	}
 	ch := c.s.Changes[p.Changes[0]]

@@ -20,6 +20,9 @@ type Merges struct {
 	// Stale is how often a merge is refused because GitHub has not seen yet where the base
 	// is by now.
 	Stale int
+	// Behind is put behind the message that was given: GitHub names other authors there in
+	// messages of its own.
+	Behind string
 	// Otherwise are files that what is merged has beside what it should have.
 	Otherwise map[string]string
 }
@@ -105,10 +108,7 @@ func mergePull(c *call) (any, error) {
 	if _, err := r.store.git(ctx, nil, "merge-tree", "--write-tree", ours, head); err != nil {
 		return nil, notAllowed(notMergeable)
 	}
-	message := in.Title + "\n\n" + in.Text
-	if in.Method == "squash" {
-		message += r.store.coAuthors(ctx, ours, head, message, p.Author)
-	}
+	message := in.Title + "\n\n" + in.Text + m.Behind
 	sign := fmt.Sprintf("GitHub <noreply@github.com> %d +0000", now.Unix())
 	commit, err := r.store.mergeOf(ctx, ours, head, in.Method == "squash", message, fmt.Sprintf("%s %d +0000", author, now.Unix()), sign, m.Otherwise)
 	if err != nil {
@@ -162,27 +162,6 @@ func (r *rules) unmergeable(who identity, p *pull, method string, owners [][]str
 		return no(line)
 	}
 	return nil
-}
-
-// coAuthors are the trailers for whoever else wrote commits of a pull request. GitHub puts
-// them behind a message of its own; that it does so behind one that it was given as well is
-// the harder case for whoever reads the last paragraph.
-func (r *store) coAuthors(ctx context.Context, ours, head, message, author string) string {
-	out, err := r.git(ctx, nil, "log", "--reverse", "--no-merges", "--format=%an <%ae>", ours+".."+head)
-	if err != nil {
-		return ""
-	}
-	var lines []string
-	for who := range strings.Lines(string(out)) {
-		who = strings.TrimSpace(who)
-		if line := "Co-authored-by: " + who; !strings.HasPrefix(who, author+" ") && !slices.Contains(lines, line) && !strings.Contains(message, line) {
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) == 0 {
-		return ""
-	}
-	return "\n\n" + strings.Join(lines, "\n")
 }
 
 // mergeOf makes the commit of a merge.

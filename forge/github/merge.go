@@ -37,7 +37,7 @@ func (f *Forge) SquashPull(ctx context.Context, m forge.PullMerge) error {
 		return &forge.Declined{Reason: "the pull request has another head"}
 	}
 	title, rest, _ := strings.Cut(m.Message, "\n")
-	done, _, err := f.client.PullRequests.Merge(ctx, f.o.Owner, f.o.Name, m.Number, strings.Trim(rest, "\n"), &github.PullRequestOptions{
+	done, _, err := f.merges.PullRequests.Merge(ctx, f.o.Owner, f.o.Name, m.Number, strings.Trim(rest, "\n"), &github.PullRequestOptions{
 		CommitTitle: title, SHA: string(m.Head), MergeMethod: "squash", DontDefaultIfBlank: true})
 	var answer *github.ErrorResponse
 	switch {
