@@ -169,15 +169,16 @@ func TestForgeMergesAnotherTree(t *testing.T) {
 	h := merging(t, hubOptions{})
 	h.SetMerges(forgetest.Merges{Otherwise: map[string]string{"surprise": "!\n"}})
 	n := h.land("topic", map[string]string{"a": "a\n"})
-	h.until("the queue is paused", func(c *speculation.Core) bool {
-		p := c.State().Main.Paused
-		return p != nil && strings.Contains(p.Reason, h.Head("main")) && strings.Contains(p.Reason, "as the forge has merged it")
-	})
 	h.until("its change has its verdict", func(c *speculation.Core) bool {
 		v, _ := c.PullView(n)
 		return v.Change.Phase.Final() && c.State().Push == nil
 	})
 	h.quiet()
+	h.owner.Read(func(c *speculation.Core) {
+		if p := c.State().Main.Paused; p == nil || !strings.Contains(p.Reason, h.Head("main")) || !strings.Contains(p.Reason, "as the forge has merged it") {
+			t.Errorf("the queue is not paused for it: %+v", p)
+		}
+	})
 	if ch := h.change(n); ch.Phase == queue.Landed {
 		t.Errorf("it is said to have landed as it was proven: %+v", ch)
 	}
