@@ -41,7 +41,7 @@ func TestForgeMergesForksItself(t *testing.T) {
 	n := must(h.OpenPull("eve", "eve:gift", "main", "A gift"))
 	before, pushes := h.Head("main"), len(h.github.Requests("POST", "/acme/shop.git/git-receive-pack"))
 	h.Comment("ann", n, "/land")
-	h.landed(n, "by squash", "The forge has merged the pull request itself", "the tree of the commit that was proven")
+	h.landed(n, "by squash", "has merged the pull request itself", "the tree of the commit that was proven")
 	h.byGitHub(before)
 	if message, _ := h.tip(); !strings.Contains(message, "\nA gift (#1)\n\n") || !strings.HasSuffix(strings.TrimSpace(message), "Co-authored-by: bob <bob@users.example>") {
 		t.Errorf("main's commit says\n%s", message)
@@ -56,7 +56,7 @@ func TestForgeMergesForksItself(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	second := h.land("topic", map[string]string{"a": "a\n"})
-	h.landed(second, "The forge has merged the pull request itself")
+	h.landed(second, "has merged the pull request itself")
 	h.green()
 	h.seen()
 	h.proven()
@@ -90,7 +90,7 @@ func TestForgeDeclinesToMerge(t *testing.T) {
 		h.SetMerges(forgetest.Merges{Stale: 1})
 		before := h.Head("main")
 		n := h.land("topic", map[string]string{"a": "a\n"})
-		h.landed(n, "The forge has merged the pull request itself")
+		h.landed(n, "has merged the pull request itself")
 		h.byGitHub(before)
 	})
 	for name, decline := range map[string]func(*hub){
@@ -149,7 +149,7 @@ func TestForgeMergesOntoAnotherBase(t *testing.T) {
 		}
 	}})
 	n := h.land("topic", map[string]string{"a": "a\n"})
-	h.landed(n, "⚠️ **Not proven:**", "The forge has merged the pull request itself")
+	h.landed(n, "⚠️ **Not proven:**", "has merged the pull request itself")
 	h.byGitHub(outside)
 	if v := h.change(n).Verdict; !v.ByForge || !v.Unproven || v.Keys != 0 {
 		t.Errorf("%+v", v)
@@ -212,7 +212,7 @@ func TestForgeMergesAndNobodyHears(t *testing.T) {
 			h.github.Fail(forgetest.Fault{Method: "PUT", Path: mergeCall, After: true})
 			n := h.pull("topic", map[string]string{"a": "a\n"})
 			lose(h, n)
-			h.landed(n, "The forge has merged the pull request itself")
+			h.landed(n, "has merged the pull request itself")
 			h.byGitHub(before)
 			if got := git(t, h.Dir(), "rev-list", "--count", before+"..main"); got != "1" {
 				t.Errorf("%s commits came to main, want one", got)
