@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,13 +12,11 @@ import (
 // branchFacts is all that says what a branch of the repository is there for, beside
 // the pull request that lands from it.
 type branchFacts struct {
-	Target    string   // the branch that the queue lands on
-	Default   string   // the repository's default branch
-	Targets   []string // branches that other queues of this server land on
-	Served    bool     // the store holds a queue of it
-	Protected bool
-	From      []int // open pull requests whose head it is
-	Into      []int // open pull requests whose base it is
+	Target  string   // the branch that the queue lands on
+	Default string   // the repository's default branch
+	Targets []string // branches that other queues of this server land on
+	Served  bool     // the store holds a queue of it
+	forge.BranchUse
 }
 
 // use says what a branch is used for beside one pull request, so that it may be
@@ -37,6 +34,8 @@ func (b branchFacts) use(branch string, number int) string {
 	switch from, into := others(b.From), others(b.Into); {
 	case branch == "" || branch == b.Target:
 		return "the queue lands on it"
+	case b.Gone:
+		return "it is not there any more"
 	case branch == b.Default:
 		return "it is the default branch"
 	case b.Served || slices.Contains(b.Targets, branch):
@@ -53,36 +52,50 @@ func (b branchFacts) use(branch string, number int) string {
 
 // factsOf asks what a branch is used for by now. An error means that nobody knows:
 // then it is to be left as it is.
-func (p *site) factsOf(ctx context.Context, f forge.Closer, branch string) (now branchFacts, err error) {
-	stacker := p.Forge.Capabilities().Stacker
-	if stacker == nil {
-		return now, errors.New("this forge does not tell of the pull requests of a branch")
+func (p *site) factsOf(ctx context.Context, f forge.Closer, branch string) (branchFacts, error) {
+	all, err := p.factsOfAll(ctx, f, []string{branch})
+	if err != nil {
+		return branchFacts{}, err
 	}
+	if all[0].Gone {
+		return branchFacts{}, fmt.Errorf("%w: branch %s", forge.ErrNotFound, branch)
+	}
+	return all[0], nil
+}
+
+// factsOfAll asks what some branches are used for, and the forge only of those for which
+// that is not known without it.
+func (p *site) factsOfAll(ctx context.Context, f forge.Closer, branches []string) ([]branchFacts, error) {
 	house, err := p.houseOf(ctx, f)
 	if err != nil {
-		return now, err
+		return nil, err
 	}
-	now.Target, now.Default = p.branch(), house.Default
-	if p.Targets != nil {
-		now.Targets = p.Targets()
+	out := make([]branchFacts, len(branches))
+	var open []int // of branches
+	var ask []string
+	for i, branch := range branches {
+		out[i] = branchFacts{Target: p.branch(), Default: house.Default}
+		if p.Targets != nil {
+			out[i].Targets = p.Targets()
+		}
+		if out[i].Served, err = p.served(ctx, branch); err != nil {
+			return nil, err
+		}
+		if out[i].use(branch, 0) == "" {
+			open, ask = append(open, i), append(ask, branch)
+		}
 	}
-	if now.Served, err = p.served(ctx, branch); err != nil || now.use(branch, 0) != "" {
-		return now, err // whatever the forge says
-	}
-	protection, err := p.Forge.Protection(ctx, branch)
+	uses, err := f.Uses(ctx, ask)
 	if err != nil {
-		return now, err
+		return nil, err
 	}
-	now.Protected = protection.Protected
-	from, err := stacker.OpenFrom(ctx, branch)
-	if err != nil {
-		return now, err
+	if len(uses) != len(ask) {
+		return nil, fmt.Errorf("the forge was asked for %d branches, and told of %d", len(ask), len(uses))
 	}
-	for _, pr := range from {
-		now.From = append(now.From, pr.Number)
+	for n, i := range open {
+		out[i].BranchUse = uses[n]
 	}
-	now.Into, err = f.OpenInto(ctx, branch)
-	return now, err
+	return out, nil
 }
 
 // served reports whether the store holds a queue of a branch of the repository,

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/submitqueue/submitqueue/forge"
 )
 
 // A branch is free if and only if nothing but the pull request that lands speaks of it.
@@ -13,8 +15,8 @@ func TestUseOfABranch(t *testing.T) {
 		names := rapid.SampledFrom([]string{"main", "release", "topic"})
 		numbers := rapid.SliceOfN(rapid.IntRange(1, 3), 0, 2)
 		f := branchFacts{Target: "main", Default: names.Draw(t, "default"), Targets: rapid.SliceOfN(names, 0, 2).Draw(t, "targets"),
-			Served: rapid.Bool().Draw(t, "served"), Protected: rapid.Bool().Draw(t, "protected"),
-			From: numbers.Draw(t, "from"), Into: numbers.Draw(t, "into")}
+			Served: rapid.Bool().Draw(t, "served"), BranchUse: forge.BranchUse{Gone: rapid.Bool().Draw(t, "gone"),
+				Protected: rapid.Bool().Draw(t, "protected"), From: numbers.Draw(t, "from"), Into: numbers.Draw(t, "into")}}
 		branch, number := names.Draw(t, "branch"), rapid.IntRange(1, 3).Draw(t, "number")
 		kept := f
 		for _, x := range []struct {
@@ -25,6 +27,7 @@ func TestUseOfABranch(t *testing.T) {
 			{branch == f.Default, func(f *branchFacts) { f.Default = "" }},
 			{slices.Contains(f.Targets, branch), func(f *branchFacts) { f.Targets = nil }},
 			{f.Served, func(f *branchFacts) { f.Served = false }},
+			{f.Gone, func(f *branchFacts) { f.Gone = false }},
 			{f.Protected, func(f *branchFacts) { f.Protected = false }},
 			{slices.ContainsFunc(f.From, func(n int) bool { return n != number }), func(f *branchFacts) { f.From = nil }},
 			{len(f.Into) > 0, func(f *branchFacts) { f.Into = nil }},

@@ -74,7 +74,9 @@ func TestRefusedMainPutsHeadsBack(t *testing.T) {
 // What starts again on a head because we have moved it is cancelled; what runs elsewhere
 // goes on.
 func TestRunsOnMovedHeads(t *testing.T) {
-	h := newCIHub(t, methods("method: squash"), func(p forgetest.CIPush) []forgetest.CIJob {
+	files := methods("method: squash")
+	files[".github/workflows/ci.yml"] = "on: push\njobs: {test: {runs-on: ubuntu-latest, steps: [{run: make}]}}\n"
+	h := newCIHub(t, files, func(p forgetest.CIPush) []forgetest.CIJob {
 		if p.Branch == "topic" || p.Branch == "beside" {
 			return []forgetest.CIJob{{Name: "test"}} // without an end
 		}

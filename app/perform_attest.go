@@ -220,7 +220,7 @@ func (p *passes) workflows(ctx context.Context, commit queue.CommitID) (map[stri
 	}
 	out, size := map[string][]byte{}, 0
 	for _, f := range files {
-		if !strings.HasPrefix(f.Path, ".github/workflows/") && !strings.HasPrefix(f.Path, ".github/actions/") {
+		if !strings.HasPrefix(f.Path, workflowFolder) && !strings.HasPrefix(f.Path, ".github/actions/") {
 			continue
 		}
 		data, err := t.Blob(ctx, f.OID)

@@ -16,6 +16,10 @@ import (
 // (branchFacts), or the move is refused, it stays, and its pull request is closed with a
 // word and a label (finish).
 
+// usesTries is how often the forge is asked what branches are used for before all of them
+// stay.
+const usesTries = 3
+
 // live returns the push of an action as the state has it; nil: it is over, or at another
 // stage.
 func (p *pusher) live(id string, stage queue.PushStage) (push *queue.Push, err error) {
@@ -39,7 +43,7 @@ func (p *pusher) moveHeads(ctx context.Context, a *queue.Action, t queue.MoveHea
 	if err := p.retarget(ctx, push); err != nil { // a branch that another one asks for stays
 		return nil, err
 	}
-	heads, err := p.movable(ctx, push.Heads)
+	heads, err := p.movable(ctx, push.Heads, a.Attempt < usesTries)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +61,7 @@ func (p *pusher) moveHeads(ctx context.Context, a *queue.Action, t queue.MoveHea
 	for i, o := range outcomes {
 		if o.Moved {
 			out.Moved = append(out.Moved, heads[i].Change)
+			p.nowUnseen(heads[i].To)
 			continue
 		}
 		p.Log.Info("the branch of a pull request could not be moved to what lands", "queue", p.Called(), "pull", heads[i].Number,
@@ -108,8 +113,9 @@ func (p *pusher) pushHeads(ctx context.Context, heads []queue.HeadMove, back boo
 
 // movable returns the heads of which the branches may be moved, so that the forge shows
 // their pull requests as merged: none on a forge that shows what it is told, or where the
-// queue's branch is not the default one.
-func (p *pusher) movable(ctx context.Context, heads []queue.HeadMove) ([]queue.HeadMove, error) {
+// queue's branch is not the default one. With again, trouble
+// of the forge is an error, so that it is asked once more.
+func (p *pusher) movable(ctx context.Context, heads []queue.HeadMove, again bool) ([]queue.HeadMove, error) {
 	f := p.Forge.Capabilities().Closer
 	if f == nil {
 		return nil, nil
@@ -121,18 +127,27 @@ func (p *pusher) movable(ctx context.Context, heads []queue.HeadMove) ([]queue.H
 	if err != nil || p.branch() != house.Default {
 		return nil, nil
 	}
+	branches := make([]string, len(heads))
+	for i, h := range heads {
+		branches[i] = h.Branch
+	}
+	facts, unknown := p.factsOfAll(ctx, f, branches)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if again && isTransient(unknown) {
+		return nil, unknown
+	}
 	var out []queue.HeadMove
-	for _, h := range heads {
-		facts, err := p.factsOf(ctx, f, h.Branch)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		use := facts.use(h.Branch, h.Number)
-		if err == nil && use != "" && len(facts.Into) > 0 {
-			if facts.Into, err = p.notRestacked(ctx, h.Number, facts.Into); isTransient(err) || ctx.Err() != nil {
-				return nil, err
+	for i, h := range heads {
+		use, err := "", unknown
+		if err == nil {
+			if use = facts[i].use(h.Branch, h.Number); use != "" && len(facts[i].Into) > 0 {
+				if facts[i].Into, err = p.notRestacked(ctx, h.Number, facts[i].Into); isTransient(err) || ctx.Err() != nil {
+					return nil, errors.Join(err, ctx.Err())
+				}
+				use = facts[i].use(h.Branch, h.Number)
 			}
-			use = facts.use(h.Branch, h.Number)
 		}
 		if err != nil {
 			use = "it is not known what else it is used for: " + err.Error()

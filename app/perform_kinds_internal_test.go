@@ -93,7 +93,9 @@ func (f *heard) Protection(_ context.Context, branch string) (forge.Protection, 
 	return forge.Protection{Protected: branch == "main", MayPush: true}, nil
 }
 
-func (f *heard) OpenInto(context.Context, string) ([]int, error) { return nil, nil }
+func (f *heard) Uses(_ context.Context, branches []string) ([]forge.BranchUse, error) {
+	return make([]forge.BranchUse, len(branches)), nil
+}
 
 func (f *heard) OpenFrom(context.Context, string) ([]forge.PullRequest, error) { return nil, nil }
 

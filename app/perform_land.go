@@ -42,6 +42,9 @@ func (p *pusher) land(ctx context.Context, a *queue.Action, t queue.Land) (queue
 	if err = errors.Join(err, p.hold(ctx, push.Expected), p.hold(ctx, push.Commits...)); err != nil {
 		return nil, err
 	}
+	if push.ByForge {
+		return p.landMerged(ctx, a, push, remote)
+	}
 	if err := p.retarget(ctx, push); err != nil {
 		return nil, err
 	}

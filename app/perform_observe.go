@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,9 @@ func (p *observer) observe(ctx context.Context, a *queue.Action, t queue.Observe
 			return nil, err
 		}
 	}
-	out.Differs = p.pushes.readBack(ctx, tip, over)
+	if differs := p.pushes.readBack(ctx, tip, over); out.Differs == "" {
+		out.Differs = differs
+	}
 	if err := p.forget(); err != nil {
 		return nil, err
 	}
@@ -81,7 +84,8 @@ func (p *observer) readLine(ctx context.Context, remote forge.Remote, branch str
 	for _, l := range line {
 		out.Line = append(out.Line, queue.LineCommit{Commit: l.Commit, Change: l.Change, Head: l.Head, Also: l.Also, Merged: l.Merged, Subject: texts.ClipLine(l.Subject, 120)})
 	}
-	return p.holding(ctx, line, out.Line)
+	out.Differs, err = p.holding(ctx, line, out.Line)
+	return err
 }
 
 // readConfig reads what the tip says of how the queue is to work.
@@ -153,20 +157,25 @@ func (p *observer) surelyAt(ctx context.Context, remote forge.Remote, branch str
 }
 
 // holding says of the commits on main's line that are no merges which of them are
-// what landing the change that they name makes.
-func (p *observer) holding(ctx context.Context, line []mirror.LineCommit, out []queue.LineCommit) error {
+// what landing the change that they name makes. Where the forge merges pull requests
+// itself, the tree counts, since the commit is the forge's; differs is how one of these has
+// another.
+func (p *observer) holding(ctx context.Context, line []mirror.LineCommit, out []queue.LineCommit) (differs string, err error) {
 	for i, l := range line {
 		if l.Change == "" || len(l.Merged) > 0 || len(l.Also) > 0 || l.Parent == "" {
 			continue
 		}
 		var pick *queue.Pick
+		byForge := false
 		if err := p.facts(func(c *speculation.Core) {
-			if ch := c.State().Changes[l.Change]; ch != nil && ch.Head == l.Head && !ch.Method.Keeps() {
+			s := c.State()
+			if ch := s.Changes[l.Change]; ch != nil && ch.Head == l.Head && !ch.Method.Keeps() {
 				k := speculation.PickOf(ch)
 				pick = &k
 			}
+			byForge = s.Push != nil && s.Push.ByForge || s.Main.Config != nil && s.Main.Config.Queue.MergeAPI == config.MergeAPIOn
 		}); err != nil {
-			return err
+			return "", err
 		}
 		if pick == nil {
 			continue
@@ -174,7 +183,7 @@ func (p *observer) holding(ctx context.Context, line []mirror.LineCommit, out []
 		missing, err := p.fetch(ctx, []queue.Pick{*pick})
 		switch {
 		case err != nil:
-			return err
+			return "", err
 		case missing[pick.Head] != nil:
 			continue // its branch has moved, or is gone; it is judged as anybody's commit
 		}
@@ -183,9 +192,19 @@ func (p *observer) holding(ctx context.Context, line []mirror.LineCommit, out []
 			continue
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
-		out[i].Holds = made[0].Commit == l.Commit
+		switch out[i].Holds = made[0].Commit == l.Commit; {
+		case out[i].Holds || !byForge || pick.Method != config.MethodSquash:
+		case made[0].Tree == l.Tree:
+			if !made[0].Empty {
+				out[i].As = made[0].Commit
+			}
+		default:
+			differs = fmt.Sprintf("commit %s on %s is #%d as the forge has merged it: it has the tree %s, and landing the change there makes %s",
+				l.Commit, p.branch(), pick.Number, l.Tree, cmp.Or(string(made[0].Tree), "none, because it does not merge"))
+			p.Log.Error("the target branch is not what was proven; the queue is paused", "queue", p.Called(), "reason", differs)
+		}
 	}
-	return nil
+	return differs, nil
 }

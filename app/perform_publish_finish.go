@@ -54,7 +54,8 @@ func (p *publisher) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 	if ch.Verdict.Along {
 		state, title, summary := texts.CheckPassed(ch)
 		if err := p.Forge.Check(ctx, forge.Check{Name: CheckName, Head: ch.Verdict.Commit, ExternalID: string(ch.ID),
-			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(ch.ID)}); err != nil {
+			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(ch.ID),
+			New: p.isUnseen(ch.Verdict.Commit)}); err != nil {
 			return err
 		}
 		p.stopRuns(ctx, ch.Branch, ch.Verdict.Commit)
@@ -71,9 +72,10 @@ func (p *publisher) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 }
 
 // shownMerged reports whether the forge sees by itself that a landed change is
-// merged: its head is on the default branch, and was recorded before that.
+// merged: its head is on the default branch, and was recorded before that, or the forge
+// has merged it itself.
 func shownMerged(ch queue.Change, onDefault bool) bool {
-	return onDefault && (ch.Method.Keeps() || ch.Verdict != nil && ch.Verdict.Along && !ch.Verdict.Closed)
+	return onDefault && (ch.Method.Keeps() || ch.Verdict != nil && (ch.Verdict.ByForge || ch.Verdict.Along && !ch.Verdict.Closed))
 }
 
 // deleteBranch deletes the branch of a pull request that is merged or closed, as

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
+	"sort"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge"
@@ -40,7 +42,7 @@ func (p *pusher) returnHeads(ctx context.Context, a *queue.Action, t queue.Retur
 // commit: what is there was proven, or has gone. It is a favour, so that it may fail.
 func (p *site) stopRuns(ctx context.Context, branch string, commit queue.CommitID) {
 	ci := p.Forge.Capabilities().CI
-	if ci == nil {
+	if ci == nil || !p.workflowsIn(ctx, commit) {
 		return
 	}
 	runs, err := ci.CIRunsOf(ctx, commit)
@@ -52,4 +54,22 @@ func (p *site) stopRuns(ctx context.Context, branch string, commit queue.CommitI
 	if err != nil {
 		p.Log.Info("runs on the moved branch of a pull request could not be cancelled", "queue", p.Called(), "branch", texts.OneLine(branch, 100), "error", err)
 	}
+}
+
+// workflowFolder is where a tree holds what the forge's CI runs by.
+const workflowFolder = ".github/workflows/"
+
+// workflowsIn reports whether a commit's tree holds workflows. What cannot
+// be read is taken to do so.
+func (p *site) workflowsIn(ctx context.Context, commit queue.CommitID) bool {
+	tree, err := p.Mirror.Objects.Tree(ctx, commit)
+	if err != nil {
+		return true
+	}
+	files, err := tree.Files(ctx)
+	if err != nil {
+		return true
+	}
+	at := sort.Search(len(files), func(i int) bool { return files[i].Path >= workflowFolder })
+	return at < len(files) && strings.HasPrefix(files[at].Path, workflowFolder)
 }

@@ -20,6 +20,30 @@ type site struct {
 	place   forge.Place // without an id: not asked for yet
 	house   forge.House
 	houseAt time.Time // as the settings were then
+
+	unseen map[queue.CommitID]bool // heads were moved there in this ownership, and nothing was reported on them
+}
+
+// mostUnseen bounds site.unseen; a forgotten one costs a search.
+const mostUnseen = 1000
+
+// nowUnseen notes that nobody can have reported anything on a commit.
+func (p *site) nowUnseen(commit queue.CommitID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unseen == nil || len(p.unseen) >= mostUnseen {
+		p.unseen = map[queue.CommitID]bool{}
+	}
+	p.unseen[commit] = true
+}
+
+// isUnseen reports whether nobody can have reported anything on a commit until now.
+func (p *site) isUnseen(commit queue.CommitID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.unseen[commit]
+	delete(p.unseen, commit)
+	return was
 }
 
 // locate finds where the repository is by now, once in an ownership and again

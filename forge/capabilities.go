@@ -15,6 +15,7 @@ type Capabilities struct {
 	Lister      Lister      // lists what is open
 	Stacker     Stacker     // knows pull requests on top of each other
 	Closer      Closer      // closes pull requests that it does not see as merged
+	Merger      Merger      // merges pull requests itself
 	Proposer    Proposer    // opens pull requests for us
 	Requirer    Requirer    // asks things of a pull request before it may land
 	Stander     Stander     // tells those with the pull request; only with Requirer

@@ -14,8 +14,16 @@ type Closer interface {
 	Close(ctx context.Context, number int, how Closing) error
 	// House reads what of the repository's settings is about merged pull requests.
 	House(ctx context.Context) (House, error)
-	// OpenInto returns the numbers of the open pull requests that ask for a branch.
-	OpenInto(ctx context.Context, branch string) ([]int, error)
+	// Uses reads what branches are used for, in the order in which they are given.
+	Uses(ctx context.Context, branches []string) ([]BranchUse, error)
+}
+
+// BranchUse is what a forge tells of the use of a branch.
+type BranchUse struct {
+	Gone      bool  // there is no such branch: only Into is told
+	Protected bool  // any rule applies to it
+	From      []int // open pull requests whose head it is, not a fork's of the same name; a hundred at most
+	Into      []int // open pull requests that ask for it; a hundred at most
 }
 
 // Closing is how a pull request is closed that has landed.

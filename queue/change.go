@@ -197,6 +197,8 @@ type Verdict struct {
 	Commits   int        `json:"commits,omitempty"`   // landed, or tried: as so many, where it is more than one
 	Along     bool       `json:"along,omitempty"`     // landed: the pull request's branch was moved to Commit before
 	Closed    bool       `json:"closed,omitempty"`    // with Along: the forge shows it as closed all the same, as far as is known
+	ByForge   bool       `json:"by_forge,omitempty"`  // landed: the forge has merged the pull request itself; Commit has the tree that the queue's own would have there
+	Unproven  bool       `json:"unproven,omitempty"`  // with ByForge: on a commit of main that somebody else had pushed meanwhile, for which nothing is proven
 }
 
 // Evidence is one failing step with what a person needs to see of it. What ran

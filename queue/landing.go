@@ -15,7 +15,8 @@ type Push struct {
 	Unsure   bool       `json:"unsure,omitempty"` // what came of it is not known: main is being read
 	Heads    []HeadMove `json:"heads,omitempty"`  // branches of its pull requests that move before main; those that did, once that is known
 	Stage    PushStage  `json:"stage,omitempty"`
-	Until    Instant    `json:"until,omitempty"` // before PushingMain: main moves then at the latest
+	ByForge  bool       `json:"by_forge,omitempty"` // the forge is asked to merge the one pull request itself, in place of moving main
+	Until    Instant    `json:"until,omitempty"`    // before PushingMain: main moves then at the latest
 }
 
 // Add puts a link at the end of the push.
@@ -142,6 +143,7 @@ type LineCommit struct {
 	Also    []Carried  `json:"also,omitempty"`    // of a rollup: what further pairs of trailers say
 	Merged  []CommitID `json:"merged,omitempty"`  // its parents beyond the first: what a trailer says of Head must be among them
 	Holds   bool       `json:"holds,omitempty"`   // or, where it is no merge: it is byte for byte what landing Change at Head on its parent makes
+	As      CommitID   `json:"as,omitempty"`      // or, by squash: it has the tree of the commit that this makes, which is this one
 	Subject string     `json:"subject,omitempty"` // hostile text
 }
 

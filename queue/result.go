@@ -192,6 +192,8 @@ type Pushed struct {
 	Moved   bool   `json:"moved"`             // main is at the push's tip
 	Lost    bool   `json:"lost,omitempty"`    // main was somewhere else
 	Refused string `json:"refused,omitempty"` // the forge's rule, in its words
+
+	Declined string `json:"declined,omitempty"` // of Push.ByForge: why the forge does not merge the pull request itself, in its words; main is where it was
 }
 
 // Done ends an action that has no result of its own (publish, react, cancel).

@@ -29,6 +29,15 @@ const (
 
 // beginPush has the heads of a push moved, or main where there are none.
 func (c *mainline) beginPush(p *queue.Push) {
+	if p.ByForge = c.byForge(p); p.ByForge {
+		c.pushMain(p)
+		return
+	}
+	c.beginMoves(p)
+}
+
+// beginMoves is beginPush without the forge's own merge.
+func (c *mainline) beginMoves(p *queue.Push) {
 	p.Heads = c.headsOf(p)
 	if len(p.Heads) == 0 {
 		c.pushMain(p)
@@ -42,6 +51,34 @@ func (c *mainline) beginPush(p *queue.Push) {
 	p.Stage, p.Until = queue.PushingHeads, c.facts.Now.Add(moveWithin)
 	c.touch(queue.KindMeta, queue.MetaPush)
 	c.upkeep.ask(queue.MoveHeads{Push: p.ID})
+}
+
+// byForge reports whether the forge can be asked to merge a push's pull request itself: it
+// is the only one, lands by squash, asks for the queue's branch, brings all that its branch
+// has, and nothing that waits is on top of it.
+func (c *mainline) byForge(p *queue.Push) bool {
+	if c.facts.Rules().MergeAPI != config.MergeAPIOn || len(p.Changes) != 1 || len(p.Commits) != 1 {
+		return false
+	}
+	ch := c.s.Changes[p.Changes[0]]
+	if ch.Method != config.MethodSquash || ch.Base != "" || ch.Below != "" || ch.Revert != "" {
+		return false
+	}
+	for _, o := range c.facts.Open {
+		if o.Parent == ch.Number {
+			return false
+		}
+	}
+	return true
+}
+
+// declined goes on with a push whose pull request the forge does not merge itself.
+func (c *mainline) declined(p *queue.Push, why string) {
+	p.ByForge = false
+	c.note(queue.Note{What: "declined", Change: p.Changes[0], Number: c.s.Changes[p.Changes[0]].Number, Commit: p.Tip(), Reason: queue.Reason{Code: queue.ReasonLanding, Detail: why}})
+	c.endPush(p)
+	c.touch(queue.KindMeta, queue.MetaPush)
+	c.beginMoves(p)
 }
 
 // headsOf returns the branches that are to move before main, as far as the state knows.

@@ -182,6 +182,9 @@ func (c *telling) factsOf(p *queue.Pull) string {
 			f.text("closed")
 		}
 	}
+	if ch.Verdict != nil && ch.Verdict.ByForge {
+		f.text("by forge")
+	}
 	if ch.Touches.Unknown != "" {
 		f.text(ch.Touches.Unknown)
 	}

@@ -94,7 +94,7 @@ func (c *mainline) observed(b queue.Observed) {
 		}
 	}
 	m.Suspects = m.Suspects[max(0, len(m.Suspects)-maxSuspects):]
-	if p := c.s.Push; p != nil && !slices.ContainsFunc(b.Line, func(l queue.LineCommit) bool { return l.Commit == p.Tip() }) {
+	if p := c.s.Push; p != nil && !slices.ContainsFunc(b.Line, func(l queue.LineCommit) bool { return l.Commit == p.Tip() || l.As == p.Tip() }) {
 		c.lost()
 	} else if p != nil {
 		c.setPush(nil)
@@ -107,7 +107,11 @@ func (c *mainline) observed(b queue.Observed) {
 		m.Surveyed = ""
 		c.restale(func(*queue.Change) bool { return true })
 	} else {
-		if l := c.facts.Links.LinkTo(m.Tip); l != nil {
+		tip := m.Tip
+		if n := len(b.Line); n > 0 && b.Line[n-1].As != "" {
+			tip = b.Line[n-1].As
+		}
+		if l := c.facts.Links.LinkTo(tip); l != nil {
 			m.Analyzer = l.Analyzer
 		}
 		if proven {
@@ -161,12 +165,15 @@ func (c *mainline) forwarded(l queue.LineCommit) *queue.Change {
 
 func (c *mainline) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 	ch := c.s.Changes[x.Change]
-	if ch == nil || ch.Head != x.Head || !slices.Contains(l.Merged, ch.Head) && !l.Holds && !c.entering.made(l.Commit, x.Change) {
+	if ch == nil || ch.Head != x.Head || !slices.Contains(l.Merged, ch.Head) && !l.Holds && l.As == "" && !c.entering.made(l.Commit, x.Change) {
 		return false // trailers alone prove nothing: anybody can write them
 	}
 	known := ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == l.Commit
-	if p := c.s.Push; p != nil && slices.Contains(p.Commits, l.Commit) {
+	if p := c.s.Push; p != nil && (slices.Contains(p.Commits, l.Commit) || l.As != "" && slices.Contains(p.Commits, l.As)) {
 		known = true
+	}
+	if l.As != "" && ch.Phase != queue.Landed {
+		ch.Verdict = mergedByForge(ch.Verdict, known)
 	}
 	if ch.Phase != queue.Landed {
 		c.settling.landed(ch, l.Commit)
@@ -174,6 +181,18 @@ func (c *mainline) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 		c.newEpoch() // it was there before, and somebody put it there again
 	}
 	return known
+}
+
+// mergedByForge is the verdict on a change whose landing is a commit of the forge's own.
+// What was proven is of that commit where this has the parent and the tree of the push's:
+// known. On another parent, nothing is, and main is verified like after anybody's push.
+func mergedByForge(proof *queue.Verdict, known bool) *queue.Verdict {
+	if !known || proof == nil {
+		return &queue.Verdict{ByForge: true, Unproven: !known}
+	}
+	v := *proof
+	v.ByForge, v.Tested = true, false
+	return &v
 }
 
 // newEpoch begins a stretch of main's line: how the commits before it differ
@@ -331,6 +350,10 @@ func (c *mainline) pushed(b queue.Pushed) {
 		c.touchLinks(c.facts.Links.Reroot())
 		c.survey()
 		c.upkeep.observe() // for its configuration and attributes
+	case b.Declined != "":
+		if p.ByForge {
+			c.declined(p, b.Declined)
+		}
 	case b.Refused != "":
 		c.landing.refused(p, b.Refused)
 	default:

@@ -15,6 +15,9 @@ type branches struct {
 	refuses func(back bool) bool // a branch may not be moved; nil: all may
 	notes   func() bool          // the forge takes note at once; nil: it does
 
+	declines func() bool // the forge, which is asked to merge by itself, does not; nil: it is not asked
+	byForge  int         // how many it has merged
+
 	merged, closed, returned, left int // how pull requests ended whose branches have moved
 }
 
@@ -180,6 +183,46 @@ func (w *world) mergedBy(push *queue.Push) {
 	}
 }
 
+// mergedByForge has the forge merge the pull request of a push itself, or decline.
+func (w *world) mergedByForge(a queue.Action, p *queue.Push) queue.Body {
+	out := queue.Pushed{Action: a.Key, Push: p.ID}
+	if w.branches == nil || w.branches.declines == nil {
+		w.Fatalf("the forge is asked to merge %v", p.Changes)
+	}
+	switch {
+	case w.main != p.Expected:
+		return out
+	case w.branches.declines():
+		out.Declined = "Pull Request is not mergeable"
+		return out
+	}
+	w.arrived(p)
+	made := *w.commits[p.Tip()]
+	made.id = "forge" + made.id
+	w.commits[made.id] = &made
+	w.audit.ours[made.id] = p.Changes
+	w.main = made.id
+	w.logf("== main is %s, which the forge has made", w.main)
+	w.branches.byForge++
+	pull := w.pulls[w.core.State().Changes[p.Changes[0]].Number]
+	pull.open, pull.merged = false, true
+	w.mail = append(w.mail, w.event(queue.Closed{Number: pull.number, Merged: true}))
+	return out
+}
+
+// standsFor returns the commit of the queue's that one of the forge's is, but for who made it.
+func (w *world) standsFor(c *commit) queue.CommitID {
+	ch := w.core.State().Changes[c.change]
+	if !c.lone || ch == nil || ch.Head != c.head || ch.Method != config.MethodSquash {
+		return ""
+	}
+	made, conflicts := w.merge(c.parent, pickOf(ch))
+	if len(conflicts) > 0 || made.id == c.id || made.id == c.parent || made.tree.id() != c.tree.id() {
+		return ""
+	}
+	return made.id
+}
+
 // forgottenBranches lets those branches be that the queue has lost all memory of.
 func (w *world) forgottenBranches() {
 	for _, n := range derived.Sorted(w.pulls) {
@@ -251,5 +294,9 @@ func (h *history) branched() {
 			return h.chance(5, "may not be put back")
 		}
 		return h.chance(15, "may not be moved")
+	}
+	if h.chance(40, "merge_api") {
+		h.rules.MergeAPI = config.MergeAPIOn
+		h.branches.declines = func() bool { return h.chance(30, "declined") }
 	}
 }

@@ -314,7 +314,7 @@ func (w *world) observe(key string, t queue.Observe) queue.Body {
 		at = len(line)
 	}
 	for _, c := range line[:at] {
-		out.Line = append(out.Line, queue.LineCommit{Commit: c.id, Change: c.change, Head: c.head, Also: c.also, Merged: c.merged(), Holds: w.holds(c)})
+		out.Line = append(out.Line, queue.LineCommit{Commit: c.id, Change: c.change, Head: c.head, Also: c.also, Merged: c.merged(), Holds: w.holds(c), As: w.standsFor(c)})
 	}
 	slices.Reverse(out.Line)
 	return out
@@ -467,6 +467,9 @@ func (w *world) push(a queue.Action, t queue.Land) queue.Body {
 			w.arrived(p) // somebody else has moved main to the very commit, which is a pull request's head
 		}
 		return queue.Pushed{Action: a.Key, Push: p.ID, Moved: true}
+	}
+	if p.ByForge {
+		return w.mergedByForge(a, p)
 	}
 	w.rebased(p) // before it is known how the push ends
 	switch {

@@ -88,6 +88,12 @@ func (w voice) ends(c queue.Change) string {
 		}
 		text += "; what it was before is " + w.commit(c.Head) + "."
 	}
+	if c.Verdict.ByForge && w.o.Default == "" {
+		if c.Verdict.Unproven {
+			return w.fill(" The {host} has merged the pull request itself.")
+		}
+		return w.fill(" The {host} has merged the pull request itself, and what it made has the parent and the tree of the commit that was proven.")
+	}
 	closed := "; so it is closed, with the label " + w.code(LandedLabel) + "."
 	switch {
 	case w.o.Words.Local:

@@ -69,6 +69,9 @@ var notes = map[string]noteRow{
 	"nothing-to-land": {title: "Nothing to land", more: noteBrief},
 	"command-refused": {title: "A command was not followed", more: noteReason},
 	"lost-race":       {title: "{Main} moved during the push", more: noteText("it is tried again")},
+	"declined": {line: func(v voice, n queue.Note) (what, more string) {
+		return v.fill("The {host} did not merge it itself"), noteDetail(v, n)
+	}},
 	"refused": {line: func(v voice, n queue.Note) (what, more string) {
 		return v.fill("The {host} refused the push"), noteDetail(v, n)
 	}},

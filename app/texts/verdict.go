@@ -33,6 +33,9 @@ func (w voice) proof(v *queue.Verdict) string {
 	}
 	var lines []string
 	switch {
+	case v.Unproven:
+		return w.fill("⚠️ **Not proven:** the {host} has merged this onto another commit of {main} than it was proven on, because somebody else had pushed there right before, or the queue had given the landing up. " +
+			"{Main} itself is verified now, as after every push of others.")
 	case v.Tested && v.Reused+v.Heads > 0:
 		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; of its %s, %d had passed before, at exactly the same content, and did not run again.", counted(v.Keys, "check", "checks"), v.Reused+v.Heads))
 	case v.Tested && v.Keys > 0:

@@ -3,6 +3,7 @@ package forgetest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,14 +12,18 @@ import (
 )
 
 // graphQL answers the questions that the adapter asks over GraphQL, which it knows
-// by their names (query Unmet, query MergeQueue). What fields there are, and that
+// by their names (query Unmet, query MergeQueue, query Uses). What fields there are, and that
 // the question is one, only GitHub's own schema says.
 func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 	w, r, done := s.queried(w, r)
 	defer done()
 	var in struct {
-		Query     string `json:"query"`
-		Variables struct {
+		Query     string          `json:"query"`
+		Variables json.RawMessage `json:"variables"`
+	}
+	var (
+		all map[string]any
+		v   struct {
 			Owner   string `json:"owner"`
 			Name    string `json:"name"`
 			Number  int    `json:"number"`
@@ -28,16 +33,19 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 			Whole   bool   `json:"whole"`
 			After   string `json:"checksFrom"`
 			From    string `json:"threadsFrom"`
-		} `json:"variables"`
+		}
+	)
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&in)
+	if err == nil {
+		err = errors.Join(json.Unmarshal(in.Variables, &v), json.Unmarshal(in.Variables, &all))
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&in); err != nil || r.Method != http.MethodPost {
+	if err != nil || r.Method != http.MethodPost {
 		writeProblem(w, &problem{status: 400, message: "Problems parsing JSON"})
 		return
 	}
 	fail := func(kind, message string) {
 		writeJSON(w, r, http.StatusOK, obj{"data": nil, "errors": []obj{{"type": kind, "message": message, "path": []string{"repository"}}}})
 	}
-	v := in.Variables
 	s.server.mu.Lock()
 	who, ok := s.server.identify(r.Header)
 	repo := s.server.repos[strings.ToLower(v.Owner+"/"+v.Name)]
@@ -75,12 +83,19 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, r, http.StatusOK, obj{"data": obj{"repository": obj{"mergeQueue": own}}})
 		return
 	}
-	for need, asked := range map[string]bool{"pull_requests:read": true, "checks:read": v.Checks, "statuses:read": v.Checks} {
+	uses := strings.HasPrefix(in.Query, "query Uses(")
+	for need, asked := range map[string]bool{"pull_requests:read": true, "contents:read": uses, "checks:read": v.Checks, "statuses:read": v.Checks} {
 		if asked && !s.server.may(who, repo, need) {
 			s.server.mu.Unlock()
 			fail("FORBIDDEN", "Resource not accessible by integration")
 			return
 		}
+	}
+	if uses {
+		data := obj{"repository": repo.law.uses(all)}
+		s.server.mu.Unlock()
+		writeJSON(w, r, http.StatusOK, obj{"data": data})
+		return
 	}
 	var owners [][]string // that the base's rules ask of
 	p := repo.pulls[v.Number]

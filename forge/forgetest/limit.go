@@ -40,7 +40,8 @@ func (c *Creation) Take(now time.Time) (wait time.Duration) {
 // description marks those: "This endpoint triggers notifications. Creating content
 // too quickly using this endpoint may result in secondary rate limiting."
 func Creates(route string) bool {
-	return route == "POST /repos/{owner}/{repo}/issues/{number}/comments" || route == "POST /repos/{owner}/{repo}/pulls"
+	return route == "POST /repos/{owner}/{repo}/issues/{number}/comments" || route == "POST /repos/{owner}/{repo}/pulls" ||
+		route == "PUT /repos/{owner}/{repo}/pulls/{number}/merge"
 }
 
 // asker is whose limits a request counts against. Whoever acts for an installation

@@ -26,6 +26,7 @@ type Repository struct {
 	main   string // default branch
 	parent *Repository
 
+	merges Merges
 	tidies bool // head branches are to be deleted once they are merged; guarded by s.mu
 
 	refs sync.Mutex // held while refs move; taken before s.mu

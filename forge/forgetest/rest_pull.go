@@ -16,6 +16,7 @@ func pullRoutes() []route {
 		{pattern: "POST " + base, need: "pull_requests:write", f: createPull, slow: true},
 		{pattern: "GET " + base + "/{number}", need: "pull_requests:read", f: getPull},
 		{pattern: "PATCH " + base + "/{number}", need: "pull_requests:write", f: patchPull},
+		{pattern: "PUT " + base + "/{number}/merge", need: "contents:write", f: mergePull, slow: true},
 		{pattern: "GET " + base + "/{number}/reviews", need: "pull_requests:read", f: listReviews},
 		{pattern: "GET " + base + "/{number}/files", need: "pull_requests:read", f: listFiles, slow: true},
 	}

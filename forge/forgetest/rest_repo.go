@@ -3,6 +3,7 @@ package forgetest
 import (
 	"context"
 	"encoding/base64"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -14,6 +15,7 @@ func repoRoutes() []route {
 	return []route{
 		{pattern: "GET " + base, need: "metadata:read", f: func(c *call) (any, error) { return c.repo.shapes.alone(), nil }},
 		{pattern: "GET " + base + "/collaborators/{user}/permission", need: "metadata:read", f: getPermission},
+		{pattern: "GET " + base + "/branches", need: "contents:read", f: listBranches},
 		{pattern: "GET " + base + "/branches/{branch}", need: "contents:read", f: getBranch},
 		{pattern: "GET " + base + "/branches/{branch}/protection", need: "administration:read", f: getProtection},
 		{pattern: "GET " + base + "/rules/branches/{branch}", need: "metadata:read", f: getRules},
@@ -41,6 +43,22 @@ func getPermission(c *call) (any, error) {
 		legacy = role
 	}
 	return obj{"permission": legacy, "role_name": role, "user": body}, nil
+}
+
+// listBranches lists, of those that are protected by branch protection or rulesets, the
+// branches. Without ?protected=true the fake has no list.
+func listBranches(c *call) (any, error) {
+	if c.r.URL.Query().Get("protected") != "true" {
+		return nil, notFound()
+	}
+	out := []obj{}
+	for _, name := range paged(c, slices.Sorted(maps.Keys(c.repo.guards))) {
+		if head := c.repo.store.readRef("refs/heads/" + name); head != "" {
+			out = append(out, obj{"name": name, "protected": true,
+				"commit": obj{"sha": head, "url": c.repo.shapes.api("/commits/%s", head)}})
+		}
+	}
+	return out, nil
 }
 
 func getBranch(c *call) (any, error) {

@@ -76,23 +76,3 @@ func (f *Forge) House(ctx context.Context) (forge.House, error) {
 	}
 	return forge.House{Default: r.GetDefaultBranch(), Delete: r.GetDeleteBranchOnMerge()}, nil
 }
-
-// OpenInto lists the open pull requests that ask for a branch.
-func (f *Forge) OpenInto(ctx context.Context, branch string) ([]int, error) {
-	var out []int
-	opts := &github.PullRequestListOptions{State: "open", Base: branch, ListOptions: github.ListOptions{PerPage: 100}}
-	for {
-		list, resp, err := f.client.PullRequests.List(ctx, f.o.Owner, f.o.Name, opts)
-		if err != nil {
-			return nil, failure(ctx, fmt.Sprintf("list the pull requests into %q", branch), err)
-		}
-		for _, p := range list {
-			if p.GetBase().GetRef() == branch {
-				out = append(out, p.GetNumber())
-			}
-		}
-		if opts.Page = resp.NextPage; opts.Page == 0 {
-			return out, nil
-		}
-	}
-}

@@ -64,8 +64,10 @@ type Forge struct {
 	base    *url.URL
 	session *session
 	git     *session
+	merge   *session
 	mover   *mover
 	client  *github.Client // as the installation
+	merges  *github.Client // as the installation, for merges
 	app     *github.Client // as the App itself
 
 	locks [64]sync.Mutex // one writer for each comment and check run; by hash
@@ -118,8 +120,8 @@ func New(o Options) (*Forge, error) {
 		return nil, err
 	}
 	f.app = f.newClient(apps)
-	f.session, f.git = &session{f: f, purpose: forREST}, &session{f: f, purpose: forGit}
-	f.client = f.newClient(f.session)
+	f.session, f.git, f.merge = &session{f: f, purpose: forREST}, &session{f: f, purpose: forGit}, &session{f: f, purpose: forMerge}
+	f.client, f.merges = f.newClient(f.session), f.newClient(f.merge)
 	return f, nil
 }
 

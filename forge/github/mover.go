@@ -185,4 +185,5 @@ func (f *Forge) BranchNow(ctx context.Context, branch string) (string, error) {
 func (f *Forge) Reset() {
 	f.session.forget()
 	f.git.forget()
+	f.merge.forget()
 }

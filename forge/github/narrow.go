@@ -14,8 +14,9 @@ import (
 type purpose int
 
 const (
-	forREST purpose = iota
-	forGit          // fetching and pushing
+	forREST  purpose = iota
+	forGit           // fetching and pushing
+	forMerge         // having GitHub merge pull requests (merge_api), which moves a branch
 )
 
 // allows says what of a need a purpose takes, or "".
@@ -23,6 +24,10 @@ func (p purpose) allows(n Need) string {
 	switch p {
 	case forGit:
 		if slices.Contains([]string{"contents", "workflows", "metadata"}, n.Name) {
+			return n.Access
+		}
+	case forMerge:
+		if slices.Contains([]string{"contents", "workflows", "metadata", "pull_requests"}, n.Name) {
 			return n.Access
 		}
 	case forREST:
@@ -117,7 +122,7 @@ func (f *Forge) known(id int64) {
 // Refresh makes tokens anew before the next request: what the App may do has
 // changed.
 func (f *Forge) Refresh() {
-	for _, s := range []*session{f.session, f.git} {
+	for _, s := range []*session{f.session, f.git, f.merge} {
 		s.mu.Lock()
 		s.era++
 		s.inst = nil

@@ -136,7 +136,8 @@ func (b *budget) giveUp(w *writer) {
 }
 
 // creates says whether a request makes what GitHub's limit on content counts: of
-// what we ask for, new comments and pull requests.
+// what we ask for, new comments and pull requests, and merges.
 func creates(req *http.Request) bool {
-	return req.Method == http.MethodPost && (strings.HasSuffix(req.URL.Path, "/comments") || strings.HasSuffix(req.URL.Path, "/pulls"))
+	return req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/merge") ||
+		req.Method == http.MethodPost && (strings.HasSuffix(req.URL.Path, "/comments") || strings.HasSuffix(req.URL.Path, "/pulls"))
 }

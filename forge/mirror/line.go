@@ -112,10 +112,14 @@ func lineCommit(id queue.CommitID, info commitInfo) LineCommit {
 }
 
 // trailers reads the last paragraph of a message: for each change a Change: and
-// a Head:, in this order.
+// a Head:, in this order. A forge that squashes by itself may put one more behind it, for
+// those who wrote a part of it.
 func trailers(message string) (all []queue.Carried) {
 	message = strings.TrimRight(message, "\n")
-	_, last, ok := cutLast(message, "\n\n")
+	before, last, ok := cutLast(message, "\n\n")
+	if ok && allCoAuthors(last) {
+		_, last, ok = cutLast(strings.TrimRight(before, "\n"), "\n\n")
+	}
 	if !ok {
 		return nil
 	}
@@ -130,6 +134,16 @@ func trailers(message string) (all []queue.Carried) {
 		}
 	}
 	return all
+}
+
+// allCoAuthors reports whether a paragraph names authors alone.
+func allCoAuthors(paragraph string) bool {
+	for line := range strings.SplitSeq(paragraph, "\n") {
+		if !strings.HasPrefix(strings.ToLower(line), "co-authored-by:") {
+			return false
+		}
+	}
+	return true
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {

@@ -213,6 +213,8 @@ type Landing struct {
 	Head Head `json:"head,omitempty" yaml:"head,omitempty" jsonschema:"enum=move,enum=leave,default=move"`
 	// HeadWait is how long a landing waits at most until the forge has taken note of a head that was moved; the target branch moves then in any case. From 1s to 2m; default 15s.
 	HeadWait time.Duration `json:"head_wait,omitempty" yaml:"head_wait,omitempty" jsonschema:"default=15s" jsonschema_extras:"x-minimum=1s,x-maximum=2m"`
+	// MergeAPI has the forge merge a pull request itself where it lands alone, by squash and right where it was proven, so that those of forks are shown as merged, too. What the forge makes of it is compared with what was proven; where it differs, the queue pauses. Needs squash among the methods. Default off.
+	MergeAPI MergeAPI `json:"merge_api,omitempty" yaml:"merge_api,omitempty" jsonschema:"enum=on,enum=off,default=off"`
 	// Freeze are the times at which landings are held, again and again. Default none.
 	Freeze []Freeze `json:"freeze,omitempty" yaml:"freeze,omitempty" jsonschema:"maxItems=50"`
 	// Messages are the templates of the commits that the queue makes.

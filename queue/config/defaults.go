@@ -46,6 +46,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.Method, MethodMerge)
 	orDefault(&q.Intermediate, IntermediateVerify)
 	orDefault(&q.Head, HeadMove)
+	orDefault(&q.MergeAPI, MergeAPIOff)
 	orDefault(&q.HeadWait, DefaultHeadWait)
 	orDefault(&q.InfraRetries, 3)
 	orDefault(&q.BuildsPerChange, 20)

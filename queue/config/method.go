@@ -64,6 +64,15 @@ const (
 	HeadLeave Head = "leave"
 )
 
+// MergeAPI says who makes the commit of a change that lands alone and by squash.
+type MergeAPI string
+
+// The choices for it.
+const (
+	MergeAPIOn  MergeAPI = "on"  // the forge, where it can
+	MergeAPIOff MergeAPI = "off" // the queue
+)
+
 // Intermediate says what becomes of the commits before the last of a change that
 // lands as several.
 type Intermediate string
@@ -76,6 +85,10 @@ const (
 
 // checkMethods reports what single fields of landing cannot show.
 func checkMethods(d *document, q *Rules) {
+	if q.MergeAPI == MergeAPIOn && !slices.Contains(q.Allowed(), MethodSquash) {
+		d.report("queue.merge_api", "queue.merge_api is for changes that land by squash, and neither queue.method nor queue.methods allows that: "+
+			"a merge or fast-forward is shown as merged without it, and of a rebase that the forge makes nobody could tell that it is the one that was proven")
+	}
 	for _, x := range []struct {
 		path string
 		text string

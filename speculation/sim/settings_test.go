@@ -38,7 +38,7 @@ func TestUnknownSettings(t *testing.T) {
 // Every name that a strategy is said to have it reads: it refuses nonsense.
 func TestSettingsAreRead(t *testing.T) {
 	all := strings.Fields(`auto batch batch_max blocking_labels builds_per_change builds_per_hour bypass checkbox default_lane epoch external first freeze head head_wait informed infra_retries intermediate
-		label lane_max_wait lanes learn margin max_overtake messages method methods now_per_day off order parked_limit projects quotas red_main require_checks
+		label lane_max_wait lanes learn margin max_overtake merge_api messages method methods now_per_day off order parked_limit projects quotas red_main require_checks
 		require_resolved retries spare threshold verify_main`)
 	for _, s := range sim.Strategies() {
 		for _, key := range all {

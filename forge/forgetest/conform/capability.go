@@ -3,6 +3,7 @@ package conform
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -101,9 +102,18 @@ func closer(t *testing.T, h Host) {
 	}
 	into := func() int {
 		t.Helper()
-		list, err := c.OpenInto(t.Context(), h.Base)
+		list, err := c.Uses(t.Context(), []string{"topic", h.Base, "nobody's"})
 		mustNot(t, "listing", err)
-		return len(list)
+		if len(list) != 3 || list[0].Gone || list[1].Gone || !list[2].Gone || len(list[0].Into)+len(list[1].From)+len(list[2].Into) != 0 {
+			t.Fatalf("branches are used: %+v", list)
+		}
+		if pr := h.pull(t, n); pr.Open != slices.Contains(list[0].From, n) || len(list[0].From) > 1 {
+			t.Errorf("from topic: %+v, and #%d is %+v", list[0], n, pr)
+		}
+		return len(list[1].Into)
+	}
+	if none, err := c.Uses(t.Context(), nil); err != nil || len(none) != 0 {
+		t.Errorf("of no branch: %+v, %v", none, err)
 	}
 	if got := into(); got != 2 {
 		t.Errorf("%d pull requests ask for %s, want 2", got, h.Base)
