@@ -20,7 +20,7 @@ const mostQuery = 200
 // docsPage shows a page of the documentation, or what it has on ?q=.
 func (s *Server) docsPage(c echo.Context) error {
 	if q := strings.TrimSpace(c.QueryParam("q")); q != "" {
-		q = q[:min(len(q), mostQuery)]
+		q = strings.ToValidUTF8(q[:min(len(q), mostQuery)], "")
 		return s.form(c, http.StatusOK, func(w io.Writer) error { return s.pages.Search(w, q, docs.Search(q)) })
 	}
 	p, ok := docs.Find(c.Param("page"))

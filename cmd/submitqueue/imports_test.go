@@ -25,7 +25,7 @@ var arrows = []struct {
 	{"cmd/submitqueue/demo", []string{"cmd/submitqueue/print", "queue"}, "the demo judges the product from outside; it sees views and git, not the core"},
 	{"cmd/submitqueue/chaos", []string{"cmd/submitqueue/print"}, "it judges the product from outside: processes, git and the API"},
 	{"cmd/submitqueue/audit", []string{"conflict", "queue"}, "it judges what a command has read against hashes; what runs the command is the caller's"},
-	{"cmd/submitqueue/doctor", []string{"cmd/submitqueue/print", "forge", "forge/github", "queue", "workers/forgeci/workflow"}, "the doctor judges what an adapter has seen; it asks nobody itself"},
+	{"cmd/submitqueue/doctor", []string{"app/docs", "cmd/submitqueue/print", "forge", "forge/github", "queue", "workers/forgeci/workflow"}, "the doctor judges what an adapter has seen; it asks nobody itself"},
 	{"cmd/submitqueue/demo/live", []string{"app", "app/texts", "cmd/submitqueue/demo", "cmd/submitqueue/print", "cmd/submitqueue/server", "forge", "forge/forgetest", "forge/github", "queue", "speculation"}, "it puts the product beside a simulated forge; who judges it stays apart"},
 	{"cmd/submitqueue/server/servertest", nil, "a browser for tests; the server is what they start"},
 	{"cmd/submitqueue/server", []string{"*"}, "the one place that names concrete adapters and wires them"},
