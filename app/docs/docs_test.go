@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"github.com/submitqueue/submitqueue/app/docs"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 func sourcesOf(t *testing.T) map[string]string {
@@ -199,5 +200,64 @@ func TestLinks(t *testing.T) {
 	}
 	if !docs.Has("install") || docs.Has("nothing") || docs.Has("install#nothing") {
 		t.Error("Has is wrong")
+	}
+}
+
+// Each word that package queue explains is in the glossary.
+func TestGlossaryHasTheWordsOfPackageQueue(t *testing.T) {
+	source, err := os.ReadFile("../../queue/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, _, _ := strings.Cut(string(source), "// For example:")
+	glossary := strings.ToLower(sourcesOf(t)["glossary.md"])
+	seen := 0
+	for _, m := range regexp.MustCompile(`\b[Aa]n? ([A-Z][a-z]+)\b`).FindAllStringSubmatch(words, -1) {
+		if m[1] == "Task" {
+			continue // a word of the code alone
+		}
+		seen++
+		if !strings.Contains(glossary, "\n| "+strings.ToLower(m[1])+" |") {
+			t.Errorf("the glossary lacks %s", m[1])
+		}
+	}
+	if seen < 12 {
+		t.Errorf("only %d words were found", seen)
+	}
+}
+
+// Each example of a configuration on a page is one that the program takes.
+func TestExamplesOfConfigurationsAreValid(t *testing.T) {
+	sources := sourcesOf(t)
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources["the README"] = string(readme)
+	delete(sources, "keys.md") // package config holds these
+	seen := 0
+	for page, source := range sources {
+		for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(source, -1) {
+			text := m[1]
+			if !regexp.MustCompile(`^(version|analysis|steps|queue|permissions|checkout|environment):`).MatchString(text) {
+				continue // of GitHub Actions
+			}
+			seen++
+			if !strings.HasPrefix(text, "version:") {
+				text = "version: 1\n" + text
+			}
+			if strings.Contains(text, "{targets}") && !strings.Contains(text, "analyzer") {
+				text += "analysis: {analyzer: go}\n"
+			}
+			if !strings.Contains(text, "\nsteps:") {
+				text += "steps: [{name: test, run: make test, scope: repository}]\n"
+			}
+			if _, err := config.Parse(config.Path, []byte(text)); err != nil {
+				t.Errorf("%s: %v\n%s", page, err, text)
+			}
+		}
+	}
+	if seen < 14 {
+		t.Errorf("only %d examples were found", seen)
 	}
 }
