@@ -44,7 +44,7 @@ func TestQueueInShort(t *testing.T) {
 	if diff := cmp.Diff(want, q.Order[0]); diff != "" || want.Forecast == "" || want.Waits[0].Short == "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if r := q.Recent[0]; r.Reason == nil || r.Reason.Short != "failed in unit" || r.Verdict != nil {
+	if r := q.Recent[0]; r.Reason == nil || r.Reason.Short != "failed in unit: boom" || r.Verdict != nil {
 		t.Errorf("%+v", r)
 	}
 	if status, _, text := w.get(t, "/api/queue?full=yes"); status != http.StatusBadRequest || !strings.Contains(text, "full is 1") {

@@ -36,8 +36,8 @@ func TestAPIReads(t *testing.T) {
 	}
 	rejected := api.Change{
 		ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: "rejected", Final: true, Decided: noon(),
-		Reason: &api.Reason{Code: "failed", Short: "failed in unit",
-			Text:  "On the target branch with it, a step failed: unit. Push a fix, then comment /land again. If you believe that it failed by chance, /land retry runs it again.",
+		Reason: &api.Reason{Code: "failed", Short: "failed in unit: boom",
+			Text:  "unit failed with this commit merged onto the target branch. Push a fix, then comment /land again. If you believe that it failed by chance, /land retry runs it again.",
 			Names: []string{"unit"}},
 		Verdict: &api.Verdict{Failures: []api.Evidence{{Step: "unit", Tail: "boom", Log: "/log?build=", Text: "unit failed"}}},
 	}

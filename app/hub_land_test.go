@@ -77,7 +77,7 @@ func TestNothingToLand(t *testing.T) {
 	n := h.pull("topic", map[string]string{"a": "a\n"})
 	h.push("ada", "main", map[string]string{"a": "a\n"})
 	h.Comment("ann", n, "/land")
-	h.says(n, "Nothing to land", "on the target branch already")
+	h.says(n, "Nothing to land", "on `main` already")
 	h.check(n, "neutral")
 }
 
@@ -200,7 +200,7 @@ func TestRedMain(t *testing.T) {
 	h.push("ada", "main", map[string]string{"api/bad": "bad\n"})
 	h.until("main is red", func(c *speculation.Core) bool { return len(c.Queue(hubQueue).Red) > 0 })
 	n := h.land("victim", map[string]string{"api/a": "a\n"})
-	h.says(n, "🅿️ Parked: the target branch itself is red", "`api`")
+	h.says(n, "🅿️ Parked: `main` itself is red", "`api`")
 	repair := h.land("repair", map[string]string{"api/bad": ""})
 	h.landed(repair)
 	h.landed(n)

@@ -48,7 +48,7 @@ func (h *hub) blocked(n int) {
 	if ch := h.change(n); ch.Phase != queue.Parked || ch.Reason.Code != queue.ReasonRedMain {
 		h.Fatalf("#%d is %s: %+v\n%s", n, ch.Phase, ch.Reason, h.describe())
 	}
-	h.says(n, "🅿️ Parked: the target branch itself is red")
+	h.says(n, "🅿️ Parked: `main` itself is red")
 }
 
 // Somebody breaks api on main past the queue, and CI runs all of the repository on each

@@ -66,12 +66,12 @@ func TestTheCulpritIsTold(t *testing.T) {
 	merged := must(h.Commit("ada", forgetest.Commit{Branch: "main", Message: "Merge pull request #1 from acme/culprit", Files: map[string]string{"api/bad": "bad\n"}}))
 	tip := h.push("ada", "main", map[string]string{"api/three": "3\n"})
 	h.reverted(queue.RevertProven)
-	h.says(n, "turned the target branch red", "`test` on `api`", merged[:10], "Its revert is proven", "is concerned by a revert: [`"+tip[:10])
+	h.says(n, "turned `main` red", "`test` on `api`", merged[:10], "Its revert is proven", "is concerned by a revert: [`"+tip[:10])
 	h.mainCheck(tip, "failure", merged[:10], "#1", "api is bad", "Its revert is proven")
 	h.shows("/queue?queue="+hubQueue, "Its revert is proven")
 	other := h.pull("other", map[string]string{"web/x": "x\n"})
 	h.Comment("bob", other, "/queue blame")
-	h.says(other, "turned the target branch red", merged[:10])
+	h.says(other, "turned `main` red", merged[:10])
 	h.mainCheck(h.Head("main"), "failure", merged[:10])
 	if got := h.proposals(); len(got) != 0 {
 		t.Errorf("a pull request was opened: %v", got)
@@ -79,7 +79,7 @@ func TestTheCulpritIsTold(t *testing.T) {
 	mended := h.push("ada", "main", map[string]string{"api/bad": ""})
 	h.mainCheck(mended, "success", "passes again")
 	h.Comment("bob", other, "/queue blame")
-	h.says(other, "The target branch is not red.")
+	h.says(other, "`main` is not red.")
 	h.says(n)
 }
 

@@ -163,7 +163,7 @@ func TestWhoWaitsHearsOfAConflict(t *testing.T) {
 	h.push("ada", "main", map[string]string{"a": "theirs\n"})
 	h.proven()
 	h.Comment("ann", n, "/land")
-	h.waiting(n, "It has 0 of the 1", "It does not merge with the target branch as that is now: `a`.")
+	h.waiting(n, "It has 0 of the 1", "It does not merge with `main` as that is now: `a`.")
 	h.Review("bob", n, "APPROVED", "", "")
 	h.says(n, "❌ Rejected: it does not merge", "`a`")
 }

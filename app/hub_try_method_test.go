@@ -35,15 +35,15 @@ func TestTryIsMadeAsItWouldLand(t *testing.T) {
 	h.eventually("it was tried once more", func() bool { return h.notes("tried") > tried })
 	h.says(n, "Tried: failed in `test`", h.putBy("fast-forward"))
 	h.Comment("ann", n, "/land try method=squash")
-	h.says(n, "Tried: it passes", "squashed onto the target branch", "comment `/land method=squash`")
+	h.says(n, "Tried: it passes", "squashed onto `main`", "comment `/land method=squash`")
 	h.Comment("ann", n, "/land try")
-	h.says(n, "Tried: it passes", "merged onto the target branch", "comment `/land`;")
+	h.says(n, "Tried: it passes", "merged onto `main`", "comment `/land`;")
 	h.Comment("ann", n, "/land try method=octopus")
 	h.says(n, "Changes do not land by `octopus` here")
 
 	x := h.crossed()
 	h.Comment("ann", x, "/land try method=rebase")
-	h.says(x, "Tried: it does not merge", "It was to be rebased onto the target branch", "`word`", "Rebase it on the target branch")
+	h.says(x, "Tried: it does not merge", "It was to be rebased onto `main`", "`word`", "Rebase it on `main`")
 	h.Comment("ann", x, "/land explain method=rebase")
 	h.says(x, "It would be rejected now", "to be rebased", "`word`")
 	h.Comment("ann", x, "/land explain")
@@ -51,12 +51,12 @@ func TestTryIsMadeAsItWouldLand(t *testing.T) {
 	h.Comment("ann", x, "/land try method=fast-forward")
 	h.says(x, "Tried: it does not merge", h.putBy("fast-forward"), "does not stand on the branch as it is")
 	h.Comment("ann", x, "/land method=rebase")
-	h.rejected(x, "it does not merge", "`word`", "Rebase it on the target branch")
+	h.rejected(x, "it does not merge", "`word`", "Rebase it on `main`")
 	h.Comment("ann", x, "/land try")
 	h.says(x, "Tried: it passes")
 	h.asks(forgetest.Protection{Reviews: forgetest.Reviews{Count: 1}})
 	h.Comment("ann", x, "/land method=rebase")
-	h.waiting(x, "0 of the 1 approving reviews", "It does not merge with the target branch as that is now", "Rebase it")
+	h.waiting(x, "0 of the 1 approving reviews", "It does not merge with `main` as that is now", "Rebase it")
 	h.Comment("ann", x, "/land method=squash")
 	if said := h.says(x, "🚧 Waiting", "a newer request took its place", "0 of the 1 approving reviews"); strings.Contains(said, "does not merge") {
 		t.Errorf("by squash it would merge, but:\n%s", said)
@@ -66,9 +66,9 @@ func TestTryIsMadeAsItWouldLand(t *testing.T) {
 // putBy is how a try says by which method it was made.
 func (h *hub) putBy(method string) string {
 	if method == "rebase" {
-		return "rebased onto the target branch"
+		return "rebased onto `main`"
 	}
-	return "put onto the target branch as it is (fast-forward)"
+	return "put onto `main` as it is (fast-forward)"
 }
 
 // Where landing does not look at the commits on the way, a try does not either, and
@@ -100,7 +100,7 @@ func TestTryOfWhatStandsOnASquashedChange(t *testing.T) {
 		t.Errorf("it would merge, but:\n%s", said)
 	}
 	h.Comment("ann", high, "/land try")
-	h.says(high, "Tried: it passes", "squashed onto the target branch")
+	h.says(high, "Tried: it passes", "squashed onto `main`")
 	h.Comment("ann", high, "/land")
 	if said := h.says(high, "🚧 Waiting", "0 of the 1 approving reviews"); strings.Contains(said, "does not merge") {
 		t.Errorf("it would merge, but:\n%s", said)

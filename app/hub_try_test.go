@@ -16,7 +16,7 @@ func TestTryReportsAndLandsNothing(t *testing.T) {
 	main := h.Head("main")
 	n := h.pull("topic", map[string]string{"a": "a\n"})
 	h.Comment("ann", n, "/land try")
-	h.says(n, "🧪 Tried: it passes on the target branch", "**Result:**", main[:10], "Nothing was landed", "asked for by `ann`")
+	h.says(n, "🧪 Tried: it passes on `main`", "**Result:**", main[:10], "Nothing was landed", "asked for by `ann`")
 	h.checkNamed(n, "submitqueue/try", "success")
 	if _, ok := h.CI.CheckRun(h.Pull(n).Head, "submitqueue"); ok {
 		t.Error("the check that branches require says something")
@@ -25,7 +25,7 @@ func TestTryReportsAndLandsNothing(t *testing.T) {
 		t.Errorf("main is %s, the pull request %+v", h.Head("main"), h.Pull(n))
 	}
 	h.Comment("ann", n, "/land")
-	h.landed(n, "1 key") // and nothing ran again
+	h.landed(n, "its one check") // and nothing ran again
 
 	bad := h.pull("broken", map[string]string{"bad": "bad\n"})
 	main = h.Head("main")

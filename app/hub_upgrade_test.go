@@ -98,9 +98,9 @@ func TestAnalyzerIsUpgraded(t *testing.T) {
 		return u != nil && u.Total == 2 && u.Proven == 1 && len(c.Queue(hubQueue).MainBuilds) == 1
 	})
 	for _, path := range []string{"/queue?queue=", "/api/queue?queue="} {
-		h.shows(path+hubQueue, "edition/2 is being proven in spare slots: 1 of 2 keys;")
+		h.shows(path+hubQueue, "edition/2 is being proven in spare slots: 1 of 2 checks;")
 		_, page := h.page(path + hubQueue)
-		if !strings.Contains(page, "edition/2 is being proven in spare slots: 1 of 2 keys;") || !strings.Contains(page, "edition/1 decides until then") {
+		if !strings.Contains(page, "edition/2 is being proven in spare slots: 1 of 2 checks;") || !strings.Contains(page, "edition/1 decides until then") {
 			t.Errorf("%s says nothing of the upgrade:\n%s", path, page)
 		}
 	}

@@ -82,6 +82,7 @@ type ConflictKind string
 
 // The kinds of conflict, from the most to the least specific.
 const (
+	ConflictClash      ConflictKind = "clash"      // they do not merge with each other
 	ConflictTarget     ConflictKind = "target"     // both change a target
 	ConflictReadWrite  ConflictKind = "read-write" // one starts to depend on what the other changes
 	ConflictDefinition ConflictKind = "definition" // both change what shapes the same part of the graph

@@ -46,7 +46,15 @@ func (c *settling) meet(ch *queue.Change) {
 	}
 	task := queue.Meet{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)}
 	room := maxMeetings - len(c.undecided(f.Merges)) - len(c.undecided(f.Clashes))
-	for _, id := range c.facts.Order.Index.Textual(ch.ID) {
+	// Those in conflict by a path alone come first: to know better sets them free.
+	// Of the others people are told what will not merge.
+	pairs := c.facts.Order.Index.Textual(ch.ID)
+	for _, id := range c.facts.Order.Index.Touching(ch.ID) {
+		if !slices.Contains(pairs, id) {
+			pairs = append(pairs, id)
+		}
+	}
+	for _, id := range pairs {
 		other := c.s.Changes[id]
 		switch {
 		case other.Arrival > ch.Arrival || other.Arrival == ch.Arrival && id > ch.ID:
@@ -123,9 +131,33 @@ func (c *settling) unmeet(id queue.ChangeID, f *queue.Footprint) {
 		return
 	}
 	c.untried[id] = true
-	for _, other := range c.facts.Order.Index.Textual(id) {
+	for _, other := range c.facts.Order.Index.Touching(id) {
 		c.untried[other] = true
 	}
+}
+
+// clashes names those of a change's conflicts that were seen not to merge, with
+// the paths, and puts them first.
+func (c *settling) clashes(id queue.ChangeID, conflicts []queue.Conflict) {
+	seen := func(a, b queue.ChangeID) bool {
+		f := c.s.Footprints[a]
+		return f != nil && slices.Contains(f.Clashes, b)
+	}
+	for i, k := range conflicts {
+		if seen(id, k.With) || seen(k.With, id) {
+			conflicts[i].Kind, conflicts[i].Witnesses = queue.ConflictClash, c.facts.Order.Index.Common(id, k.With)
+		}
+	}
+	slices.SortStableFunc(conflicts, func(a, b queue.Conflict) int {
+		first := func(k queue.Conflict) bool { return k.Kind == queue.ConflictClash }
+		switch {
+		case first(a) == first(b):
+			return 0
+		case first(a):
+			return -1
+		}
+		return 1
+	})
 }
 
 func (c *settling) unmeetAll() {

@@ -19,6 +19,28 @@ func textual(t *testing.T) *world {
 	return w
 }
 
+// Two change one target and the same words of a file as well: that they will not
+// merge is known at once, before anything is built of it, and said first.
+func TestClashIsSaidFirst(t *testing.T) {
+	w := textual(t)
+	w.step(w.say(w.open(w.main, edit{"c/code": "fine"}), "boss", "/queue pause holidays"))
+	other := w.land(edit{"a/code": "fine"})
+	first := w.land(edit{"a/code": "fine", doc: "mine"})
+	second := w.land(edit{"a/code": "fine", doc: "yours"})
+	w.settleDown()
+	v, _ := w.core.View(w.mustBe(second, queue.Pending).ID)
+	if len(v.Conflicts) != 2 || v.Conflicts[0].With != w.change(first).ID || v.Conflicts[0].Kind != queue.ConflictClash ||
+		!slices.Contains(v.Conflicts[0].Witnesses, doc) || v.Conflicts[1].Kind != queue.ConflictTarget {
+		t.Errorf("the second's conflicts: %+v", v.Conflicts)
+	}
+	if v, _ = w.core.View(w.change(first).ID); v.Conflicts[0].With != w.change(second).ID || v.Conflicts[0].Kind != queue.ConflictClash {
+		t.Errorf("the first's conflicts: %+v", v.Conflicts)
+	}
+	if v, _ = w.core.View(w.change(other).ID); slices.ContainsFunc(v.Conflicts, func(k queue.Conflict) bool { return k.Kind == queue.ConflictClash }) {
+		t.Errorf("the one that merges with both has conflicts %+v", v.Conflicts)
+	}
+}
+
 // Two edit the same words of a file that no target has, and each another target:
 // the one that came first lands first, however much quicker the other would be.
 func TestTextualConflictKeepsTheOrder(t *testing.T) {
@@ -29,7 +51,7 @@ func TestTextualConflictKeepsTheOrder(t *testing.T) {
 	w.settleDown()
 	ch := w.mustBe(second, queue.Pending)
 	v, _ := w.core.View(ch.ID)
-	if len(v.Conflicts) != 1 || v.Conflicts[0].Kind != queue.ConflictTextual || !slices.Equal(v.Conflicts[0].Witnesses, []string{doc}) ||
+	if len(v.Conflicts) != 1 || v.Conflicts[0].Kind != queue.ConflictClash || !slices.Equal(v.Conflicts[0].Witnesses, []string{doc}) ||
 		len(v.Waits) == 0 || v.Waits[0].Code != queue.ReasonWaitsAhead {
 		t.Errorf("conflicts %+v, waits %+v", v.Conflicts, v.Waits)
 	}

@@ -13,7 +13,8 @@ import (
 // the state does not hold it.
 func (c *Core) View(id queue.ChangeID) (v queue.View, ok bool) {
 	if v, ok = c.telling.brief(id); ok && v.Change.Phase == queue.Pending {
-		v.Conflicts = c.facts.Order.Index.Conflicts(id)
+		v.Conflicts = slices.Clone(c.facts.Order.Index.Conflicts(id))
+		c.settling.clashes(id, v.Conflicts)
 		v.Unknown = c.settling.unknowns(id, v.Conflicts)
 		v.Outlook = c.telling.outlook(&v.Change, v.Outlook.Next)
 	}

@@ -74,6 +74,8 @@ func (w Words) Against(c queue.Change) string {
 // it stands before the witnesses.
 func (w Words) Conflict(v queue.View, k queue.Conflict) string {
 	switch k.Kind {
+	case queue.ConflictClash:
+		return "they do not merge with each other: both change"
 	case queue.ConflictTarget:
 		return "both change"
 	case queue.ConflictReadWrite:

@@ -19,6 +19,9 @@ func Check(v queue.View, o Options) (state, title, summary string) {
 	short := w
 	short.plain = true
 	_, title = short.headline(v)
+	if line := failingLine(v.Change); line != "" {
+		title += ": " + line
+	}
 	icon, headline := w.headline(v)
 	blocks := append([]string{"### " + icon + " " + headline}, w.body(v)...)
 	if page := w.changePage(string(v.Change.ID)); page != "" {

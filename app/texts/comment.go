@@ -78,10 +78,10 @@ func Marker(queue string) string {
 	return "<!-- submitqueue:" + b.String() + " -->"
 }
 
-// ConfigBroken says, as Markdown, that the target branch's configuration, or
+// configBroken says, as Markdown, that the target branch's configuration, or
 // one of its .gitattributes files, is not used, and why. broken is the error with line and column; hostile text.
-func ConfigBroken(broken string) string {
-	return "⚠️ The configuration on the target branch cannot be used as it is. What was last good stays in force until this is fixed:\n\n" +
+func (w voice) configBroken(broken string) string {
+	return "⚠️ The configuration on " + w.main() + " cannot be used as it is. What was last good stays in force until this is fixed:\n\n" +
 		fenced(broken, 12, 400)
 }
 
@@ -127,8 +127,9 @@ func (w Words) plain(c queue.Change) voice {
 	return v
 }
 
+// footer offers the commands that do something as things are.
 func (w voice) footer(v queue.View) string {
-	text := "---\n`/land` lands this commit · `/land cancel` takes it out · `/land retry` runs failures again · `/land help`"
+	text := "---\n" + strings.Join(offers(v), " · ")
 	if w.o.Words.Local {
 		n := w.numberArgument()
 		text = "---\n`submitqueue status " + n + "` shows this"
@@ -143,4 +144,32 @@ func (w voice) footer(v queue.View) string {
 		text += " · " + about
 	}
 	return text
+}
+
+// offers are the commands of a forge with pull requests that do something where a
+// change is.
+func offers(v queue.View) []string {
+	const land, cancel, again, why, help = "`/land` lands it as it is now", "`/land cancel` takes it out",
+		"`/land retry` runs failures again", "`/land explain` says why it waits", "`/land help`"
+	switch v.Change.Phase {
+	case queue.Landed, queue.NothingToLand, queue.Landing:
+		return []string{help}
+	case queue.Analyzing:
+		return []string{cancel, help}
+	case queue.Pending:
+		return []string{cancel, why, help}
+	case queue.Parked:
+		if v.Change.Reason.Code == queue.ReasonRequirements || v.Change.Reason.Code == queue.ReasonParent {
+			return []string{cancel, help}
+		}
+		return []string{again, cancel, help}
+	case queue.Trying:
+		return []string{land, cancel, help}
+	case queue.Rejected, queue.Tried:
+		switch v.Change.Reason.Code {
+		case queue.ReasonFailed, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonStuck, queue.ReasonBuildCap:
+			return []string{land, again, help}
+		}
+	}
+	return []string{land, help}
 }

@@ -10,7 +10,7 @@ import (
 // dependency says how that stands which a description depends on, and what to do.
 func (w voice) dependency(q queue.Requirement) string {
 	if len(q.Names) < 2 {
-		return w.o.Words.fill("It depends on another {noun}, which has not landed.")
+		return w.fill("It depends on another {noun}, which has not landed.")
 	}
 	that, how := w.pullRef(q.Names[0]), q.Names[1]
 	const line = "or take the line that names it out of the description."
@@ -27,7 +27,7 @@ func (w voice) dependency(q queue.Requirement) string {
 	case queue.DependsClosed:
 		return text + ", which was closed without landing. Have it opened and landed, " + line
 	case queue.DependsMissing:
-		return text + w.o.Words.fill(", and there is no such {noun}. Put the number right, ") + line
+		return text + w.fill(", and there is no such {noun}. Put the number right, ") + line
 	case queue.DependsElsewhere:
 		return text + ", whose repository has no queue here that this one may ask. Land that first, then take the line that names it out of the description."
 	case queue.DependsCircle:

@@ -39,22 +39,22 @@ func (w quote) passedOnMain(f queue.Evidence) string {
 	case f.Good == 0:
 		return ""
 	case f.Control != "":
-		return "; run again without it, the target branch passed the same at " + w.clockText(f.Good)
+		return "; run again without it, " + w.main() + " passed the same at " + w.clockText(f.Good)
 	}
-	return "; the target branch passed the same at " + w.clockText(f.Good)
+	return "; " + w.main() + " passed the same at " + w.clockText(f.Good)
 }
 
 func driftNote(w voice, n queue.Note) (what, more string) {
 	names := n.Reason.Names
 	if len(names) == 0 {
-		return "The target branch has drifted", ""
+		return w.mainFirst() + " has drifted", ""
 	}
 	more = "step " + w.code(names[0])
 	if len(names) > 1 {
 		more += " on " + w.codes(names[1:])
 	}
 	if n.What == "drift-over" {
-		return "The target branch has recovered", more + ", which had failed since " + w.clockText(n.Reason.Until)
+		return w.mainFirst() + " has recovered", more + ", which had failed since " + w.clockText(n.Reason.Until)
 	}
-	return "The target branch has drifted", more + " fails since " + w.clockText(n.Reason.Until) + ", though nothing that it depends on in the repository has changed"
+	return w.mainFirst() + " has drifted", more + " fails since " + w.clockText(n.Reason.Until) + ", though nothing that it depends on in the repository has changed"
 }

@@ -14,7 +14,7 @@ func TestWhatIsSaidOfHeads(t *testing.T) {
 		names []string
 		want  string
 	}{
-		"head-proven":  {[]string{"1"}, "Passed on its own head: 1 key of the head's tree counts wherever the branch with it has the same"},
+		"head-proven":  {[]string{"1"}, "Passed on its own head: 1 check of the head's tree counts wherever the branch with it has the same"},
 		"head-doubted": {[]string{"unit", "ci.yml: it uses\na cache", "", "no configuration"}, "What its own head has shown counts for nothing: step unit: ci.yml: it uses a cache; no configuration"},
 	} {
 		title, more := texts.Words{}.Note(queue.Change{}, queue.Note{What: what, Reason: queue.Reason{Names: c.names}})
@@ -23,10 +23,10 @@ func TestWhatIsSaidOfHeads(t *testing.T) {
 		}
 	}
 	for want, v := range map[string]queue.Verdict{
-		"4 keys (a step on a target at exactly this content) were verified on other commits, by the CI of pull requests on their own heads, and in no build": {Keys: 4, Heads: 4},
-		"on other commits, 3 of them by the CI of pull requests on their own heads, 1 in builds made for something else.":                                    {Keys: 4, Heads: 3, Reused: 1},
-		"on other commits, 3 of them by the CI of pull requests on their own heads.":                                                                         {Keys: 4, Heads: 3},
-		"this very commit was tested; of its 4 keys, 3 had passed before":                                                                                    {Keys: 4, Heads: 2, Reused: 1, Tested: true},
+		"all 4 checks (a step on a target) had passed on other commits at exactly this content, by the CI of pull requests on their own heads, and in no build": {Keys: 4, Heads: 4},
+		"on other commits at exactly this content, 3 of them by the CI of pull requests on their own heads, 1 in builds made for something else.":               {Keys: 4, Heads: 3, Reused: 1},
+		"on other commits at exactly this content, 3 of them by the CI of pull requests on their own heads.":                                                    {Keys: 4, Heads: 3},
+		"this very commit was tested; of its 4 checks, 3 had passed before":                                                                                     {Keys: 4, Heads: 2, Reused: 1, Tested: true},
 	} {
 		got := texts.Comment(queue.View{Change: queue.Change{Number: 7, Phase: queue.Landed, Reason: queue.Reason{Code: queue.ReasonLanded}, Ending: queue.Ending{Verdict: &v}}}, textOptions())
 		if !strings.Contains(got, want) {

@@ -46,16 +46,16 @@ func huntEnd(names []string) string {
 // the search is.
 func (w voice) blame(r queue.Reason) string {
 	if r.Code == queue.ReasonCulprit && len(r.Culprits) == 0 {
-		return "It turned the target branch red."
+		return "It turned " + w.main() + " red."
 	}
 	if len(r.Culprits) == 0 {
 		switch {
 		case len(r.Names) > 0 && r.Names[0] == "searching":
-			return "The target branch is red" + w.in(r.Names[1:]) + ". Who turned it red is being searched for."
+			return w.mainFirst() + " is red" + w.in(r.Names[1:]) + ". Who turned it red is being searched for."
 		case len(r.Names) > 0 && r.Names[0] == "drift":
-			return "The target branch is red" + w.in(r.Names[1:]) + " with content that has passed before: no commit has turned it red."
+			return w.mainFirst() + " is red" + w.in(r.Names[1:]) + " with content that has passed before: no commit has turned it red."
 		}
-		return "The target branch is not red."
+		return w.mainFirst() + " is not red."
 	}
 	var paragraphs []string
 	for _, c := range r.Culprits {
@@ -66,7 +66,7 @@ func (w voice) blame(r queue.Reason) string {
 
 // culprit says all that is known of one culprit.
 func (w voice) culprit(c queue.Culprit) string {
-	text := w.accused(c) + " turned the target branch red: " + w.codes(c.Names) + " on " + w.codes(c.Targets) + "."
+	text := w.accused(c) + " turned " + w.main() + " red: " + w.codes(c.Names) + " on " + w.codes(c.Targets) + "."
 	if len(c.Among) > 0 {
 		var among []string
 		for _, id := range c.Among {
@@ -147,7 +147,7 @@ func (w voice) revert(r *queue.Revert) string {
 	text := ""
 	switch {
 	case r.State == queue.RevertTrying:
-		text = " Its revert is being built on the target branch as it is."
+		text = " Its revert is being built on " + w.main() + " as it is."
 	case r.State == queue.RevertProven:
 		text = " Its revert is proven on " + w.commit(r.On) + "."
 	case r.State == queue.RevertFails:
@@ -157,7 +157,7 @@ func (w voice) revert(r *queue.Revert) string {
 	case r.State == queue.RevertConflict:
 		text = " Its revert does not merge with what came after it: " + w.codes(r.Conflicts) + "."
 	case r.State == queue.RevertEmpty:
-		text = " The target branch has nothing of it any more."
+		text = " " + w.mainFirst() + " has nothing of it any more."
 	case r.State == queue.RevertUnknown:
 		text = " Its revert could not be built" + w.unbuilt(r.Why) + "."
 	}

@@ -21,22 +21,22 @@ func (w voice) howLanded(c queue.Change) string {
 // commit is not helped by a merge.
 func (w voice) reconcile() string {
 	if w.method.ByCommit() {
-		return "Rebase it on the target branch"
+		return "Rebase it on " + w.main()
 	}
-	return "Merge the target branch into yours"
+	return "Merge " + w.main() + " into yours"
 }
 
 // put says how a change was put on the target branch.
-func put(m config.Method) string {
+func (w voice) put(m config.Method) string {
 	switch m {
 	case config.MethodSquash:
-		return "squashed onto the target branch"
+		return "squashed onto " + w.main()
 	case config.MethodRebase:
-		return "rebased onto the target branch"
+		return "rebased onto " + w.main()
 	case config.MethodFastForward:
-		return "put onto the target branch as it is (fast-forward)"
+		return "put onto " + w.main() + " as it is (fast-forward)"
 	}
-	return "merged onto the target branch"
+	return "merged onto " + w.main()
 }
 
 // eachTried says which of the commits of a try were verified.
@@ -96,11 +96,11 @@ func (w voice) ends(c queue.Change) string {
 		return text + " The forge shows pull requests as merged only where their commits come to the default branch, " + w.code(w.o.Default) + ", and this one is for another branch" + closed +
 			" A `Closes #N` in its description closes no issue; in the message of a commit it does, once that commit is on " + w.code(w.o.Default) + "."
 	case moved && c.Verdict.Closed:
-		return text + " The forge had not taken note of that when the target branch moved, and shows the pull request as closed all the same, with the label " + w.code(LandedLabel) + "." + issues
+		return text + " The forge had not taken note of that when " + w.main() + " moved, and shows the pull request as closed all the same, with the label " + w.code(LandedLabel) + "." + issues
 	case c.Method.Keeps() || moved:
 		return text
 	}
-	return " The forge cannot show the pull request as merged, because its own commits are not on the target branch" + closed + issues
+	return " The forge cannot show the pull request as merged, because its own commits are not on " + w.main() + closed + issues
 }
 
 // issues says what has become of those that a description closes.

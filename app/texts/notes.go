@@ -31,7 +31,7 @@ var notes = map[string]noteRow{
 	"undelegated": {title: "Not delegated any more", more: func(v voice, n queue.Note) string { return v.codes(n.Reason.Names) }},
 	"head-proven": {title: "Passed on its own head", more: func(_ voice, n queue.Note) string {
 		keys, _ := strconv.Atoi(strings.Join(n.Reason.Names, ""))
-		return counted(keys, "key of the head's tree counts", "keys of the head's tree count") + " wherever the branch with it has the same"
+		return counted(keys, "check of the head's tree counts", "checks of the head's tree count") + " wherever the branch with it has the same"
 	}},
 	"head-doubted": {title: "What its own head has shown counts for nothing", more: headDoubts},
 	"analyzed":     {title: "Analyzed", more: noteText("what it touches is known")},
@@ -62,9 +62,9 @@ var notes = map[string]noteRow{
 	"cancelled":       {title: "Taken out of the queue", more: noteBrief},
 	"nothing-to-land": {title: "Nothing to land", more: noteBrief},
 	"command-refused": {title: "A command was not followed", more: noteReason},
-	"lost-race":       {title: "The target branch moved during the push", more: noteText("it is tried again")},
+	"lost-race":       {title: "{Main} moved during the push", more: noteText("it is tried again")},
 	"refused": {line: func(v voice, n queue.Note) (what, more string) {
-		return v.o.Words.fill("The {host} refused the push"), noteDetail(v, n)
+		return v.fill("The {host} refused the push"), noteDetail(v, n)
 	}},
 
 	"paused":  {title: "Landings paused", more: noteByWhy},
@@ -75,10 +75,10 @@ var notes = map[string]noteRow{
 	"learned": {line: learnedNote},
 	"model":   {line: modelNote},
 
-	"forced":      {title: "The target branch was force-pushed"},
-	"outside":     {title: "The target branch got commits that the queue did not make"},
-	"main-proven": {title: "The target branch is proven"},
-	"main-red": {title: "The target branch is red", more: func(v voice, n queue.Note) string {
+	"forced":      {title: "{Main} was force-pushed"},
+	"outside":     {title: "{Main} got commits that the queue did not make"},
+	"main-proven": {title: "{Main} is proven"},
+	"main-red": {title: "{Main} is red", more: func(v voice, n queue.Note) string {
 		return strings.TrimPrefix(v.in(n.Reason.Names), ": ")
 	}},
 	"renamed": {title: "The target branch was renamed", more: func(v voice, n queue.Note) string {
@@ -87,9 +87,9 @@ var notes = map[string]noteRow{
 	"away": {title: "The repository is out of reach", more: noteDetail},
 	"back": {title: "The repository is within reach again"},
 
-	"culprit":         {title: "It was found who turned the target branch red", more: culpritNote},
+	"culprit":         {title: "It was found who turned {main} red", more: culpritNote},
 	"acquitted":       {title: "It passes after all what had failed on it", more: culpritNote},
-	"hunt-over":       {title: "The search for who turned the target branch red is over", more: func(_ voice, n queue.Note) string { return huntEnd(n.Reason.Names) }},
+	"hunt-over":       {title: "The search for who turned {main} red is over", more: func(_ voice, n queue.Note) string { return huntEnd(n.Reason.Names) }},
 	"revert-proven":   {line: revertNote},
 	"revert-fails":    {line: revertNote},
 	"revert-conflict": {line: revertNote},
@@ -117,9 +117,9 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	case row.line != nil:
 		return row.line(v, n)
 	case row.more != nil:
-		return row.title, row.more(v, n)
+		return v.fill(row.title), row.more(v, n)
 	}
-	return row.title, ""
+	return v.fill(row.title), ""
 }
 
 // unknownNote makes words of what a newer version has noted.

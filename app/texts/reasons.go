@@ -32,7 +32,7 @@ type telling func(voice, queue.Reason) string
 
 // sentence is a telling that needs nothing of the reason.
 func sentence(text string) telling {
-	return func(w voice, _ queue.Reason) string { return w.o.Words.fill(text) }
+	return func(w voice, _ queue.Reason) string { return w.fill(text) }
 }
 
 // byHost is a telling that differs between forges with pull requests and plain repositories.
@@ -49,11 +49,27 @@ func byHost(forge, local telling) telling {
 func (w voice) again() string { return w.land() + " again." }
 
 // fill puts words into one of our own texts.
-func (w Words) fill(text string) string {
+func (w quote) fill(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}
-	return strings.NewReplacer("{host}", w.host(), "{noun}", w.Noun()).Replace(text)
+	return strings.NewReplacer("{host}", w.o.Words.host(), "{noun}", w.o.Words.Noun(), "{main}", w.main(), "{Main}", w.mainFirst()).Replace(text)
+}
+
+// main names the target branch.
+func (w quote) main() string {
+	if b := w.o.Words.Branch; b != "" {
+		return w.code(b)
+	}
+	return "the target branch"
+}
+
+// mainFirst is main at the beginning of a sentence.
+func (w quote) mainFirst() string {
+	if w.o.Words.Branch == "" {
+		return "The target branch"
+	}
+	return w.main()
 }
 
 // reasonTable has the rows of reasons by code.
@@ -114,10 +130,15 @@ func (w Words) Reason(c queue.Change, r queue.Reason) string {
 	return w.plain(c).reason(r)
 }
 
-// Short returns a reason in a few words, as plain text. It quotes only the names
-// of steps, which are words.
+// Short returns a reason in a few words, as one line of plain text. It quotes the
+// names of steps, which are words, and of a failed step the failing line, which is
+// hostile text.
 func (w Words) Short(c queue.Change, r queue.Reason) string {
-	return w.plain(c).brief(r)
+	text := w.plain(c).brief(r)
+	if line := failingLine(c); line != "" && r.Code == c.Reason.Code {
+		text += ": " + line
+	}
+	return text
 }
 
 // title is a reason in a few words; "" for a code of a newer version.
@@ -126,7 +147,7 @@ func (w voice) title(c queue.ReasonCode) string {
 	if row.local != "" && w.o.Words.Local {
 		return row.local
 	}
-	return w.o.Words.fill(row.title)
+	return w.fill(row.title)
 }
 
 // brief is a reason in a few words, with what it names.

@@ -24,10 +24,10 @@ func reasonsAnswered() []reasonRow {
 				return "It is not delegated to " + w.codes(r.Names) + " any more."
 			}},
 		{code: queue.ReasonCulprit, doc: "reasons#culprit",
-			title: "it turned the target branch red",
+			title: "it turned {main} red",
 			full:  voice.blame},
 		{code: queue.ReasonBlame, doc: "reasons#blame",
-			title: "Who turned the target branch red",
+			title: "Who turned {main} red",
 			full:  voice.blame},
 	}
 }

@@ -25,7 +25,7 @@ func reasonsEnded() []reasonRow {
 			brief: func(w voice, r queue.Reason) string {
 				switch {
 				case r.Detail != "":
-					return "cannot be " + put(w.method) + ": " + w.long(r.Detail)
+					return "cannot be " + w.put(w.method) + ": " + w.long(r.Detail)
 				case len(r.Names) > 0:
 					return "does not merge: " + w.codes(r.Names)
 				}
@@ -33,13 +33,13 @@ func reasonsEnded() []reasonRow {
 			},
 			full: func(w voice, r queue.Reason) string {
 				if r.Detail != "" {
-					return "It cannot be " + put(w.method) + w.because(r.Detail) + " Then " + w.again()
+					return "It cannot be " + w.put(w.method) + w.because(r.Detail) + " Then " + w.again()
 				}
-				return "It does not merge with the target branch" + w.in(r.Names) + ". " + w.reconcile() + ", then " + w.again()
+				return "It does not merge with " + w.main() + w.in(r.Names) + ". " + w.reconcile() + ", then " + w.again()
 			}},
 		{code: queue.ReasonAlready, doc: "reasons#already",
 			title: "the merge changes nothing",
-			full:  sentence("Merging it changes nothing: its content is on the target branch already, or was there and has been reverted. To land it again, revert the revert.")},
+			full:  sentence("Merging it changes nothing: its content is on {main} already, or was there and has been reverted. To land it again, revert the revert.")},
 		{code: queue.ReasonCancelled, doc: "reasons#cancelled",
 			title: "taken out by command",
 			full: func(w voice, r queue.Reason) string {
@@ -62,7 +62,7 @@ func reasonsEnded() []reasonRow {
 		{code: queue.ReasonRetargeted, doc: "reasons#retargeted",
 			title: "it now asks for another branch",
 			full: func(w voice, r queue.Reason) string {
-				return w.o.Words.fill("The {noun} now asks for another branch") + w.bases(r.Names) + "."
+				return w.fill("The {noun} now asks for another branch") + w.bases(r.Names) + "."
 			}},
 		{code: queue.ReasonSuperseded, doc: "reasons#superseded",
 			title: "a newer request took its place",
@@ -79,19 +79,26 @@ func reasonsEnded() []reasonRow {
 				return "It was parked for longer than the limit" + cause + ". This is no verdict on the change: when the cause is gone, " + w.again()
 			}},
 		{code: queue.ReasonTried, doc: "reasons#tried",
-			title: "it passes on the target branch",
-			full:  sentence("It passes on the target branch. Nothing was landed.")},
+			title: "it passes on {main}",
+			full:  sentence("It passes on {main}. Nothing was landed.")},
 		{code: queue.ReasonExplained, doc: "reasons#explained",
 			title: "what would become of it",
 			full:  sentence("It is not in the queue; what would become of it there is known.")},
 	}
 }
 
-func failed(w voice, r queue.Reason) string {
+func failed(w voice, r queue.Reason) string { return w.failedOn(r, "") }
+
+// failedOn says what failed, and what to do; on follows the target branch.
+func (w voice) failedOn(r queue.Reason, on string) string {
 	if len(r.Names) > 0 && r.Names[0] == config.Path {
 		return "Its " + w.code(config.Path) + " cannot be used. Push a fix (" + w.command("submitqueue validate") + " checks it), then " + w.again()
 	}
-	return "On the target branch with it, a step failed" + w.in(r.Names) + ". Push a fix, then " + w.again() +
+	what := "A step"
+	if len(r.Names) > 0 {
+		what = w.codes(r.Names)
+	}
+	return what + " failed with this commit " + w.put(w.method) + on + ". Push a fix, then " + w.again() +
 		" If you believe that it failed by chance, " + w.retry() + " runs it again."
 }
 

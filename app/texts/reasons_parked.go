@@ -29,12 +29,12 @@ func reasonsParked() []reasonRow {
 		{code: queue.ReasonNoTool, doc: "reasons#no-tool",
 			title: "a step cannot be run here",
 			full: func(w voice, r queue.Reason) string {
-				return w.unrun(r.Unrun) + " This says nothing of the change, which comes back when the target branch passes."
+				return w.unrun(r.Unrun) + " This says nothing of the change, which comes back when " + w.main() + " passes."
 			}},
 		{code: queue.ReasonRedMain, doc: "reasons#red-main",
-			title: "the target branch itself is red",
+			title: "{main} itself is red",
 			full: func(w voice, r queue.Reason) string {
-				return "It fails only where the target branch itself is red" + w.in(r.Names) + "." + w.drifts(r.Drift) + " It comes back when the target branch is green again."
+				return "It fails only where " + w.main() + " itself is red" + w.in(r.Names) + "." + w.drifts(r.Drift) + " It comes back when " + w.main() + " is green again."
 			}},
 		{code: queue.ReasonProtected, doc: "reasons#protection",
 			title: "the {host} refused the push",
@@ -43,7 +43,7 @@ func reasonsParked() []reasonRow {
 				if r.Until != 0 {
 					again = " By itself it is tried again at " + w.clockText(r.Until) + ", behind the others."
 				}
-				return w.o.Words.fill("The {host} refuses to take its commit") + w.because(r.Detail) + " Others land meanwhile. " +
+				return w.fill("The {host} refuses to take its commit") + w.because(r.Detail) + " Others land meanwhile. " +
 					"Push what the rule lets pass, or have it lifted, or the permission granted; then " + w.retry() + " tries at once." + again
 			}},
 		{code: queue.ReasonStuck, doc: "reasons#action-failed",

@@ -41,12 +41,12 @@ func reasonsRefused() []reasonRow {
 		{code: queue.ReasonDraft, doc: "reasons#draft",
 			title: "the {noun} is a draft",
 			full: func(w voice, _ queue.Reason) string {
-				return w.o.Words.fill("The {noun} is a draft. Mark it ready for review, then ") + w.land() + "."
+				return w.fill("The {noun} is a draft. Mark it ready for review, then ") + w.land() + "."
 			}},
 		{code: queue.ReasonWrongBase, doc: "reasons#wrong-base",
 			title: "it asks for another branch",
 			full: func(w voice, r queue.Reason) string {
-				return w.o.Words.fill("The {noun} asks for another branch") + w.bases(r.Names) + ". Change its base, then " + w.land() + "."
+				return w.fill("The {noun} asks for another branch") + w.bases(r.Names) + ". Change its base, then " + w.land() + "."
 			}},
 		{code: queue.ReasonStackCircle, doc: "reasons#stack-circle",
 			title: "its base leads in a circle",
@@ -60,9 +60,9 @@ func reasonsRefused() []reasonRow {
 				return "It changes protected paths" + w.in(r.Names) + ". Before anything of it runs, an administrator of the repository must approve this very commit, or " + w.land() + "."
 			}},
 		{code: queue.ReasonNoConfig, doc: "reasons#no-config",
-			title: "the target branch has no valid configuration",
+			title: "{main} has no valid configuration",
 			full: func(w voice, r queue.Reason) string {
-				return "The target branch has no configuration that can be used. Add a valid " + w.code(config.Path) + " there (" +
+				return w.mainFirst() + " has no configuration that can be used. Add a valid " + w.code(config.Path) + " there (" +
 					w.command("submitqueue validate") + " checks it), then " + w.land() + "." + w.quoted(r.Detail)
 			}},
 		{code: queue.ReasonUnknown, doc: "reasons#unknown-command",

@@ -152,7 +152,7 @@ func reasonsWaiting() []reasonRow {
 			title: "proven, about to land",
 			full:  sentence("It is proven and lands with the next push.")},
 		{code: queue.ReasonWaitsMain, doc: "reasons#main-unproven",
-			title: "the target branch is being built first",
+			title: "{main} is being built first",
 			brief: func(_ voice, r queue.Reason) string {
 				if len(r.Names) == 0 {
 					return ""
@@ -161,19 +161,19 @@ func reasonsWaiting() []reasonRow {
 			},
 			full: func(w voice, r queue.Reason) string {
 				if len(r.Names) > 0 {
-					return "It has passed, but the target branch itself is red" + w.in(r.Names) + ". It waits for a change that repairs it, and lands after that one."
+					return "It has passed, but " + w.main() + " itself is red" + w.in(r.Names) + ". It waits for a change that repairs it, and lands after that one."
 				}
-				return "The target branch has commits that the queue did not make; they are being built first."
+				return w.mainFirst() + " has commits that the queue did not make; they are being built first."
 			}},
 		{code: queue.ReasonWaitsUpgrade, doc: "reasons#upgrade",
 			title: "waiting for another version of the analyzer",
 			full: func(w voice, r queue.Reason) string {
-				return "It is proven. The rest of the target branch is being built under a newer version of the analyzer; landings wait for that until " + w.clockText(r.Until) + " at the latest."
+				return "It is proven. The rest of " + w.main() + " is being built under a newer version of the analyzer; landings wait for that until " + w.clockText(r.Until) + " at the latest."
 			}},
 		{code: queue.ReasonWaitsControl, doc: "reasons#control",
-			title: "it has failed; the target branch is run without it",
+			title: "it has failed; {main} is run without it",
 			full: func(w voice, r queue.Reason) string {
-				return "It has failed" + w.in(r.Names) + ". The same is run on the target branch without it: only if that passes is the failure its own."
+				return "It has failed" + w.in(r.Names) + ". The same is run on " + w.main() + " without it: only if that passes is the failure its own."
 			}},
 		{code: queue.ReasonPaused, doc: "reasons#paused",
 			title: "landings are paused",
@@ -186,7 +186,7 @@ func reasonsWaiting() []reasonRow {
 		{code: queue.ReasonShut, doc: "reasons#branch-refuses",
 			title: "the {host} refuses every push",
 			full: func(w voice, r queue.Reason) string {
-				return w.o.Words.fill("Landings are paused: the {host} refuses every push to the target branch") + w.because(r.Detail) +
+				return w.fill("Landings are paused: the {host} refuses every push to {main}") + w.because(r.Detail) +
 					" From time to time one change is pushed all the same, and when it gets through, landings go on by themselves; so they do after " + w.resume() + ". Builds go on meanwhile."
 			}},
 		{code: queue.ReasonRenamed, doc: "reasons#renamed",
@@ -196,9 +196,9 @@ func reasonsWaiting() []reasonRow {
 					w.command("--branch") + "), or when the branch has its old name again."
 			}},
 		{code: queue.ReasonForced, doc: "reasons#forced",
-			title: "the target branch was force-pushed",
+			title: "{main} was force-pushed",
 			full: func(w voice, r queue.Reason) string {
-				text := "The target branch was force-pushed"
+				text := w.mainFirst() + " was force-pushed"
 				if len(r.Names) > 1 {
 					text += " from " + w.commit(queue.CommitID(r.Names[0])) + " to " + w.commit(queue.CommitID(r.Names[1]))
 				}
@@ -206,10 +206,10 @@ func reasonsWaiting() []reasonRow {
 			}},
 		{code: queue.ReasonLanding, doc: "reasons#landing",
 			title: "being pushed",
-			full:  sentence("It is being pushed to the target branch.")},
+			full:  sentence("It is being pushed to {main}.")},
 		{code: queue.ReasonTrying, doc: "reasons#trying",
 			title: "being tried",
-			full:  sentence("It is built on the target branch as it is, in slots that the queue does not need. It does not land, whatever comes of it.")},
+			full:  sentence("It is built on {main} as it is, in slots that the queue does not need. It does not land, whatever comes of it.")},
 	}
 }
 

@@ -52,7 +52,7 @@ func RevertTitle(x queue.Culprit) string {
 func Revert(x queue.Culprit, o Options) string {
 	w := voiceOf(o)
 	blocks := []string{"This takes back " + w.commit(x.Commit) + ". " + w.culprit(x),
-		"The queue has built this revert on the target branch as it was: what had turned red passes with it."}
+		"The queue has built this revert on " + w.main() + " as it was: what had turned red passes with it."}
 	if strings.TrimSpace(x.Failed.Tail) != "" {
 		blocks = append(blocks, fenced(x.Failed.Tail, mostMainTail, tailColumns))
 	}
@@ -66,11 +66,11 @@ func revertNote(v voice, n queue.Note) (what, more string) {
 	case string(queue.RevertProven):
 		return "A revert is proven", more
 	case string(queue.RevertFails):
-		return "A revert does not make the target branch green", more + v.in(n.Reason.Names)
+		return "A revert does not make " + v.main() + " green", more + v.in(n.Reason.Names)
 	case string(queue.RevertConflict):
 		return "A revert does not merge", more + v.in(n.Reason.Names)
 	case string(queue.RevertEmpty):
-		return "There is nothing to revert", more + " is not on the target branch any more"
+		return "There is nothing to revert", more + " is not on " + v.main() + " any more"
 	case string(queue.RevertUnknown):
 		return "A revert could not be built", more
 	}

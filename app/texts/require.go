@@ -77,7 +77,7 @@ var requirements = map[queue.RequirementKind]requirementRow{
 		return "It has a label that blocks it" + w.in(q.Names) + ". Take it off."
 	}},
 	queue.RequireReady: {"the {noun} is a draft", func(w voice, _ queue.Requirement) string {
-		return w.o.Words.fill("The {noun} is a draft. Mark it ready for review.")
+		return w.fill("The {noun} is a draft. Mark it ready for review.")
 	}},
 	queue.RequireAdministrator: {"an administrator must approve this commit", func(w voice, q queue.Requirement) string {
 		if q.Merged {
@@ -93,7 +93,7 @@ var requirements = map[queue.RequirementKind]requirementRow{
 	}},
 	queue.RequireLanded: {"what it depends on has not landed", voice.dependency},
 	queue.RequireMerge: {"it does not merge", func(w voice, q queue.Requirement) string {
-		return "It does not merge with the target branch as that is now" + w.in(q.Names) + ". " + w.reconcile() + ", then " + w.again()
+		return "It does not merge with " + w.main() + " as that is now" + w.in(q.Names) + ". " + w.reconcile() + ", then " + w.again()
 	}},
 }
 
@@ -103,7 +103,7 @@ func (w voice) lackShort(k queue.RequirementKind) string {
 	if !ok { // of a newer version
 		return "it does not meet what is asked of it"
 	}
-	return w.o.Words.fill(row.title)
+	return w.fill(row.title)
 }
 
 // lack says what a pull request does not meet and what to do, in one line.
@@ -140,7 +140,7 @@ func (w quote) mergedOn(q queue.Requirement) string {
 	if len(q.On) > 0 {
 		return "Merged on top of " + w.refs(Strings(q.On))
 	}
-	return "Merged into the target branch"
+	return "Merged into " + w.main()
 }
 
 // count returns a number, or whatever is in its place as code.

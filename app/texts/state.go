@@ -117,10 +117,13 @@ func (w voice) body(v queue.View) []string {
 		add(w.proof(c.Verdict))
 		add(w.howLanded(c))
 	case c.Phase == queue.Rejected:
+		if line := failingLine(c); line != "" {
+			add(codeSpan(line, mostFailing))
+		}
 		add(w.reason(c.Reason))
 		if c.Verdict != nil {
 			if c.Reason.Code == queue.ReasonMergeConflict && c.Verdict.Commit != "" {
-				add("It was tried on the target branch at " + w.commit(c.Verdict.Commit) + "." + w.against(c.Verdict.Against))
+				add("It was tried on " + w.main() + " at " + w.commit(c.Verdict.Commit) + "." + w.against(c.Verdict.Against))
 			}
 			for _, block := range w.failures(c) {
 				add(block)
@@ -132,7 +135,7 @@ func (w voice) body(v queue.View) []string {
 	add(w.asked(v))
 	add(w.before(v))
 	if w.o.Broken != "" && v.Notice.Code != queue.ReasonNoConfig {
-		add(ConfigBroken(w.o.Broken))
+		add(w.configBroken(w.o.Broken))
 	}
 	return out
 }
@@ -185,11 +188,11 @@ func (w voice) around(v queue.View) string {
 	var behind []string
 	for _, k := range v.Conflicts {
 		witnesses[k.With] = k
-		if !slices.Contains(v.Ahead, k.With) {
+		if k.Kind != queue.ConflictClash && !slices.Contains(v.Ahead, k.With) {
 			behind = append(behind, string(k.With))
 		}
 	}
-	var blocks []string
+	blocks := w.clashes(v)
 	if len(v.Ahead) > 0 {
 		lines := []string{"**Ahead of it**, and it may depend on how they end"}
 		for i, id := range v.Ahead {
@@ -207,10 +210,42 @@ func (w voice) around(v queue.View) string {
 	return strings.Join(blocks, "\n\n")
 }
 
+// clashes says with which changes it does not merge: those ahead first, as one of
+// them will probably have this one turned down.
+func (w voice) clashes(v queue.View) []string {
+	var ahead, behind []string
+	var paths []string
+	for _, k := range v.Conflicts {
+		switch {
+		case k.Kind != queue.ConflictClash:
+		case slices.Contains(v.Ahead, k.With):
+			ahead, paths = append(ahead, string(k.With)), append(paths, k.Witnesses...)
+		default:
+			behind = append(behind, string(k.With))
+		}
+	}
+	var blocks []string
+	if len(ahead) > 0 {
+		slices.Sort(paths)
+		paths = slices.Compact(paths)
+		text := "**It does not merge with " + w.refs(ahead) + "**, ahead of it"
+		if n := len(paths); n > 0 {
+			text += ": both change " + w.codes(paths[:min(n, 3)])
+		}
+		blocks = append(blocks, text+". When that has landed, this commit cannot land any more. "+w.reconcile()+" then, and "+w.again())
+	}
+	if len(behind) > 0 {
+		blocks = append(blocks, "Behind it, and they do not merge with it: "+w.refs(behind)+".")
+	}
+	return blocks
+}
+
 // witness says why two changes may influence each other.
 func (w voice) witness(v queue.View, k queue.Conflict) string {
 	names := k.Witnesses[:min(len(k.Witnesses), 3)]
 	switch k.Kind {
+	case queue.ConflictClash:
+		return ": they do not merge with each other"
 	case queue.ConflictTarget:
 		if len(names) == 0 {
 			return ": both change the same target"
@@ -247,7 +282,7 @@ func (w voice) builds(v queue.View) string {
 }
 
 func (w voice) build(b queue.BuildView) string {
-	base := "on the target branch"
+	base := "on " + w.main()
 	if below := b.Build.Assumes(); len(below) > 0 {
 		base += " with " + w.refs(Strings(below))
 	}

@@ -29,7 +29,7 @@ var textNow = queue.At(time.Date(2026, 9, 1, 14, 5, 0, 0, time.UTC))
 
 func textOptions() texts.Options {
 	return texts.Options{BaseURL: "https://queue.example.com", RepoURL: "https://github.com/acme/shop",
-		Queue: "acme/shop@main", Now: textNow}
+		Queue: "acme/shop@main", Now: textNow, Words: texts.Words{Branch: "main"}}
 }
 
 func textChange(phase queue.Phase, reason queue.Reason) queue.Change {
@@ -119,6 +119,9 @@ func textStates() map[string]queue.View {
 			Builds:   []queue.BuildView{build("b1d2c3e4f5a6b7c8", 11*time.Minute, "12.aa", "14.bb"), build("c1d2c3e4f5a6b7c8", 0, "12.aa")},
 			Forecast: queue.Forecast{Early: textNow.Add(13*time.Minute + 20*time.Second), Late: textNow.Add(27 * time.Minute), Usual: 20 * time.Minute},
 			Previous: &previous},
+		"clash": {Change: entered, Position: 3, Total: 7, Waits: []queue.Reason{reason(queue.ReasonWaitsAhead, "12.aa", "14.bb")}, Ahead: []queue.ChangeID{"12.aa", "14.bb"},
+			Conflicts: []queue.Conflict{{With: "12.aa", Kind: queue.ConflictClash, Witnesses: []string{"api/a.go", "docs/@all.md"}},
+				{With: "51.cc", Kind: queue.ConflictClash, Witnesses: []string{"api/a.go"}}, {With: "14.bb", Kind: queue.ConflictTarget, Witnesses: []string{"./api"}}}},
 		"paused": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{
 			{Code: queue.ReasonPaused, Names: []string{"carol"}, Detail: "release 4.2 goes out"}, reason(queue.ReasonWaitsTrain)}},
 		"slot": {Change: entered, Position: 22, Total: 41, Waits: []queue.Reason{reason(queue.ReasonWaitsSlot)}, Forecast: queue.Forecast{Early: textNow.Add(-time.Second), Late: textNow.Add(5 * time.Hour)}},
@@ -227,7 +230,7 @@ func TestCommentTexts(t *testing.T) {
 func TestLocalTexts(t *testing.T) {
 	foreign := regexp.MustCompile(`(?i)pull request|comment|\bforge\b|/land|/queue|maintainer|administrator`)
 	o := textOptions()
-	o.RepoURL, o.BaseURL, o.Words = "", "http://127.0.0.1:8080", texts.Words{Local: true}
+	o.RepoURL, o.BaseURL, o.Words = "", "http://127.0.0.1:8080", texts.Words{Local: true, Branch: "main"}
 	for name, v := range textStates() {
 		v.Change.URL = ""
 		comment := texts.Comment(v, o)
@@ -483,12 +486,12 @@ func TestMarker(t *testing.T) {
 // TestProofs has the proofs that the golden files do not show.
 func TestProofs(t *testing.T) {
 	for want, v := range map[string]*queue.Verdict{
-		"It was found on the target branch.":                              nil,
-		"this very commit was tested.":                                    {Tested: true},
-		"this very commit was tested; its one key passed.":                {Tested: true, Keys: 1},
-		"this very commit was tested; of its 3 keys, 2 had passed before": {Tested: true, Keys: 3, Reused: 2},
-		"its tree's 1 key (a step on a target at exactly this content) was verified on other commits, in builds made for something else.": {Keys: 1, Reused: 1},
-		"it adds nothing that a step would have to verify anew.":                                                                          {},
+		"It was found on the target branch.":                                nil,
+		"this very commit was tested.":                                      {Tested: true},
+		"this very commit was tested; its one check passed.":                {Tested: true, Keys: 1},
+		"this very commit was tested; of its 3 checks, 2 had passed before": {Tested: true, Keys: 3, Reused: 2},
+		"its one check (a step on a target) had passed on other commits at exactly this content, in builds made for something else.": {Keys: 1, Reused: 1},
+		"it adds nothing that a step would have to verify anew.":                                                                     {},
 	} {
 		c := textChange(queue.Landed, reason(queue.ReasonLanded))
 		c.Verdict = v

@@ -16,7 +16,7 @@ func (w voice) tryHeadline(c queue.Change) string {
 	case c.Would != nil:
 		return "Not in the queue: what " + w.landAgain() + " would do"
 	case c.Phase == queue.Trying:
-		return "Being tried: built on the target branch, and not landed"
+		return "Being tried: built on " + w.main() + ", and not landed"
 	case c.Reason.Code == queue.ReasonFailed && len(c.Reason.Names) > 0:
 		return "Tried: " + w.failedIn(c.Reason)
 	}
@@ -35,15 +35,18 @@ func (w voice) tried(c queue.Change) []string {
 	}
 	switch c.Reason.Code {
 	case queue.ReasonTried:
-		text := "**Result:** " + put(c.Method) + on + " it passes"
+		text := "**Result:** " + w.put(c.Method) + on + " it passes"
 		if v != nil && v.Keys > 0 {
-			text += fmt.Sprintf(": %s, of which %d had passed before, at exactly the same content", counted(v.Keys, "key", "keys"), v.Reused+v.Heads)
+			text += fmt.Sprintf(": %s, of which %d had passed before, at exactly the same content", counted(v.Keys, "check", "checks"), v.Reused+v.Heads)
 		}
 		return []string{text + "." + w.eachTried(c), "Nothing was landed. To land it, " + w.landBy(c.Method) + "; what has passed is not run again."}
 	case queue.ReasonFailed, queue.ReasonMergeConflict:
-		out := []string{"It was " + put(c.Method) + on + "." + w.eachTried(c) + " " + w.reason(c.Reason)}
-		if c.Reason.Code == queue.ReasonMergeConflict {
-			out[0] = "It was to be " + put(c.Method) + on + ". " + w.reason(c.Reason)
+		out := []string{"It was to be " + w.put(c.Method) + on + ". " + w.reason(c.Reason)}
+		if c.Reason.Code == queue.ReasonFailed {
+			out[0] = w.failedOn(c.Reason, on) + w.eachTried(c)
+		}
+		if line := failingLine(c); line != "" {
+			out = append([]string{codeSpan(line, mostFailing)}, out...)
 		}
 		if v != nil {
 			out = append(out, w.failures(c)...)
@@ -56,7 +59,7 @@ func (w voice) tried(c queue.Change) []string {
 	case queue.ReasonNoTool:
 		return []string{w.unrun(c.Reason.Unrun) + " This says nothing of the change: " + w.retry() + " tries again."}
 	case queue.ReasonRedMain:
-		return []string{"It fails only where the target branch itself is red" + w.in(c.Reason.Names) + "." + w.drifts(c.Reason.Drift)}
+		return []string{"It fails only where " + w.main() + " itself is red" + w.in(c.Reason.Names) + "." + w.drifts(c.Reason.Drift)}
 	}
 	return []string{w.reason(c.Reason)}
 }
@@ -95,7 +98,7 @@ func (w voice) would(c queue.Change) []string {
 	if x.Unmet.Code != "" {
 		out = append(out, "**It could not enter now.**"+gap(w.reason(x.Unmet)))
 	} else if len(x.Clashes) > 0 {
-		out = append(out, "**It would be rejected now:** it was to be "+put(c.Method)+", and does not merge there"+w.in(x.Clashes)+". "+w.reconcile()+".")
+		out = append(out, "**It would be rejected now:** it was to be "+w.put(c.Method)+", and does not merge there"+w.in(x.Clashes)+". "+w.reconcile()+".")
 	} else {
 		out = append(out, fmt.Sprintf("**It could enter now**, beside %s.", counted(x.Pending, "pending change", "pending changes")))
 	}

@@ -37,7 +37,7 @@ func (w Words) Upgrade(u *queue.UpgradeView) string {
 	}
 	switch {
 	case u.Unknown != "":
-		return fmt.Sprintf("Analyzer %s cannot compute the targets of the target branch; %s stays in force: %s", to, from, OneLine(u.Unknown, 200))
+		return fmt.Sprintf("Analyzer %s cannot compute the targets of %s; %s stays in force: %s", to, w.plain(queue.Change{}).main(), from, OneLine(u.Unknown, 200))
 	case len(u.Red) > 0:
 		names := make([]string, 0, 5)
 		for _, n := range u.Red[:min(len(u.Red), 5)] {
@@ -47,19 +47,19 @@ func (w Words) Upgrade(u *queue.UpgradeView) string {
 		if n := len(u.Red) - len(names); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		return fmt.Sprintf("Analyzer %s is not in force: the target branch fails under it in %s%s; mend that, or start a server without that version. %s decides until then",
-			to, strings.Join(names, ", "), more, from)
+		return fmt.Sprintf("Analyzer %s is not in force: %s fails under it in %s%s; mend that, or start a server without that version. %s decides until then",
+			to, w.plain(queue.Change{}).main(), strings.Join(names, ", "), more, from)
 	case u.Hold != 0:
-		return fmt.Sprintf("Landings wait until %s at the latest for the last of the target branch to be proven under analyzer %s: %d of %s; %s decides until then",
-			u.Hold.Time().Format("15:04 UTC"), to, u.Proven, counted(u.Total, "key", "keys"), from)
+		return fmt.Sprintf("Landings wait until %s at the latest for the last of %s to be proven under analyzer %s: %d of %s; %s decides until then",
+			u.Hold.Time().Format("15:04 UTC"), w.plain(queue.Change{}).main(), to, u.Proven, counted(u.Total, "check", "checks"), from)
 	case u.Total == 0:
 		return fmt.Sprintf("Analyzer %s is about to be proven in spare slots; %s decides until then", to, from)
 	}
-	return fmt.Sprintf("Analyzer %s is being proven in spare slots: %d of %s; %s decides until then", to, u.Proven, counted(u.Total, "key", "keys"), from)
+	return fmt.Sprintf("Analyzer %s is being proven in spare slots: %d of %s; %s decides until then", to, u.Proven, counted(u.Total, "check", "checks"), from)
 }
 
 // upgradeNote returns the words of a note on versions of the analyzer.
-func upgradeNote(_ voice, n queue.Note) (what, more string) {
+func upgradeNote(v voice, n queue.Note) (what, more string) {
 	from, to := "", ""
 	if names := n.Reason.Names; len(names) > 1 {
 		from, to = analyzerName(names[0]), analyzerName(names[1])
@@ -70,7 +70,7 @@ func upgradeNote(_ voice, n queue.Note) (what, more string) {
 	case "upgrade-unknown":
 		what, more = "The newer version of the analyzer cannot compute the targets", to+": "+OneLine(n.Reason.Detail, 300)
 	case "upgraded":
-		what, more = "The newer version of the analyzer decides", to+" in the place of "+from+": all of the target branch has passed under it"
+		what, more = "The newer version of the analyzer decides", to+" in the place of "+from+": all of "+v.main()+" has passed under it"
 	default:
 		what, more = "Another version of the analyzer decides", to+" in the place of "+from+", which this server does not know for the present settings"
 	}

@@ -12,11 +12,11 @@ import (
 func TestUpgradeTexts(t *testing.T) {
 	for want, u := range map[string]*queue.UpgradeView{
 		"": nil,
-		"Analyzer go/2 is being proven in spare slots: 120 of 900 keys; go/1 decides until then":                                                                                  {From: "go/1", To: "go/2", Proven: 120, Total: 900},
-		"Landings wait until 09:30 UTC at the latest for the last of the target branch to be proven under analyzer go/2: 899 of 900 keys; go/1 decides until then":                {From: "go/1", To: "go/2", Proven: 899, Total: 900, Hold: queue.At(time.Date(2026, 1, 5, 9, 30, 0, 0, time.UTC))},
+		"Analyzer go/2 is being proven in spare slots: 120 of 900 checks; go/1 decides until then":                                                                                {From: "go/1", To: "go/2", Proven: 120, Total: 900},
+		"Landings wait until 09:30 UTC at the latest for the last of the target branch to be proven under analyzer go/2: 899 of 900 checks; go/1 decides until then":              {From: "go/1", To: "go/2", Proven: 899, Total: 900, Hold: queue.At(time.Date(2026, 1, 5, 9, 30, 0, 0, time.UTC))},
 		"Analyzer go/2 is about to be proven in spare slots; go/1 decides until then":                                                                                             {From: "go/1", To: "go/2"},
 		"Analyzer go/2 cannot compute the targets of the target branch; go/1 stays in force: exit <b> 3":                                                                          {From: "go/1", To: "go/2", Unknown: "exit\n<b> 3"},
-		"Analyzer paths/1 of the newer server is being proven in spare slots: 0 of 1 key; paths/1 decides until then":                                                             {From: "paths/1 " + strings.Repeat("a", 64), To: "paths/1 " + strings.Repeat("b", 64), Total: 1},
+		"Analyzer paths/1 of the newer server is being proven in spare slots: 0 of 1 check; paths/1 decides until then":                                                           {From: "paths/1 " + strings.Repeat("a", 64), To: "paths/1 " + strings.Repeat("b", 64), Total: 1},
 		"Analyzer go/2 is not in force: the target branch fails under it in a, b, c, d, e and 1 more; mend that, or start a server without that version. go/1 decides until then": {From: "go/1", To: "go/2", Red: []string{"a", "b", "c", "d", "e", "f"}, Total: 9},
 	} {
 		if got := (texts.Words{}).Upgrade(u); got != want {

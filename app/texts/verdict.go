@@ -29,19 +29,18 @@ func forOthers(v *queue.Verdict) string {
 // proof says by what a landed change was proven.
 func (w voice) proof(v *queue.Verdict) string {
 	if v == nil {
-		return "It was found on the target branch."
+		return "It was found on " + w.main() + "."
 	}
 	var lines []string
 	switch {
 	case v.Tested && v.Reused+v.Heads > 0:
-		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; of its %s, %d had passed before, at exactly the same content, and did not run again.", counted(v.Keys, "key", "keys"), v.Reused+v.Heads))
+		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; of its %s, %d had passed before, at exactly the same content, and did not run again.", counted(v.Keys, "check", "checks"), v.Reused+v.Heads))
 	case v.Tested && v.Keys > 0:
 		lines = append(lines, fmt.Sprintf("**Proof:** this very commit was tested; %s passed.", allOf(v.Keys)))
 	case v.Tested:
 		lines = append(lines, "**Proof:** this very commit was tested.")
 	case v.Keys > 0:
-		lines = append(lines, fmt.Sprintf("**Proof:** its tree's %s (a step on a target at exactly this content) %s verified on other commits%s.",
-			counted(v.Keys, "key", "keys"), wasWere(v.Keys), forOthers(v)))
+		lines = append(lines, fmt.Sprintf("**Proof:** %s (a step on a target) had passed on other commits at exactly this content%s.", allOf(v.Keys), forOthers(v)))
 	default:
 		lines = append(lines, "**Proof:** it adds nothing that a step would have to verify anew.")
 	}
@@ -69,7 +68,7 @@ func (w voice) proof(v *queue.Verdict) string {
 		lines = append(lines, "- Still undecided ahead of it: "+w.refs(ids)+". It passes whether they land or not, so it did not wait for them.")
 	}
 	if v.MainRed > 0 {
-		lines = append(lines, fmt.Sprintf("- ⚠️ The target branch itself had %s unproven or red at that moment; this change adds none.", counted(v.MainRed, "key", "keys")))
+		lines = append(lines, "- ⚠️ "+w.mainFirst()+" itself had "+counted(v.MainRed, "check", "checks")+" unproven or red at that moment; this change adds none.")
 	}
 	if len(lines) > 1 {
 		lines[0] += "\n"
@@ -79,16 +78,9 @@ func (w voice) proof(v *queue.Verdict) string {
 
 func allOf(n int) string {
 	if n == 1 {
-		return "its one key"
+		return "its one check"
 	}
-	return fmt.Sprintf("all %d keys", n)
-}
-
-func wasWere(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
+	return fmt.Sprintf("all %d checks", n)
 }
 
 // failures shows what failed, a block for each: where it ran, how often, and
@@ -175,18 +167,18 @@ func (w voice) ranOn(c queue.Change, f queue.Evidence) string {
 		return text
 	}
 	if r.Change == "" && r.Main == r.Commit {
-		return text + " of " + w.commit(r.Commit) + ", which is the target branch itself"
+		return text + " of " + w.commit(r.Commit) + ", which is " + w.main() + " itself"
 	}
 	text += " of the trial merge " + w.code(short(r.Commit)) + ", which is "
 	switch {
 	case r.Change == c.ID:
 		text += "this commit"
 	case r.Change == "":
-		return text + "the target branch itself"
+		return text + w.main() + " itself"
 	default:
 		text += w.ref(string(r.Change)) + ", the same to this step,"
 	}
-	text += " merged onto the target branch"
+	text += " merged onto " + w.main()
 	if r.Main != "" {
 		text += " at " + w.commit(r.Main)
 	}

@@ -26,11 +26,11 @@ func (v voice) whyAlone(x queue.Worth, old string) string {
 	case "":
 		return oldWhy(old)
 	case queue.WorthMain:
-		return "the target branch itself is not proven"
+		return v.main() + " itself is not proven"
 	case queue.WorthTrain:
 		return "last check before it lands, on the commit that lands"
 	case queue.WorthAlone:
-		return "on the target branch as it is; nothing is ahead of it"
+		return "on " + v.main() + " as it is; nothing is ahead of it"
 	case queue.WorthEarly:
 		return "the last check before it lands, already while its own build ends"
 	case queue.WorthTrial:
@@ -48,15 +48,15 @@ func (v voice) whyAlone(x queue.Worth, old string) string {
 	case queue.WorthTry:
 		return "only tried, in a slot that nobody else wants"
 	case queue.WorthHunt:
-		return "a commit of the target branch that may have turned it red"
+		return "a commit of " + v.main() + " that may have turned it red"
 	case queue.WorthRevert:
-		return "what has turned the target branch red, taken back on the target branch as it is"
+		return "what has turned " + v.main() + " red, taken back on " + v.main() + " as it is"
 	case queue.WorthUpgrade:
-		return "the target branch under a newer version of the analyzer, in a slot that nobody else wants"
+		return v.main() + " under a newer version of the analyzer, in a slot that nobody else wants"
 	case queue.WorthControl:
-		return "what has failed with a change, on the target branch without it"
+		return "what has failed with a change, on " + v.main() + " without it"
 	case queue.WorthWatch:
-		return "the target branch itself, because that was proven long ago, in a slot that nobody else wants"
+		return v.main() + " itself, because that was proven long ago, in a slot that nobody else wants"
 	case queue.WorthSpare:
 		return "in case " + v.flips(x) + ", in a slot that nobody else wants"
 	}

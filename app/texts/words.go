@@ -14,7 +14,8 @@ import (
 // Words are how a change is spoken of where it comes from. The zero Words are
 // those of forges with pull requests and comments.
 type Words struct {
-	Local bool // a plain repository: branches, and commands on the command line
+	Local  bool   // a plain repository: branches, and commands on the command line
+	Branch string // the queue's target branch; "": a text for several queues, or for none
 }
 
 // Noun returns what is asked to land.

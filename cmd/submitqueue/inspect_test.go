@@ -34,6 +34,7 @@ var shopBranches = []struct {
 		"web/web.go": "package web\n\nimport _ \"embed\"\n\n//go:embed pages/*\nvar pages string\n", "web/pages/home.html": "<h1>Shop</h1>\n", "tax/tax.go": "package tax\n",
 	}},
 	{"rounding", map[string]string{"money/money.go": "package money\n\nfunc Add(a, b int) int { return b + a }\n"}},
+	{"round-up", map[string]string{"money/money.go": "package money\n\nfunc Add(a, b int) int { return a + b + 1 }\n"}},
 	{"web-tax", map[string]string{"web/web.go": "package web\n\nimport (\n\t_ \"embed\"\n\n\t_ \"example.com/shop/tax\"\n)\n\n//go:embed pages/*\nvar pages string\n"}},
 	{"vat", map[string]string{"tax/tax.go": "package tax\n\nconst VAT = 19\n"}},
 	{"stock", map[string]string{"stock/stock.go": "package stock\n\nimport _ \"example.com/shop/money\"\n", "orders/orders.go": "-"}},

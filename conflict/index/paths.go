@@ -1,6 +1,7 @@
 package index
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -162,6 +163,18 @@ func (x *Index) Textual(id queue.ChangeID) []queue.ChangeID {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Touching returns the changes that may not merge with one, whatever else they
+// conflict by, sorted by id: both touch a path, and nobody has seen them merge.
+func (x *Index) Touching(id queue.ChangeID) []queue.ChangeID {
+	return slices.Sorted(maps.Keys(x.touched.meets(id)))
+}
+
+// Common returns the first paths that both of two changes touch, at most
+// conflict.MaxWitnesses.
+func (x *Index) Common(a, b queue.ChangeID) []string {
+	return x.touched.meets(a)[b]
 }
 
 // OnlyTextual reports whether two changes are in conflict by a common path only.

@@ -25,7 +25,7 @@ type Conflicts struct {
 func (Conflicts) Help() string {
 	return `Each branch is merged onto the base and analyzed, as the queue does, and all of them are taken as pending at the same time: a dependency that one adds counts for the others.
 
-Two branches conflict when both change a target (target), when one starts to depend on what the other changes (read-write), when they meet in what shapes the graph (definition), when they do not merge with each other (textual), when one changes what is in every hash (global), or when one cannot be analyzed (unknown). Of several the first is named. A branch that does not merge onto the base conflicts with the base.
+Two branches conflict when they do not merge with each other (textual), when both change a target (target), when one starts to depend on what the other changes (read-write), when they meet in what shapes the graph (definition), when one changes what is in every hash (global), or when one cannot be analyzed (unknown). Of several the first is named. A branch that does not merge onto the base conflicts with the base.
 
 That branches conflict is no problem: the status is 0. It is 1 when the base cannot be analyzed, or a branch cannot be read on this machine, as in a clone without its objects.` + inspectExits
 }
@@ -162,8 +162,6 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 			switch {
 			case a.failed != "" || b.failed != "":
 				r.add(a.name, b.name, queue.ConflictUnknown, []string{cmp.Or(a.failed, b.failed)})
-			case ok && found.Kind != queue.ConflictGlobal:
-				r.add(a.name, b.name, found.Kind, found.Witnesses)
 			default:
 				in.doing(fmt.Sprintf("merging %s with %s", a.name, b.name))
 				texts, err := together(ctx, in, a, b)

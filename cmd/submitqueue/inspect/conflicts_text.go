@@ -16,10 +16,10 @@ var kindMarks = []struct {
 	kind          queue.ConflictKind
 	mark, meaning string
 }{
+	{queue.ConflictTextual, "X", "they do not merge"},
 	{queue.ConflictTarget, "T", "both change a target"},
 	{queue.ConflictReadWrite, "R", "one starts to depend on what the other changes"},
 	{queue.ConflictDefinition, "D", "they meet in what shapes the graph"},
-	{queue.ConflictTextual, "X", "they do not merge"},
 	{queue.ConflictGlobal, "G", "one changes what is in every hash"},
 	{queue.ConflictUnknown, "?", "one cannot be analyzed"},
 }

@@ -96,7 +96,7 @@ func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 		Queue: q.Key(), Called: q.Called, Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: clone, Workers: controller, Analyzers: o.Analyzers.With(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
 		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
-		Missed: q.Look, Observer: set.s.observer(q.Key()), Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Learner: set.learner, Neighbors: set.neighbors, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Key(), Words: texts.Words{Local: o.Requests != nil}},
+		Missed: q.Look, Observer: set.s.observer(q.Key()), Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Learner: set.learner, Neighbors: set.neighbors, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Key(), Words: texts.Words{Local: o.Requests != nil, Branch: q.Branch}},
 	})}, nil
 }
 
