@@ -21,7 +21,7 @@ const mostQuery = 200
 func (s *Server) docsPage(c echo.Context) error {
 	if q := strings.TrimSpace(c.QueryParam("q")); q != "" {
 		q = strings.ToValidUTF8(q[:min(len(q), mostQuery)], "")
-		return s.form(c, http.StatusOK, func(w io.Writer) error { return s.pages.Search(w, q, docs.Search(q)) })
+		return s.form(c, http.StatusOK, func(w io.Writer) error { return s.pages.DocsSearch(w, q, docs.Search(q)) })
 	}
 	p, ok := docs.Find(c.Param("page"))
 	if !ok {

@@ -33,7 +33,7 @@ var notes = map[string]noteRow{
 		keys, _ := strconv.Atoi(strings.Join(n.Reason.Names, ""))
 		return counted(keys, "check of the head's tree counts", "checks of the head's tree count") + " wherever the branch with it has the same"
 	}},
-	"head-doubted": {title: "What its own head has shown counts for nothing", more: headDoubts},
+	"head-doubted": {title: "The passes on its own head do not count", more: headDoubts},
 	"analyzed":     {title: "Analyzed", more: noteText("what it touches is known")},
 	"rollup": {title: "Joined with others", more: func(v voice, n queue.Note) string {
 		return "built together, and to land in one merge: " + v.refs(n.Reason.Names)

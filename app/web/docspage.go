@@ -11,8 +11,8 @@ func (p *Pages) Docs(w io.Writer, d docs.Page) error {
 	return p.render(w, "docs", docsModel{page: page{Title: d.Title, Bare: true}, Docs: d, All: docs.All()})
 }
 
-// Search renders what the documentation has on q, which is hostile text.
-func (p *Pages) Search(w io.Writer, q string, found []docs.Hit) error {
+// DocsSearch renders what the documentation has on q, which is hostile text.
+func (p *Pages) DocsSearch(w io.Writer, q string, found []docs.Hit) error {
 	q = clean(q)
 	return p.render(w, "docs", docsModel{page: page{Title: "Search", Bare: true}, All: docs.All(), Query: q, Hits: found})
 }
