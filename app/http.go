@@ -16,6 +16,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app/access"
 	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/docs"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/workers"
@@ -231,6 +232,9 @@ func (s *Server) routes() http.Handler {
 	get("/changes", s.searchPage)
 	get("/log", s.logPage)
 	e.GET("/events", s.events)
+	get(docsPath, s.docsPage)
+	get(docsPath+"/:page", s.docsPage)
+	get(docsPath+"/img/*", echo.WrapHandler(http.StripPrefix(docsPath+"/img/", docs.Images())))
 	get("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
 
 	for prefix, h := range s.o.Mounts {

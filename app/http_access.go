@@ -57,7 +57,7 @@ const callerKey = "submitqueue.caller"
 // open reports whether a path may be asked for by anybody: what has secrets of its own, what
 // holds none, and the way in.
 func (s *Server) open(path string) bool {
-	return s.exempt(path) || path == enterPath || path == leavePath || strings.HasPrefix(path, "/static/")
+	return s.exempt(path) || path == enterPath || path == leavePath || path == docsPath || strings.HasPrefix(path, docsPath+"/") || strings.HasPrefix(path, "/static/")
 }
 
 // closed lets only those through who may read. A new address is closed by itself.

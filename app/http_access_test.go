@@ -73,7 +73,7 @@ func (g *guarded) ask(t *testing.T, method, path, body string, headers ...string
 // All that the server answers at is closed, but for what has its own secrets or no content.
 // An address that is new here is closed, or is added to these by hand.
 func TestEveryAddressIsClosed(t *testing.T) {
-	open := map[string]bool{"/healthz": true, "/readyz": true, "/webhook": true, "/webhook/:forge": true, "/static/*": true, "/enter": true, "/leave": true, "/setup*": true}
+	open := map[string]bool{"/healthz": true, "/readyz": true, "/webhook": true, "/webhook/:forge": true, "/static/*": true, "/enter": true, "/leave": true, "/setup*": true, "/docs": true, "/docs/:page": true, "/docs/img/*": true}
 	g := newGuarded(t, func(o *app.ServerOptions) {
 		o.Intake = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "taken in") })
 		o.Mounts = map[string]http.Handler{"/setup": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "set up") })}
@@ -102,7 +102,7 @@ func TestEveryAddressIsClosed(t *testing.T) {
 	if closed < 20 || len(g.source.submitted) != 0 {
 		t.Errorf("%d addresses were tried, %d commands submitted", closed, len(g.source.submitted))
 	}
-	for path, want := range map[string]string{"/healthz": "alive", "/readyz": "ready", "/webhook": "taken in", "/setup/x": "set up", "/static/style.css": "prefers-color-scheme", "/enter": "Sign in"} {
+	for path, want := range map[string]string{"/healthz": "alive", "/readyz": "ready", "/webhook": "taken in", "/setup/x": "set up", "/static/style.css": "prefers-color-scheme", "/enter": "Sign in", "/docs": "Documentation", "/docs/install": "Install on GitHub", "/docs/img/order.svg": "<svg"} {
 		if status, _, text := g.ask(t, http.MethodGet, path, ""); status != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", path, status, text)
 		}

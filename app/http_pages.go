@@ -121,7 +121,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	case errors.As(err, &known):
 		p = *known
 	case errors.As(err, &ofEcho) && ofEcho.Code == http.StatusNotFound:
-		p = api.Problem{Status: ofEcho.Code, Text: "There is no such page. Go to / for the queues, or to /api/queues for JSON."}
+		p = api.Problem{Status: ofEcho.Code, Text: "There is no such page. Go to / for the queues, to /docs for the documentation, or to /api/queues for JSON."}
 	case errors.As(err, &ofEcho) && ofEcho.Code == http.StatusMethodNotAllowed:
 		p = api.Problem{Status: ofEcho.Code, Text: "This address does not take " + c.Request().Method + " requests."}
 	default:

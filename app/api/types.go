@@ -21,6 +21,7 @@ type Reason struct {
 	Detail string   `json:"detail,omitempty"`
 
 	Until time.Time `json:"until,omitzero"` // looked at again then
+	Doc   string    `json:"doc,omitempty"`  // path under which this server explains it, e.g. /docs/reasons#red-main; not in short
 }
 
 // QueueSummary is one queue of a list.
@@ -328,7 +329,7 @@ func (s *Handlers) reasonOf(c queue.Change, r queue.Reason) *Reason {
 	if r.Code == "" {
 		return nil
 	}
-	return &Reason{Code: string(r.Code), Text: s.o.Words.Reason(c, r), Short: s.o.Words.Short(c, r), Names: r.Names, Detail: r.Detail, Until: moment(r.Until)}
+	return &Reason{Code: string(r.Code), Text: s.o.Words.Reason(c, r), Short: s.o.Words.Short(c, r), Names: r.Names, Detail: r.Detail, Until: moment(r.Until), Doc: texts.DocPath(r.Code)}
 }
 
 func (s *Handlers) buildsOf(views []queue.BuildView) []Build {

@@ -27,6 +27,9 @@ func Check(v queue.View, o Options) (state, title, summary string) {
 	if page := w.changePage(string(v.Change.ID)); page != "" {
 		blocks = append(blocks, w.link("Details", page))
 	}
+	if about := w.about(v); about != "" {
+		blocks = append(blocks, about)
+	}
 	return checkState(v), OneLine(title, maxCheckTitle), strings.Join(blocks, "\n\n") + "\n"
 }
 

@@ -140,6 +140,9 @@ func (w voice) footer(v queue.View) string {
 	if page := w.changePage(string(v.Change.ID)); page != "" {
 		text += " · " + w.link("details", page)
 	}
+	if about := w.about(v); about != "" {
+		text += " · " + about
+	}
 	return text
 }
 

@@ -98,6 +98,32 @@ func Reason(r queue.Reason) string {
 // "reasons#red-main"; "" for a code of a newer version.
 func Doc(c queue.ReasonCode) string { return reasons[c].doc }
 
+// DocPath is where a server explains a reason; "" for a code of a newer version.
+func DocPath(c queue.ReasonCode) string {
+	if doc := Doc(c); doc != "" {
+		return "/docs/" + doc
+	}
+	return ""
+}
+
+// about returns a link to what the documents say of the reason that a comment's headline
+// gives, and "" where it has landed, or nobody knows under which address people reach the
+// server.
+func (w voice) about(v queue.View) string {
+	code := v.Change.Reason.Code
+	switch {
+	case v.Change.Phase == queue.Pending && len(v.Waits) > 0:
+		code = v.Waits[0].Code
+	case code == "":
+		code = v.Notice.Code
+	}
+	path := DocPath(code)
+	if path == "" || w.o.BaseURL == "" || v.Change.Phase == queue.Landed {
+		return ""
+	}
+	return w.link("what this means", strings.TrimSuffix(w.o.BaseURL, "/")+path)
+}
+
 // Reason returns a reason of a change in words, as one line of plain text. It
 // may quote hostile text: what shows it escapes it.
 func (w Words) Reason(c queue.Change, r queue.Reason) string {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/url"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -52,7 +53,8 @@ type changeModel struct {
 // wait is one thing that a change waits for.
 type wait struct {
 	Text  string
-	Until stamp // looked at again then
+	Until stamp  // looked at again then
+	Doc   string // where the documentation explains it; empty: nowhere
 }
 
 // conflict is a change that may influence this one.
@@ -134,11 +136,14 @@ func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
 	m.Row.Ahead, m.Row.More = d.refs(v.Ahead), 0
 	for _, r := range v.Waits {
 		if text := p.say(v.Change, r); text != "" {
-			m.Waits = append(m.Waits, wait{Text: text, Until: dueOf(r.Until, now)})
+			m.Waits = append(m.Waits, wait{Text: text, Until: dueOf(r.Until, now), Doc: texts.DocPath(r.Code)})
 		}
 	}
 	if len(m.Waits) == 0 && m.Row.Words != "" {
 		m.Waits = []wait{{Text: m.Row.Words}}
+		if v.Change.Phase != queue.Landed {
+			m.Waits[0].Doc = texts.DocPath(v.Change.Reason.Code)
+		}
 	}
 	m.Outlook, m.Partners = d.outlook(v), p.partners(d, v)
 	if m.Notice = p.say(v.Change, v.Notice); m.Notice != "" {

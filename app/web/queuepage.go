@@ -55,6 +55,7 @@ type alert struct {
 	Title string
 	Text  string
 	Names []string
+	Doc   string // what the documentation says of it: page and anchor
 
 	Failures []failure // what it rests on
 }
@@ -105,16 +106,16 @@ func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
 func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []alert {
 	var out []alert
 	if v.Away != "" {
-		out = append(out, alert{Tone: "warn", Title: "Not up to date", Text: clean(v.Away) + "."})
+		out = append(out, alert{Tone: "warn", Doc: "troubleshoot#not-up-to-date", Title: "Not up to date", Text: clean(v.Away) + "."})
 	}
 	if v.Waits != "" {
-		out = append(out, alert{Tone: "warn", Title: "Waiting for the forge", Text: clean(v.Waits) + "."})
+		out = append(out, alert{Tone: "warn", Doc: "troubleshoot#waiting-for-the-forge", Title: "Waiting for the forge", Text: clean(v.Waits) + "."})
 	}
 	for _, text := range v.Trouble[:min(len(v.Trouble), 3)] {
-		out = append(out, alert{Tone: "warn", Title: "Failing", Text: clean(text) + "."})
+		out = append(out, alert{Tone: "warn", Doc: "troubleshoot#failing", Title: "Failing", Text: clean(text) + "."})
 	}
 	if v.Default != "" {
-		out = append(out, alert{Tone: "calm", Title: "Another default branch", Text: clean(v.Default) + "."})
+		out = append(out, alert{Tone: "calm", Doc: "troubleshoot#another-default-branch", Title: "Another default branch", Text: clean(v.Default) + "."})
 	}
 	if pause := v.Main.Paused; pause != nil {
 		text := clean(pause.Reason)
@@ -125,16 +126,16 @@ func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []ale
 			text += "."
 		}
 		if pause.Window != nil {
-			out = append(out, alert{Tone: "warn", Title: "Frozen until " + pause.Until.Time().Format("2 Jan 15:04 UTC"),
+			out = append(out, alert{Tone: "warn", Doc: "troubleshoot#frozen-or-paused", Title: "Frozen until " + pause.Until.Time().Format("2 Jan 15:04 UTC"),
 				Text: strings.TrimSpace(text + " Builds go on; until then emergencies land, and what queue.freeze in the configuration excepts. " + p.words.Resume())})
 		} else if pause.Until != 0 {
-			out = append(out, alert{Tone: "warn", Title: "Frozen by " + clean(pause.By) + " until " + pause.Until.Time().Format("2 Jan 15:04 UTC"),
+			out = append(out, alert{Tone: "warn", Doc: "troubleshoot#frozen-or-paused", Title: "Frozen by " + clean(pause.By) + " until " + pause.Until.Time().Format("2 Jan 15:04 UTC"),
 				Text: strings.TrimSpace(text + " Builds go on, and nothing but emergencies lands until then.")})
 		} else if pause.Probe != 0 {
-			out = append(out, alert{Tone: "warn", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
+			out = append(out, alert{Tone: "warn", Doc: "troubleshoot#frozen-or-paused", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
 				Text: strings.TrimSpace(text + " Builds go on. From time to time one change is pushed, and when it gets through, landings go on by themselves. " + p.words.Resume())})
 		} else {
-			out = append(out, alert{Tone: "warn", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
+			out = append(out, alert{Tone: "warn", Doc: "troubleshoot#frozen-or-paused", Title: "Paused by " + clean(pause.By) + " " + stampOf(pause.At, now).Words,
 				Text: strings.TrimSpace(text + " Builds go on, nothing lands. " + p.words.Resume())})
 		}
 	}
@@ -143,11 +144,11 @@ func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []ale
 		if v.Main.Config == nil {
 			title, what = "cannot be used", "Nothing can land before there is one."
 		}
-		out = append(out, alert{Tone: "bad", Title: "The configuration on " + clean(v.Main.Branch) + " " + title,
+		out = append(out, alert{Tone: "bad", Doc: "troubleshoot#the-configuration-cannot-be-used", Title: "The configuration on " + clean(v.Main.Branch) + " " + title,
 			Text: strings.TrimSuffix(clean(v.Main.Broken), ".") + ". " + what})
 	}
 	if u := v.Upgrade; u != nil {
-		a := alert{Tone: "calm", Title: "A newer version of the analyzer is being proven", Text: clean(p.words.Upgrade(u)) + "."}
+		a := alert{Tone: "calm", Doc: "troubleshoot#a-newer-version-of-the-analyzer", Title: "A newer version of the analyzer is being proven", Text: clean(p.words.Upgrade(u)) + "."}
 		if len(u.Red) > 0 || u.Unknown != "" {
 			a.Tone, a.Title = "warn", "The newer version of the analyzer is not in force"
 		}
@@ -155,31 +156,31 @@ func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []ale
 	}
 	for _, h := range v.Hosts {
 		if h.Bench != nil {
-			out = append(out, alert{Tone: "warn", Title: "Host " + clean(h.Name) + " is benched", Text: clean(p.words.Host(h)) + "."})
+			out = append(out, alert{Tone: "warn", Doc: "troubleshoot#a-host-is-benched", Title: "Host " + clean(h.Name) + " is benched", Text: clean(p.words.Host(h)) + "."})
 		}
 	}
 	for _, h := range v.Hosts {
 		for _, o := range h.Other {
-			out = append(out, alert{Tone: "warn", Title: "Host " + clean(h.Name) + " has other tools", Text: clean(p.words.OtherTools(h.Name, o)) + "."})
+			out = append(out, alert{Tone: "warn", Doc: "troubleshoot#a-host-has-other-tools", Title: "Host " + clean(h.Name) + " has other tools", Text: clean(p.words.OtherTools(h.Name, o)) + "."})
 		}
 	}
 	for _, d := range v.Main.Drift {
-		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " has drifted",
+		out = append(out, alert{Tone: "bad", Doc: "troubleshoot#the-branch-has-drifted", Title: clean(v.Main.Branch) + " has drifted",
 			Text: clean(p.words.Drift(d)) + ". Changes that fail on it wait; all others land as usual."})
 	}
 	if len(v.Unrun) > 0 {
-		out = append(out, alert{Tone: "bad", Title: "Nobody can build " + clean(v.Main.Branch), Text: clean(p.words.Unrun(v.Unrun)), Failures: d.failures(v.Unrun, true)})
+		out = append(out, alert{Tone: "bad", Doc: "troubleshoot#nobody-can-build-the-branch", Title: "Nobody can build " + clean(v.Main.Branch), Text: clean(p.words.Unrun(v.Unrun)), Failures: d.failures(v.Unrun, true)})
 	}
 	if len(v.Red) > 0 {
 		names := make([]string, 0, len(v.Red))
 		for _, n := range v.Red {
 			names = append(names, clean(n))
 		}
-		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " itself is red",
+		out = append(out, alert{Tone: "bad", Doc: "troubleshoot#the-branch-is-red", Title: clean(v.Main.Branch) + " itself is red",
 			Text: "These targets fail without any change of the queue. Changes that repair them land as usual.", Names: names,
 			Failures: d.failures(v.Failing, false)})
 		if len(v.Blame.Culprits) > 0 || len(v.Blame.Names) > 0 {
-			out = append(out, alert{Tone: "bad", Title: p.words.Short(queue.Change{}, v.Blame), Text: clean(p.words.Reason(queue.Change{}, v.Blame))})
+			out = append(out, alert{Tone: "bad", Doc: "reasons#culprit", Title: p.words.Short(queue.Change{}, v.Blame), Text: clean(p.words.Reason(queue.Change{}, v.Blame))})
 		}
 	}
 	return out

@@ -113,15 +113,15 @@ func (s *said) serve(t *testing.T) string {
 	return server.URL
 }
 
-// The README has each command by each of its three doors: a comment, the command line and
+// The documentation has each command by each of its three doors: a comment, the command line and
 // HTTP. What is typed at a terminal goes through the address that the table names, and
 // reaches the queue as the very command that the comment is, in the token's name.
 func TestReadmeCommandsByThreeDoors(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "app", "docs", "commands.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(readme), "| comment | `submitqueue` | `POST` |\n")
+	_, table, _ := strings.Cut(string(page), "| comment | `submitqueue` | `POST` |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| `([^`]+)` \\| `?([^`|]+)`? \\|$").FindAllStringSubmatch(table, -1)
 	held := map[queue.Verb]bool{}
@@ -149,7 +149,7 @@ func TestReadmeCommandsByThreeDoors(t *testing.T) {
 				through = through || asked == path
 			}
 			if !through {
-				t.Fatalf("exit %d; it asked %q, and the README says %s", status, s.asked, path)
+				t.Fatalf("exit %d; it asked %q, and the page says %s", status, s.asked, path)
 			}
 			if strings.HasPrefix(path, "GET ") {
 				return
@@ -164,7 +164,7 @@ func TestReadmeCommandsByThreeDoors(t *testing.T) {
 	}
 	for _, row := range queue.Commands() {
 		if row.Words != "" && !held[row.Verb] {
-			t.Errorf("%s is not in the README's table of doors", row.Words)
+			t.Errorf("%s is not in the table of doors", row.Words)
 		}
 	}
 }

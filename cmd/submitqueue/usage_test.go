@@ -20,12 +20,20 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// What the README tells people to type can be typed: each command line of its blocks
-// is understood, and each flag that its text names is one of some command.
+// What the README and the documentation tell people to type can be typed: each command
+// line of their blocks is understood, and each flag that a text names is one of some command.
 func TestCommandsOfTheReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+	pages, err := filepath.Glob("../../app/docs/*.md")
 	if err != nil {
 		t.Fatal(err)
+	}
+	var text []byte
+	for _, page := range append(pages, "../../README.md") {
+		one, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(append(text, one...), '\n')
 	}
 	lines := 0
 	command := regexp.MustCompile(`^(?:go run \./cmd/)?submitqueue (.*)`)
@@ -38,7 +46,7 @@ func TestCommandsOfTheReadme(t *testing.T) {
 			}
 		}
 	}
-	if lines < 20 {
+	if lines < 60 {
 		t.Errorf("only %d command lines were found", lines)
 	}
 
@@ -67,7 +75,7 @@ func parses(t *testing.T, args []string) {
 	}
 }
 
-// typed splits a command line of the README as a shell would: its quotes are single,
+// typed splits a command line of a page as a shell would: its quotes are single,
 // and what is in brackets may be left out.
 func typed(line string) (args []string) {
 	for _, m := range regexp.MustCompile(`'[^']*'|\[[^\]]*\]|\S+`).FindAllString(line, -1) {

@@ -149,9 +149,9 @@ func TestRegisterRefusesOtherCodes(t *testing.T) {
 	}
 }
 
-// README.md lists what the App asks for, as it is asked for.
+// The documentation lists what the App asks for, as it is asked for.
 func TestReadmeListsNeeds(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "app", "docs", "install.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestReadmeListsNeeds(t *testing.T) {
 			last = "without it, " + n.Without
 		}
 		if row := fmt.Sprintf("| %s: %s | %s | %s |", n.Name, n.Access, n.Why, last); !strings.Contains(string(raw), row) {
-			t.Errorf("README.md lacks the line\n%s", row)
+			t.Errorf("install.md lacks the line\n%s", row)
 		}
 	}
 	var events []string
@@ -169,6 +169,6 @@ func TestReadmeListsNeeds(t *testing.T) {
 		events = append(events, "`"+n.Name+"`")
 	}
 	if row := "| events | " + strings.Join(events, ", ") + " |"; !strings.Contains(string(raw), row) {
-		t.Errorf("README.md lacks the line\n%s", row)
+		t.Errorf("install.md lacks the line\n%s", row)
 	}
 }

@@ -17,7 +17,7 @@ type EventNeed struct {
 }
 
 // Needs returns the permissions that the App asks for, and no more. The
-// manifest, the set-up page, doctor, tokens and README.md are made from it or
+// manifest, the set-up page, doctor, tokens and app/docs/install.md are made from it or
 // held against it.
 func Needs() []Need {
 	return []Need{

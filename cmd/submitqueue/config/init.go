@@ -129,7 +129,7 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 		list = []analyzers.Found{{Analyzer: config.AnalyzerNone, Run: run}}
 	}
 	var b bytes.Buffer
-	b.WriteString("# Made by submitqueue init. All settings: submitqueue schema, and README.md of SubmitQueue.\nversion: 1\n")
+	b.WriteString("# Made by submitqueue init. All settings: submitqueue schema, or /docs/keys on the server.\nversion: 1\n")
 	var words []string
 	if len(list) == 1 && list[0].Under == "" {
 		f := list[0]

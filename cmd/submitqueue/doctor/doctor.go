@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/submitqueue/submitqueue/app/docs"
 	"github.com/submitqueue/submitqueue/forge/github"
 )
 
@@ -39,6 +40,7 @@ type Finding struct {
 	About string `json:"about"` // one word, e.g. "webhooks"
 	Says  string `json:"says"`
 	Fix   string `json:"fix,omitempty"` // what to do; empty where all is well
+	Doc   string `json:"doc,omitempty"` // where the server explains it; empty where all is well, and where nobody knows the server's address
 }
 
 // Facts are all that is judged.
@@ -84,6 +86,11 @@ func Judge(f Facts) []Finding {
 		}
 	}
 	r.redis(f)
+	for i, found := range r.list {
+		if found.Level != Fine {
+			r.list[i].Doc = docs.Link(f.Public, "troubleshoot#doctor-"+found.About)
+		}
+	}
 	rank := map[Level]int{Blocks: 0, Warns: 1, Fine: 2}
 	slices.SortStableFunc(r.list, func(a, b Finding) int { return cmp.Compare(rank[a.Level], rank[b.Level]) })
 	return r.list
@@ -110,6 +117,9 @@ func Write(w io.Writer, title string, list []Finding) error {
 		if f.Fix != "" {
 			fmt.Fprintf(&b, "%*s  fix: %s\n", 6+wide, "", f.Fix)
 		}
+		if f.Doc != "" {
+			fmt.Fprintf(&b, "%*s  see: %s\n", 6+wide, "", f.Doc)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -118,11 +128,11 @@ func Write(w io.Writer, title string, list []Finding) error {
 type report struct{ list []Finding }
 
 func (r *report) fine(about, says string, args ...any) {
-	r.list = append(r.list, Finding{Fine, about, print.OneLine(fmt.Sprintf(says, args...)), ""})
+	r.list = append(r.list, Finding{Fine, about, print.OneLine(fmt.Sprintf(says, args...)), "", ""})
 }
 
 func (r *report) add(level Level, about, says, fix string) {
-	r.list = append(r.list, Finding{level, about, print.OneLine(says), print.OneLine(fix)})
+	r.list = append(r.list, Finding{level, about, print.OneLine(says), print.OneLine(fix), ""})
 }
 
 // unread is a finding on what could not be looked at.

@@ -298,11 +298,11 @@ func FuzzReadWorkflow(f *testing.F) {
 
 func TestWrite(t *testing.T) {
 	var b strings.Builder
-	list := []doctor.Finding{{doctor.Blocks, "app", "it is gone", "install it"}, {doctor.Fine, "webhook", "https://x/webhook", ""}}
+	list := []doctor.Finding{{doctor.Blocks, "app", "it is gone", "install it", "https://q.example.com/docs/troubleshoot#doctor-app"}, {doctor.Fine, "webhook", "https://x/webhook", "", ""}}
 	if err := doctor.Write(&b, "acme/shop", list); err != nil {
 		t.Fatal(err)
 	}
-	want := "acme/shop: 1 problem, 0 warnings, 1 fine\n\nFAIL  app      it is gone\n               fix: install it\nok    webhook  https://x/webhook\n"
+	want := "acme/shop: 1 problem, 0 warnings, 1 fine\n\nFAIL  app      it is gone\n               fix: install it\n               see: https://q.example.com/docs/troubleshoot#doctor-app\nok    webhook  https://x/webhook\n"
 	if b.String() != want {
 		t.Errorf("%q", b.String())
 	}

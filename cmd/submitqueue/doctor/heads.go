@@ -34,7 +34,7 @@ func (r *report) heads(f Facts, all []workflow.Workflow) {
 		switch counts := step.CountsEarlier(); {
 		case counts && why != "":
 			r.add(Warns, "heads", fmt.Sprintf("step %q says earlier: count, and what %s passes on heads of pull requests counts for nothing: %s", step.Name, names, why),
-				"let the jobs that decide do the same on every branch (README, Builds by GitHub Actions), or take earlier: count off the step")
+				"let the jobs that decide do the same on every branch (the documentation has the list: Runners, Count what has passed on the pull request), or take earlier: count off the step")
 		case counts:
 			r.fine("heads", "step %q: what %s passes on heads of pull requests counts", step.Name, names)
 		case why != "":

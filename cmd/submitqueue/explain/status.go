@@ -291,6 +291,15 @@ func (p sheet) reasons(ch api.Change) {
 			p.Text(text, "")
 		}
 	}
+	see := ch.Reason
+	if !ch.Final && len(ch.Waits) > 0 {
+		see = &ch.Waits[0]
+	}
+	defer func() {
+		if see != nil && see.Doc != "" && ch.Phase != "landed" {
+			p.Line("What this means: " + p.base + print.OneLine(see.Doc))
+		}
+	}()
 	switch {
 	case ch.Phase == "landed":
 	case ch.Final || len(ch.Waits) == 0:

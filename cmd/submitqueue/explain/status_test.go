@@ -27,7 +27,7 @@ func noon(minutes int) time.Time {
 func rejectedChange() api.Change {
 	return api.Change{ID: "2.aaaaaaaa", Number: 2, Title: "Round prices half to even", Branch: "fix-rounding", Author: "ann", Requester: "bob", Lane: "high",
 		Head: "1f8e0c3a5b7d9e11223344556677889900aabbcc", Phase: "rejected", Final: true, Arrived: noon(-90), Decided: noon(-3),
-		Reason: &api.Reason{Code: "failed", Short: "failed in unit", Text: "unit failed with this commit merged onto the target branch. Push a fix, then run submitqueue land fix-rounding again."},
+		Reason: &api.Reason{Code: "failed", Short: "failed in unit", Text: "unit failed with this commit merged onto the target branch. Push a fix, then run submitqueue land fix-rounding again.", Doc: "/docs/reasons#failed"},
 		Verdict: &api.Verdict{Failures: []api.Evidence{{Step: "unit", Build: "b1d2", Log: "/log?build=b1d2",
 			Text: "unit failed in each of 2 builds", Tail: "one\n\x1b[31mtwo\n"}}}}
 }

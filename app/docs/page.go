@@ -1,0 +1,206 @@
+package docs
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+//go:embed *.md img
+var files embed.FS
+
+// Home is the name of the first page.
+const Home = ""
+
+// contents are the pages in the order in which they are listed, by name and by what the
+// list says of them.
+var contents = []struct{ name, label string }{
+	{Home, "Documentation"},
+	{"install", "Install"},
+	{"runners", "Runners"},
+	{"configure", "Configure"},
+	{"keys", "Every key"},
+	{"commands", "Commands"},
+	{"decide", "How it decides"},
+	{"operate", "Operate"},
+	{"troubleshoot", "Troubleshoot"},
+	{"reasons", "Every reason"},
+	{"api", "API"},
+	{"measure", "Measure"},
+	{"glossary", "Glossary"},
+}
+
+// Page is one page of the documentation.
+type Page struct {
+	Name     string        // as in its address, e.g. "install"; Home
+	Label    string        // in the list of pages
+	Title    string        // its heading of the first level
+	HTML     template.HTML // from our own files alone, without raw HTML
+	Sections []Section     // in order; the first is what stands below the title
+}
+
+// Section is what stands below one heading.
+type Section struct {
+	Page   string // name of its page
+	Anchor string // of its heading
+	Title  string // its heading, as plain text
+	Level  int    // of its heading, from 1
+	Text   string // without markup, its lines joined by spaces
+}
+
+// Address returns where the server shows a section.
+func (s Section) Address() string { return Address(s.Page + "#" + s.Anchor) }
+
+// Address returns where a server shows what a reference names: "reasons#red-main" is at
+// /docs/reasons#red-main.
+func Address(ref string) string {
+	if ref == Home || strings.HasPrefix(ref, "#") {
+		return "/docs" + ref
+	}
+	return "/docs/" + ref
+}
+
+// Link returns the absolute address of a reference on a server that people reach at base,
+// and "" where base is empty.
+func Link(base, ref string) string {
+	if base == "" || ref == "" {
+		return ""
+	}
+	return strings.TrimRight(base, "/") + Address(ref)
+}
+
+// Has reports whether the documentation has what a reference names.
+func Has(ref string) bool {
+	name, anchor, _ := strings.Cut(ref, "#")
+	p, ok := Find(name)
+	if !ok || anchor == "" {
+		return ok
+	}
+	for _, s := range p.Sections {
+		if s.Anchor == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+// All returns the pages in order. Nobody may write to what it returns.
+var All = sync.OnceValue(func() []Page {
+	pages := make([]Page, 0, len(contents))
+	for _, c := range contents {
+		source, err := files.ReadFile(fileOf(c.name))
+		if err != nil {
+			panic(err) // the folder is embedded above
+		}
+		p, err := render(c.name, source)
+		if err != nil {
+			panic(err)
+		}
+		p.Label = c.label
+		pages = append(pages, p)
+	}
+	return pages
+})
+
+// Find returns the page of a name.
+func Find(name string) (Page, bool) {
+	for _, p := range All() {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Page{}, false
+}
+
+// Images serves the pictures of the pages by their file names.
+func Images() http.Handler {
+	img, err := fs.Sub(files, "img")
+	if err != nil {
+		panic(err) // the folder is embedded above
+	}
+	serve := http.FileServerFS(img)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "" || r.URL.Path == "/" {
+			http.NotFound(w, r) // no listing
+			return
+		}
+		w.Header().Set("Cache-Control", "no-cache") // a new server has new pictures under the same names
+		serve.ServeHTTP(w, r)
+	})
+}
+
+func fileOf(name string) string {
+	if name == Home {
+		return "README.md"
+	}
+	return name + ".md"
+}
+
+// render makes a page of its source.
+func render(name string, source []byte) (Page, error) {
+	md := goldmark.New(
+		goldmark.WithExtensions(extension.Table),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links{}, 100))),
+	)
+	root := md.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(slugs{}))))
+	var b bytes.Buffer
+	if err := md.Renderer().Render(&b, source, root); err != nil {
+		return Page{}, fmt.Errorf("docs: page %q: %w", name, err)
+	}
+	p := Page{Name: name, HTML: template.HTML(b.String()), Sections: sections(name, source, root)}
+	if len(p.Sections) > 0 {
+		p.Title = p.Sections[0].Title
+	}
+	return p, nil
+}
+
+// sections cuts a page at its headings.
+func sections(name string, source []byte, root ast.Node) (all []Section) {
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok {
+			anchor, _ := h.AttributeString("id")
+			id, _ := anchor.([]byte)
+			all = append(all, Section{Page: name, Anchor: string(id), Title: plain(source, h), Level: h.Level})
+		} else if len(all) > 0 {
+			s := &all[len(all)-1]
+			s.Text = strings.TrimSpace(s.Text + " " + plain(source, n))
+		}
+	}
+	return all
+}
+
+// plain returns the words of a node.
+func plain(source []byte, node ast.Node) string {
+	var b strings.Builder
+	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			if n.Type() == ast.TypeBlock {
+				b.WriteByte(' ')
+			}
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Text:
+			b.Write(n.Segment.Value(source))
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				b.WriteByte(' ')
+			}
+		case *ast.FencedCodeBlock:
+			b.Write(n.Lines().Value(source))
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.Join(strings.Fields(b.String()), " ")
+}
