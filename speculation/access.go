@@ -8,7 +8,7 @@ import (
 )
 
 // awayPause is how long after a try that found the repository out of reach the
-// next one comes, if nobody says before that access was given back.
+// next one comes, unless the forge tells before that access was given back.
 const awayPause = time.Minute
 
 // access takes in that the repository is out of reach, or within it again; or that
@@ -25,8 +25,8 @@ func (c *mainline) access(b queue.Access) {
 	}
 }
 
-// away takes in why nothing can be asked of the repository. What is to be done
-// there waits; what has its place in the queue keeps it.
+// away takes in why the repository is out of reach. Actions there wait; changes
+// keep their places in the queue.
 func (c *mainline) away(why string) {
 	if c.s.Main.Away == why {
 		return
@@ -73,9 +73,9 @@ func (c *mainline) lookNow() {
 	c.upkeep.observe()
 }
 
-// renamed takes in that the forge has given the target branch another name. All
-// that asked for it there asks for the new one, so that nobody loses his place: the
-// queue goes along, or stands still until it is told to.
+// renamed takes in that the forge has given the target branch another name. All pull
+// requests for it ask for the new name and keep their places: the queue goes along,
+// or stands still until it is told to.
 func (c *mainline) renamed(b queue.Renamed) {
 	a := c.upkeep.done(b.Action)
 	if a == nil {

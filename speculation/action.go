@@ -8,16 +8,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// How actions are tried again.
+// Bounds of repeated actions.
 const (
 	maxAttempts = 5
 	minBackoff  = time.Second
 	maxBackoff  = 5 * time.Minute
-	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push of which nobody knows what came, and of what an outage of the forge holds up
+	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push without a known result, and of actions held up by an outage of the forge
 
-	// While the forge is in trouble of its own (queue.Failed.Outage), nobody can do
-	// anything but try: a change is not parked for an hour, and a command is not given back
-	// for a day, at mainBackoff.
+	// While the forge is in trouble of its own (queue.Failed.Outage), trying is all that
+	// helps: at mainBackoff, a change is parked after an hour at the earliest, and a command
+	// given back after a day.
 	changeAttempts  = 80
 	commandAttempts = 1920
 
@@ -217,8 +217,7 @@ func (c *upkeep) expire() {
 	}
 }
 
-// attend sees to it that whatever waits for an answer has asked for it, however
-// it came to wait.
+// attend asks for each answer that a record waits for, if it is not asked for yet.
 func (c *upkeep) attend() {
 	m := &c.s.Main
 	if p := c.s.Push; p != nil && !p.Unsure {
@@ -256,7 +255,7 @@ func (c *upkeep) attend() {
 	}
 }
 
-// idle reports whether nobody waits for a task any more.
+// idle reports whether no record waits for a task any more.
 func (c *upkeep) idle(t queue.Task) bool {
 	switch t := t.(type) {
 	case queue.Observe:
@@ -386,7 +385,7 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 			c.landing.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])
 		}
 		if len(t.Picks) > 1 {
-			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1], Analyzer: t.Analyzer, Former: t.Former}) // one by one, it shows whose merge cannot be made
+			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1], Analyzer: t.Analyzer, Former: t.Former}) // one by one, they show which merge cannot be made
 			return
 		}
 		c.settling.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.facts.Now.Add(parkedRetry))

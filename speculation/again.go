@@ -10,7 +10,7 @@ import (
 )
 
 // A change that could not be analyzed takes part all the same: it counts as
-// touching everything, and people are told why. Where the reason may pass (a
+// touching everything, and people are told why. If the reason may pass (a
 // time-out, a tool or an object that is missing, a program that main does not
 // have yet), it is analyzed again while it waits.
 

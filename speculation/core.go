@@ -33,7 +33,7 @@ type Core struct {
 
 	// Derived, valid between turns.
 	analyzing map[queue.ChangeID]int  // analyses under way of each change
-	returning map[queue.ChangeID]bool // changes whose pull requests are being put back as they were
+	returning map[queue.ChangeID]bool // changes with pull requests that are being put back as they were
 
 	// Of the turn under way.
 	wake    queue.Instant

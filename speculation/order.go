@@ -27,7 +27,7 @@ func (c *landing) joined(id queue.ChangeID, f *queue.Footprint) {
 // leave takes a change out again.
 func (c *landing) leave(id queue.ChangeID) {
 	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
-		defer c.settling.unmeetAll() // whom its edges have brought together, a path may yet
+		defer c.settling.unmeetAll() // changes in conflict by its edges may now be so by a path alone
 	}
 	c.facts.Order.Strike(id)
 }

@@ -58,9 +58,9 @@ func (c *telling) glanceAt(g glance, ch *queue.Change, rank int) glance {
 	return g
 }
 
-// publish asks for the comment and check of every pull request whose facts are
-// not the ones shown. One publication of a pull request is under way at a
-// time; what changes meanwhile is shown by the next.
+// publish asks for the comment and check of every pull request with facts that
+// are not shown yet. One publication of a pull request is under way at a time;
+// the next one shows later facts.
 func (c *telling) publish() {
 	c.facts.Quotas.Recount() // the plan has counted builds that are still to be started
 	for _, n := range c.tellable() {
@@ -130,7 +130,7 @@ func (c *telling) glance() []int {
 	around, before, old := c.around(), c.glances, c.toldOf
 	c.glances, c.toldOf = derived.Resize(c.spareGlances, len(c.facts.Order.Pending)), c.facts.Order.Pending
 	c.spareGlances = before
-	at := 0 // who stays in the order keeps its place relative to most others
+	at := 0 // a change that stays in the order keeps its place relative to most others
 	for i, ch := range c.facts.Order.Pending {
 		g := c.glanceAt(around, ch, i)
 		c.glances[i] = g

@@ -16,12 +16,12 @@ import (
 // has. It is proven when the keys that it brings pass, and those that are red on main
 // and that it leaves as they are. When main moves, it is made again on what main is then.
 //
-// That is all by itself. By configuration what is proven is proposed as a pull request,
-// and the queue asks to land that as a person would: it enters by enter, is built, and
-// lands by the gate. So there is no other way onto main. A revert that does not merge, or
-// with which main stays red, is said and nothing else is done.
+// The queue does that by itself. If configured, a proven revert is proposed as a pull
+// request, and the queue asks to land that as a person would: it enters by enter, is
+// built, and lands by the gate. So there is no other way onto main. A revert that does
+// not merge, or with which main stays red, is said and nothing else is done.
 
-// ourName is who asks for what main's configuration has done.
+// ourName is the author of requests by main's configuration.
 const ourName = "submitqueue"
 
 // reverts goes on with the reverts of what has turned main red.
@@ -315,8 +315,8 @@ func (c *hunting) withdraw(h *queue.Hunt, x *queue.Culprit) {
 	}
 }
 
-// landRequest names the request to land a revert. What the queue has taken out itself is
-// asked for under another name; what people have taken out stays out.
+// landRequest names the request to land a revert. A revert that the queue has taken out is
+// asked for under another name; one that people have taken out stays out.
 func (c *hunting) landRequest(h *queue.Hunt, x *queue.Culprit) string {
 	id := ownRequest(h, x)
 	if p := c.s.Pulls[x.Revert.Number]; p != nil {

@@ -22,7 +22,7 @@ func (c *settling) settle() {
 }
 
 // settleOnce goes through the order once; it reports whether a verdict has
-// changed who is ahead of whom.
+// changed the order.
 func (c *settling) settleOnce() bool {
 	if c.s.Push != nil {
 		c.onTip = tipLinks{}
@@ -99,8 +99,8 @@ func (c *settling) turnedAway() []*queue.Link {
 
 // agree reports whether all paths of a change over the undecided changes ahead
 // of it are known and have the given status (BLRD: EuroSys'19 authors,
-// "Bypassing Large Diffs", 2023). No path is left out because it cannot be the
-// final one; only paths whose base does not merge take no part.
+// "Bypassing Large Diffs", 2023). Paths that cannot be the final one count, too;
+// only paths with a base that does not merge take no part.
 func (c *settling) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.ChangeID, want derived.Status) bool {
 	if len(ahead) > plan.MaxBypass {
 		return false
@@ -195,9 +195,9 @@ func (c *settling) reject(ch *queue.Change, l *queue.Link, st derived.LinkState)
 }
 
 // blame splits decisive failures against a link into the change's own and those that
-// rest on what of main is not proven: of the latter it names the red targets. What
-// names its target rests on main where that target does; what names none, as soon as
-// any key of the step does.
+// rest on unproven keys of main: of the latter it names the red targets. A failure
+// rests on main if its target is unproven there; one without a target, if any key of
+// the step is.
 func (c *settling) blame(l *queue.Link, broken []*queue.Entry) (own []*queue.Entry, red []string) {
 	for _, e := range broken {
 		unproven, bad := c.mainAt(l, e)
@@ -232,7 +232,7 @@ func (c *settling) excused(l *queue.Link, e *queue.Entry) bool {
 }
 
 // restsOnMain is why a change is parked that fails only where main does, on the given
-// targets: main is red there, or nobody can run there what main is verified by.
+// targets: main is red there, or no runner can run main's commands there.
 func (c *settling) restsOnMain(targets []string) queue.Reason {
 	why := queue.Reason{Code: queue.ReasonRedMain, Names: targets, Drift: c.judging.driftOf(targets)}
 	root := c.facts.Root()
@@ -333,7 +333,7 @@ func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 	}
 	v.Commit = commit
 	if ch.Phase.Final() {
-		// Main is the truth: whatever the state believed, it has landed.
+		// Main is the truth: it has landed, in spite of the state.
 		c.move(ch, queue.Pending, queue.Reason{})
 		c.facts.Futures.Distrust() // what was made on it tells something again
 	}
@@ -389,9 +389,9 @@ func (c *settling) park(ch *queue.Change, why queue.Reason, until queue.Instant)
 	c.topple(ch)
 }
 
-// unpark brings changes back whose cause has ended, and lets go of those that
-// have been parked for too long. What returns only to be stuck again has been
-// parked all along.
+// unpark brings parked changes back when their cause has ended, and lets go of
+// those that have been parked for too long. A change that returns only to be stuck
+// again counts as parked all along.
 func (c *settling) unpark() {
 	limit := c.facts.Rules().ParkedLimit
 	for _, ch := range c.parked() {

@@ -21,7 +21,7 @@ func (c *Core) View(id queue.ChangeID) (v queue.View, ok bool) {
 	return v, ok
 }
 
-// brief is a view without its conflicts, whose witnesses take time to name.
+// brief is a view without its conflicts, since their witnesses take time to name.
 func (c *telling) brief(id queue.ChangeID) (v queue.View, ok bool) {
 	ch := c.s.Changes[id]
 	if ch == nil {
@@ -132,8 +132,8 @@ func (c *Core) Queue(name string) queue.QueueView {
 	return q
 }
 
-// redTargets returns the targets of main whose failure is decisive, and is not that
-// nobody can run the command. The result belongs to the core.
+// redTargets returns the targets of main with a decisive failure, except commands that
+// no runner can run. The result belongs to the core.
 func (c *telling) redTargets() []string {
 	root := c.facts.Root()
 	if root == nil {
