@@ -67,7 +67,7 @@ func (c *settling) overslept(a *queue.Action) bool {
 	c.upkeep.done(a.Key)
 	c.analyzed(c.unknown(t, cause), true)
 	if a.Attempt == 1 {
-		c.upkeep.askAgain(t, 2, 0, cause)
+		c.upkeep.askAttempt(t, 2, 0, cause)
 	}
 	return true
 }

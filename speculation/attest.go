@@ -64,9 +64,9 @@ const headWait = 20 * time.Second
 // mostDoubts is of how many steps it is written down why passes on a head count for nothing.
 const mostDoubts = 4
 
-// attest asks what has passed on the heads of changes, once for each, and lets those
+// askHeads asks what has passed on the heads of changes, once for each, and lets those
 // in that have waited long enough for the answer.
-func (c *judging) attest() {
+func (c *judging) askHeads() {
 	m := &c.s.Main
 	if m.Config == nil || !slices.ContainsFunc(m.Config.Steps, config.Step.CountsEarlier) {
 		return
@@ -126,19 +126,19 @@ func (c *judging) attested(b queue.Attested) {
 		return
 	}
 	if t, ok := a.Task.(queue.Attest); ok && t.Change == b.Change && t.Head == b.Head {
-		c.attestedAs(t, b)
+		c.writeAttested(t, b)
 	}
 }
 
-// attestedAs writes what has passed on the head of a task.
-func (c *judging) attestedAs(t queue.Attest, b queue.Attested) {
+// writeAttested writes the passes on the head of a task.
+func (c *judging) writeAttested(t queue.Attest, b queue.Attested) {
 	ch := c.s.Changes[t.Change]
 	if ch == nil || ch.Phase.Final() {
 		return
 	}
 	own := &queue.OwnCI{At: c.facts.Now, Doubts: b.Doubts, Open: b.Open}
 	for _, p := range b.Passed {
-		own.Keys += c.passedOnHead(ch, b.Steps, p)
+		own.Keys += c.writeHeadPasses(ch, b.Steps, p)
 	}
 	ch.OwnCI = own
 	c.touchChange(ch)
@@ -157,8 +157,8 @@ func (c *judging) attestedAs(t queue.Attest, b queue.Attested) {
 	}
 }
 
-// passedOnHead writes the passes of one step on a head, and returns how many count.
-func (c *judging) passedOnHead(ch *queue.Change, steps queue.StepSet, p queue.HeadPass) (n int) {
+// writeHeadPasses writes the passes of one step on a head, and returns how many count.
+func (c *judging) writeHeadPasses(ch *queue.Change, steps queue.StepSet, p queue.HeadPass) (n int) {
 	st, known := steps.Step(p.Step)
 	run := span{p.Began, min(p.Ended, c.facts.Now)}
 	if !known || !st.CountsEarlier() || !queue.ProvenOn(st, p.Keys) || run.began <= 0 || run.began > run.ended || run.ended < c.facts.Now.Add(-oldestRun) {
@@ -166,7 +166,7 @@ func (c *judging) passedOnHead(ch *queue.Change, steps queue.StepSet, p queue.He
 	}
 	for _, k := range p.Keys {
 		if k.Step == p.Step && !c.spokenOf(k) &&
-			c.pass(k, shown{span: run, asked: run.began, change: ch.ID, commit: cmp.Or(p.On, ch.Head), head: true, step: st}) {
+			c.writePass(k, shown{span: run, asked: run.began, change: ch.ID, commit: cmp.Or(p.On, ch.Head), head: true, step: st}) {
 			n++
 		}
 	}

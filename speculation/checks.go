@@ -82,7 +82,7 @@ func (c *guarding) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
 				continue
 			}
 			if f := c.facts.Ledger.Keys[k.ID()]; f == nil || !f.Passed() {
-				c.judging.pass(k, c.judging.shownIn(b, k, r))
+				c.judging.writePass(k, c.judging.shownIn(b, k, r))
 			}
 		}
 		for _, k := range own {

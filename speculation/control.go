@@ -109,10 +109,10 @@ func (c *judging) against(ev *queue.Evidence, l *queue.Link, e *queue.Entry) {
 	}
 }
 
-// controls keeps the records of the controls that rejections need, and asks which of
+// keepControls keeps the records of the controls that rejections need, and asks which of
 // their keys main has. While a push is under way it is not known which failures will
 // count.
-func (c *judging) controls() {
+func (c *judging) keepControls() {
 	m := &c.s.Main
 	if c.s.Push != nil || m.Tip == "" || m.Config == nil || m.Surveyed != m.Tip {
 		return
@@ -249,7 +249,7 @@ func (c *judging) controlled(b queue.Controlled) {
 		return
 	}
 	for _, e := range b.Passed {
-		c.remember(e)
+		c.readArchived(e)
 	}
 	known := map[queue.Digest]*queue.Entry{}
 	for i := range b.Passed {

@@ -66,7 +66,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 	c.landing.Core, c.mainline.Core, c.upkeep.Core = c, c, c
 	c.learning = learning{c, model}
 	c.learning.use()
-	c.settling = settling{Core: c, meeting: map[queue.ChangeID]bool{}, untried: map[queue.ChangeID]bool{}}
+	c.settling = settling{Core: c, asking: map[queue.ChangeID]bool{}, unasked: map[queue.ChangeID]bool{}}
 	c.telling = telling{Core: c, publishing: map[int]queue.Digest{}, told: map[int]told{}}
 	for _, id := range derived.Sorted(s.Changes) {
 		if f := s.Footprints[id]; f != nil && derived.InOrder(s.Changes[id]) {
@@ -144,12 +144,12 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.wakeAt(c.facts.Ledger.Fade())
 	c.entering.thaw()
 	c.entering.schedule()
-	c.settling.unpark()
+	c.settling.unparkDue()
 	c.settling.restack()
-	c.settling.meetings()
+	c.settling.askPairs()
 	c.settling.settle()
 	c.settling.settleTries()
-	c.judging.controls()
+	c.judging.keepControls()
 	c.judging.watch()
 	c.hunting.hunts()
 	c.hunting.reverts()

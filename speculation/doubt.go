@@ -85,15 +85,15 @@ func (c *blaming) absolve(id queue.ChangeID, innocent func(*queue.Doubt) bool) {
 	rec = c.belief(id)
 	rec.Doubts = slices.DeleteFunc(rec.Doubts, func(d queue.Doubt) bool { return innocent(&d) })
 	for _, d := range gone {
-		c.passOn(id, &d)
+		c.shareBlame(id, &d)
 		if d.Pair != "" {
 			c.facts.Beliefs.RethinkPair(d.Pair, id)
 		}
 	}
 }
 
-// passOn gives the blame that was one's to the others.
-func (c *blaming) passOn(id queue.ChangeID, from *queue.Doubt) {
+// shareBlame gives the blame of one change to the others.
+func (c *blaming) shareBlame(id queue.ChangeID, from *queue.Doubt) {
 	who := append(slices.Clone(from.Others), id)
 	if from.Pair != "" {
 		who = append(who, from.Pair)

@@ -16,8 +16,8 @@ import (
 // come with no commit, so it holds up no landing, even under `external: hold`: passes
 // beside it, and on top of it, count.
 
-// drifted revokes the passes that a run on main has refuted.
-func (c *judging) drifted(b *queue.Build, j *queue.Job, failed []string) {
+// revokeDrifted revokes the passes that a run on main has refuted.
+func (c *judging) revokeDrifted(b *queue.Build, j *queue.Job, failed []string) {
 	if b.Change != "" || b.Worth.Kind == queue.WorthUpgrade || b.Worth.Kind == queue.WorthHunt {
 		return
 	}

@@ -34,11 +34,11 @@ func (c *entering) inspected(b queue.Inspected) {
 	}
 	b, late := c.asItWas(a, r, b)
 	if late {
-		c.upkeep.askAnew(a, seenAfter<<min(a.Renewed, 4), "")
+		c.upkeep.reissue(a, seenAfter<<min(a.Renewed, 4), "")
 		return
 	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
-		c.upkeep.askAnew(a, 0, "") // what is protected, and what blocks, has been written anew since
+		c.upkeep.reissue(a, 0, "") // what is protected, and what blocks, has been written anew since
 		return
 	}
 	if r.Command.Verb == queue.CommandRecheck {
@@ -95,7 +95,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 				if ch.Reason.Code == queue.ReasonBuildCap {
 					ch.Builds, ch.Spent = 0, 0 // a new /land may spend as much again
 				}
-				c.settling.unparkNow(ch)
+				c.settling.unpark(ch)
 			}
 			c.toLane(ch, r)
 			c.accept(r)
@@ -111,7 +111,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		c.forget(r)
 		return
 	}
-	if c.answered(r, b.Head) {
+	if c.isDecided(r, b.Head) {
 		c.accept(r)
 		return
 	}
@@ -151,10 +151,10 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	c.accept(r)
 }
 
-// answered reports whether a command asks for what has its verdict: it was
-// given, on another way or once more, before the verdict on this head was known.
+// isDecided reports whether a command asks for a head that has its verdict: it was
+// given, on another way or once more, before the verdict was known.
 // A failure by one method says nothing of another.
-func (c *entering) answered(r *queue.Request, head queue.CommitID) bool {
+func (c *entering) isDecided(r *queue.Request, head queue.CommitID) bool {
 	p := c.s.Pulls[r.Number]
 	if p == nil {
 		return false
@@ -191,7 +191,7 @@ func (c *entering) unmet(number int, b queue.Inspected) queue.Reason {
 // recheck takes a change out if its pull request no longer is what was inspected.
 func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
-	if ch != nil && ch.Phase != queue.Landing && c.mainline.lookTwice(a, r, b) {
+	if ch != nil && ch.Phase != queue.Landing && c.mainline.confirmBase(a, r, b) {
 		return
 	}
 	c.forget(r)
@@ -231,7 +231,7 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 // retry discards the failures of a change's keys and takes it up again.
 func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
-	if try := c.settling.triedLast(r.Number); try != nil {
+	if try := c.settling.tryToRetry(r.Number); try != nil {
 		c.settling.tryAgain(r, b, try.ID)
 		return
 	}
@@ -259,7 +259,7 @@ func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 	ch.Builds, ch.Spent, ch.Infra, ch.InfraOn = 0, 0, 0, nil
 	c.touchChange(ch)
 	if ch.Phase == queue.Parked && c.guarding.admit(ch, b) {
-		c.settling.unparkNow(ch)
+		c.settling.unpark(ch)
 	}
 	c.toLane(ch, r)
 	c.accept(r)

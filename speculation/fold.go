@@ -47,7 +47,7 @@ func (c *Core) fold(e queue.Event) {
 		c.guarding.stirred(b)
 	case queue.MainMoved:
 		if b.Branch == c.s.Main.Branch {
-			c.mainline.lookNow()
+			c.mainline.readNow()
 		}
 	case queue.Access:
 		c.mainline.access(b)

@@ -99,7 +99,7 @@ func TestWhatWasAskedForBeforeIsNotHeard(t *testing.T) {
 	w.audit.final()
 
 	old := queue.Entry{ID: "old", Keys: []queue.Key{{Step: "s", Target: "a", Hash: "h"}}, Passed: 1}
-	w.core.judging.remember(old)
+	w.core.judging.readArchived(old)
 	w.core.mainline.prove([]queue.Entry{old})
 	if w.core.s.Ledger["old"] != nil || slices.ContainsFunc(w.core.turn.Archive, func(e queue.Entry) bool { return e.ID == "old" }) {
 		t.Error("a pass from before came back")

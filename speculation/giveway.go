@@ -32,7 +32,7 @@ func (c *landing) giveWay() {
 		}
 		ch := c.s.Changes[id]
 		for _, a := range c.facts.Order.FirstAhead(id) {
-			if o := c.s.Changes[a]; c.givesWay(o, ch) {
+			if o := c.s.Changes[a]; c.mustGiveWay(o, ch) {
 				o.Virtual = ch.Virtual + 1
 				c.touchChange(o)
 			}
@@ -44,8 +44,8 @@ func (c *landing) giveWay() {
 	}
 }
 
-// givesWay reports whether a change that is ahead of a proven one goes behind it.
-func (c *landing) givesWay(o, proven *queue.Change) bool {
+// mustGiveWay reports whether a change that is ahead of a proven one goes behind it.
+func (c *landing) mustGiveWay(o, proven *queue.Change) bool {
 	return o != nil && o.Phase == queue.Pending && o.Arrival > proven.Arrival && o.Lane == proven.Lane && o.Now == nil &&
 		!c.facts.Futures.Verified[o.ID] && !c.facts.Order.IsBelow(o, proven) && !c.facts.Order.IsBelow(proven, o) && !c.beingBuilt(o.ID)
 }

@@ -98,7 +98,7 @@ func (c *mainline) headsSeen(b queue.HeadsSeen) {
 		c.seeHead(func(h queue.HeadMove) bool { return h.Change == id })
 	}
 	if !c.s.Push.AllSeen() {
-		c.upkeep.askAnew(a, seenAfter<<min(a.Renewed+1, 6), "")
+		c.upkeep.reissue(a, seenAfter<<min(a.Renewed+1, 6), "")
 	}
 	c.proceed()
 }
@@ -137,7 +137,7 @@ func (c *mainline) proceed() {
 	default:
 		c.wakeAt(p.Until)
 		if see := (queue.SeeHeads{Push: p.ID}); c.facts.Asked(see) == "" {
-			c.upkeep.askAgain(see, 1, seenAfter, "")
+			c.upkeep.askAttempt(see, 1, seenAfter, "")
 		}
 	}
 }

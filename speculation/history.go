@@ -25,9 +25,9 @@ func (c *entering) facetsOf(number int, b queue.Inspected) *queue.Facets {
 	return &f
 }
 
-// remembered takes in that a change has ended: what is known of its author, of the
-// directories that it is in, and of how changes end.
-func (c *judging) remembered(ch *queue.Change) {
+// recordEnded takes in that a change has ended, into the records of its author, of its
+// directories, and of how changes end.
+func (c *judging) recordEnded(ch *queue.Change) {
 	landed := ch.Phase == queue.Landed
 	failed := ch.Phase == queue.Rejected && ch.Reason.Code == queue.ReasonFailed
 	var dirs []string

@@ -60,7 +60,7 @@ func TestVerdictsAreRemembered(t *testing.T) {
 	}
 	ch := &queue.Change{ID: "x", Author: "ada", Phase: queue.Landed, Arrival: w.core.facts.Now, Ending: queue.Ending{Decided: w.core.facts.Now}}
 	s.Footprints["x"] = &queue.Footprint{Paths: []string{"x/f", "y/g", "y/h", "top"}}
-	w.core.judging.remembered(ch)
+	w.core.judging.recordEnded(ch)
 	if a := s.Areas["y"]; len(s.Areas) != 3 || a == nil || a.Weight != 1 || a.With["x"] != 1 || a.With[""] != 1 || s.Authors["ada"].Dirs["y"] != 1 {
 		t.Errorf("directories: %+v, of ada: %v", s.Areas, s.Authors["ada"].Dirs)
 	}

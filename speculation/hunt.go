@@ -192,7 +192,7 @@ func (c *hunting) traced(b queue.Traced) {
 			continue
 		}
 		if c.facts.Ledger.Keys[e.ID] != nil {
-			c.judging.remember(*e) // lost turns may have taken it; else main would be taken to be red at once again
+			c.judging.readArchived(*e) // lost turns may have taken it; else main would be taken to be red at once again
 		}
 		if e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
 			known[e.ID] = e
@@ -426,7 +426,7 @@ func (c *hunting) nameCulprits(h *queue.Hunt) {
 		found := &h.Culprits[x]
 		t.Named = found.Commit
 		found.Targets, found.Names = with(found.Targets, t.Targets...), with(found.Names, t.Step)
-		c.accuse(found)
+		c.tellCulprit(found)
 		c.touchHunt(h)
 		c.note(queue.Note{What: "culprit", Commit: at.Commit, Number: at.Number, Change: at.Change, Build: red.First.Build,
 			Reason: queue.Reason{Code: queue.ReasonCulprit, Names: append([]string{string(at.Commit), t.Step}, t.Targets...)}})

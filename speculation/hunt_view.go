@@ -68,8 +68,8 @@ func copied(r *queue.Revert) *queue.Revert {
 	return &out
 }
 
-// accuse has the culprit's pull request told, where the queue knows it.
-func (c *hunting) accuse(x *queue.Culprit) {
+// tellCulprit has the culprit's pull request told, if the queue knows it.
+func (c *hunting) tellCulprit(x *queue.Culprit) {
 	if x.Told || x.Number == 0 || c.s.Pulls[x.Number] == nil {
 		return
 	}

@@ -43,7 +43,7 @@ func (c *landing) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line m
 		if len(trials) == maxTrials {
 			return
 		}
-		if in[id] || !c.doubtful(end, id) || !c.mayJoin(id, in) || c.meets(line, id, c.failsOn) {
+		if in[id] || !c.doubtful(end, id) || !c.mayJoin(id, in) || c.hasLink(line, id, c.failsOn) {
 			continue
 		}
 		var on *queue.Link

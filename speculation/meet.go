@@ -22,22 +22,22 @@ import (
 // they count as in conflict.
 const maxMeetings = 50
 
-// meetings asks about the pairs of the changes that are marked.
-func (c *settling) meetings() {
-	if len(c.untried) == 0 || c.s.Main.Tip == "" {
+// askPairs asks about the pairs of the changes that are marked.
+func (c *settling) askPairs() {
+	if len(c.unasked) == 0 || c.s.Main.Tip == "" {
 		return
 	}
-	for _, id := range derived.Sorted(c.untried) {
+	for _, id := range derived.Sorted(c.unasked) {
 		if ch := c.s.Changes[id]; ch != nil && ch.Phase == queue.Landing {
 			continue // its push may be lost: then it stands in the order again
 		}
-		delete(c.untried, id)
-		c.meet(c.s.Changes[id])
+		delete(c.unasked, id)
+		c.askPairsOf(c.s.Changes[id])
 	}
 }
 
-func (c *settling) meet(ch *queue.Change) {
-	if ch == nil || ch.Phase != queue.Pending || c.meeting[ch.ID] {
+func (c *settling) askPairsOf(ch *queue.Change) {
+	if ch == nil || ch.Phase != queue.Pending || c.asking[ch.ID] {
 		return
 	}
 	f := c.s.Footprints[ch.ID]
@@ -77,11 +77,11 @@ func (c *settling) met(b queue.Met) {
 		return
 	}
 	if t, ok := a.Task.(queue.Meet); ok {
-		c.metAs(t, b.Merges)
+		c.writePairs(t, b.Merges)
 	}
 }
 
-func (c *settling) metAs(t queue.Meet, merges []queue.ChangeID) {
+func (c *settling) writePairs(t queue.Meet, merges []queue.ChangeID) {
 	ch, old := c.s.Changes[t.Change], c.s.Footprints[t.Change]
 	if ch == nil || ch.Phase.Final() || old == nil {
 		return
@@ -121,18 +121,18 @@ func (c *settling) undecided(ids []queue.ChangeID) []queue.ChangeID {
 	return out
 }
 
-// unmeet marks a change and those that touch a path in common with it: they may
+// markPairs marks a change and those that touch a path in common with it: they may
 // have pairs without an answer.
-func (c *settling) unmeet(id queue.ChangeID, f *queue.Footprint) {
+func (c *settling) markPairs(id queue.ChangeID, f *queue.Footprint) {
 	if len(f.Edges) > 0 {
-		c.unmeetAll()
+		c.markAllPairs()
 	}
 	if len(f.Paths) == 0 {
 		return
 	}
-	c.untried[id] = true
+	c.unasked[id] = true
 	for _, other := range c.facts.Order.Index.Touching(id) {
-		c.untried[other] = true
+		c.unasked[other] = true
 	}
 }
 
@@ -160,10 +160,10 @@ func (c *settling) clashes(id queue.ChangeID, conflicts []queue.Conflict) {
 	})
 }
 
-func (c *settling) unmeetAll() {
+func (c *settling) markAllPairs() {
 	for id := range c.facts.Open {
 		if f := c.s.Footprints[id]; f != nil && len(f.Paths) > 0 {
-			c.untried[id] = true
+			c.unasked[id] = true
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (c *Core) MethodOf(r *queue.Request) (config.Method, bool) {
 	p := c.s.Pulls[r.Number]
 	if r.Command.Verb == queue.CommandRetry && r.Command.Method == "" && p != nil {
 		last := c.s.Changes[p.Last]
-		if try := c.settling.triedLast(r.Number); try != nil {
+		if try := c.settling.tryToRetry(r.Number); try != nil {
 			last = try
 		}
 		if last != nil {

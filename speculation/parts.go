@@ -40,8 +40,8 @@ type (
 	// settling gives the verdicts that follow from facts, and parks and returns changes.
 	settling struct {
 		*Core
-		meeting map[queue.ChangeID]bool // it is being tried whether they merge with others
-		untried map[queue.ChangeID]bool // they may have pairs without an answer
+		asking  map[queue.ChangeID]bool // git is being asked about their pairs
+		unasked map[queue.ChangeID]bool // they may have pairs without an answer
 		onTip   tipLinks
 	}
 	// blaming makes beliefs of what passes and fails.

@@ -50,7 +50,7 @@ func (c *entering) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 	if r.Command.Verb != queue.CommandRetry {
 		return r.Command.Verb
 	}
-	if c.settling.triedLast(r.Number) != nil {
+	if c.settling.tryToRetry(r.Number) != nil {
 		return queue.CommandRetry
 	}
 	for _, ch := range c.s.Changes {

@@ -68,7 +68,7 @@ func (c *telling) publish() {
 		facts := c.factsOf(p)
 		if facts == "" {
 			if c.publishing[n] != "" {
-				c.passing(p)
+				c.markPassing(p)
 			}
 			continue
 		}
@@ -81,13 +81,13 @@ func (c *telling) publish() {
 		case under == "" && p.Shown != t.want:
 			c.upkeep.ask(queue.Publish{Number: n, Want: t.want})
 		case under != "" && under != t.want:
-			c.passing(p)
+			c.markPassing(p)
 		}
 	}
 }
 
-// passing notes that what is being written may be what holds for this moment only.
-func (c *telling) passing(p *queue.Pull) {
+// markPassing notes that the facts being written may hold for this moment only.
+func (c *telling) markPassing(p *queue.Pull) {
 	if !p.Passing {
 		p.Passing = true
 		c.touch(queue.KindPull, strconv.Itoa(p.Number))

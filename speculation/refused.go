@@ -153,7 +153,7 @@ func (c *landing) took(p *queue.Push) {
 		c.note(queue.Note{What: "resumed", Reason: queue.Reason{Names: []string{"submitqueue"}}})
 		for _, ch := range accused {
 			if ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonProtected {
-				c.settling.unparkNow(ch)
+				c.settling.unpark(ch)
 			}
 		}
 	}

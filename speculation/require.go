@@ -97,7 +97,7 @@ func (c *guarding) stay(ch *queue.Change, b queue.Inspected) {
 	}
 	c.seenMet(ch, b)
 	if waitsOutside(ch) {
-		c.settling.unparkNow(ch)
+		c.settling.unpark(ch)
 	}
 }
 
@@ -147,8 +147,8 @@ func (c *guarding) nextLook(ch *queue.Change) queue.Instant {
 	return c.facts.Now.Add(min(max(c.facts.Now.Sub(ch.Decided), minWait), most))
 }
 
-// lookAgain asks about a change that waits without news.
-func (c *guarding) lookAgain(ch *queue.Change) {
+// inspectWaiting asks about a change that waits without news.
+func (c *guarding) inspectWaiting(ch *queue.Change) {
 	ch.Until = c.nextLook(ch)
 	c.touchChange(ch)
 	c.reconsider(ch)

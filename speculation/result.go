@@ -47,7 +47,7 @@ func (c *judging) resolved(b queue.Resolved) {
 		}
 	}
 	for _, e := range b.Passed {
-		c.remember(e)
+		c.readArchived(e)
 	}
 	c.mainline.prove(b.Proven)
 }
@@ -59,8 +59,8 @@ func (c *judging) putSteps(s queue.StepSet) {
 	}
 }
 
-// remember takes a pass back in from the archive.
-func (c *judging) remember(e queue.Entry) {
+// readArchived takes a pass back in from the archive.
+func (c *judging) readArchived(e queue.Entry) {
 	if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) {
 		return
 	}
@@ -136,8 +136,8 @@ func (c *judging) shownIn(b *queue.Build, k queue.Key, r queue.JobDone) shown {
 		step: derived.StepIn(b, k.Step), machine: r.Machine, host: r.Host}
 }
 
-// pass writes that a key has passed, and reports whether that counts.
-func (c *judging) pass(k queue.Key, s shown) bool {
+// writePass writes that a key has passed, and reports whether that counts.
+func (c *judging) writePass(k queue.Key, s shown) bool {
 	if c.tooOld(k, s) {
 		return false
 	}
@@ -157,7 +157,7 @@ func (c *judging) pass(k queue.Key, s shown) bool {
 	return true
 }
 
-func (c *judging) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
+func (c *judging) writeFailure(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
 	if slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID }) {
 		return // the same run, reported twice
 	}
@@ -221,7 +221,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	case queue.JobInfra:
 		if r.Tool {
 			c.benching.ran(b, j, r)
-			c.fail(c.opaque(j.Keys, j.Step.Name), b, r, r.Tail)
+			c.writeFailure(c.opaque(j.Keys, j.Step.Name), b, r, r.Tail)
 		}
 		return
 	default:
@@ -239,7 +239,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	var passed, failed []string
 	for _, f := range r.Failed {
 		if k, ok := named[f.Target]; ok {
-			c.fail(c.entry(k), b, r, f.Tail)
+			c.writeFailure(c.entry(k), b, r, f.Tail)
 			e := c.s.Ledger[k.ID()]
 			alone := r.Outcome == queue.JobFailed && len(b.Also) == 0
 			if alone && len(e.Failures) == 1 || !alone && c.facts.Ledger.Decides(e) {
@@ -249,7 +249,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 		}
 	}
 	for _, t := range r.Passed {
-		if k, ok := named[t]; ok && c.pass(k, c.shownIn(b, k, r)) {
+		if k, ok := named[t]; ok && c.writePass(k, c.shownIn(b, k, r)) {
 			passed = append(passed, t)
 		} else if ok {
 			j.Outdated = true
@@ -260,13 +260,13 @@ func (c *judging) jobDone(r queue.JobDone) {
 	case byName:
 	case r.Outcome != queue.JobPassed:
 		e := c.opaque(j.Keys, j.Step.Name)
-		c.fail(e, b, r, r.Tail)
+		c.writeFailure(e, b, r, r.Tail)
 		if l := c.s.Links[b.Link]; !e.IsSet() && c.facts.Ledger.Decides(e) || e.IsSet() && l != nil && c.facts.Ledger.Decides(c.facts.Ledger.Weighed(e, l)) {
 			failed = j.Targets()
 		}
 	case j.Step.Report == config.ReportExitCode || j.Step.Report == "":
 		for _, k := range j.Keys {
-			if c.pass(k, c.shownIn(b, k, r)) {
+			if c.writePass(k, c.shownIn(b, k, r)) {
 				passed = append(passed, k.Target)
 			} else {
 				j.Outdated = true
@@ -276,7 +276,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	}
 	c.shownOnMain(b, j, passed, c.ranIn(b, r))
 	if r.Outcome != queue.JobPassed {
-		c.drifted(b, j, namesOf(r.Failed))
+		c.revokeDrifted(b, j, namesOf(r.Failed))
 	}
 	c.blaming.acquit(b, passed)
 	for _, t := range passed {

@@ -176,7 +176,7 @@ func (c *hunting) alsoRed(l *queue.Link) {
 	}
 	for _, k := range root.Keys {
 		st, ok := c.facts.Links.Step(root, k)
-		if !ok || !c.accused(ch.Revert, st.Name, k.Target) || slices.Contains(l.Gone, k.Target) {
+		if !ok || !c.isAccused(ch.Revert, st.Name, k.Target) || slices.Contains(l.Gone, k.Target) {
 			continue
 		}
 		if _, same := set.Step(k.Step); same && !slices.ContainsFunc(l.Keys, func(o queue.Key) bool { return o.Step == k.Step && o.Target == k.Target }) {
@@ -185,8 +185,8 @@ func (c *hunting) alsoRed(l *queue.Link) {
 	}
 }
 
-// accused reports whether a commit is held to have turned a step red on a target.
-func (c *hunting) accused(commit queue.CommitID, step, target string) bool {
+// isAccused reports whether a commit is held to have turned a step red on a target.
+func (c *hunting) isAccused(commit queue.CommitID, step, target string) bool {
 	for _, h := range c.s.Hunts {
 		for i := range h.Culprits {
 			x := &h.Culprits[i]
@@ -359,6 +359,6 @@ func (c *hunting) retell(h *queue.Hunt, x *queue.Culprit) {
 	c.touchHunt(h)
 	if p := c.s.Pulls[x.Number]; x.Told && p != nil && p.Notice.Code == queue.ReasonCulprit && slices.Contains(p.Notice.Names, string(x.Commit)) {
 		x.Told = false
-		c.accuse(x)
+		c.tellCulprit(x)
 	}
 }

@@ -149,7 +149,7 @@ func (c *settling) restackOne(ch *queue.Change) bool {
 func (c *settling) comeBack(ch *queue.Change) bool {
 	switch {
 	case ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonParent:
-		c.unparkNow(ch)
+		c.unpark(ch)
 	case ch.Phase == queue.Analyzing && !ch.Stale && c.s.Footprints[ch.ID] != nil && c.grounded(ch):
 		c.pend(ch, c.s.Footprints[ch.ID])
 	default:

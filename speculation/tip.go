@@ -402,7 +402,7 @@ func (c *mainline) resume(user string) {
 	c.goOn(user)
 	for _, ch := range c.settling.parked() {
 		if ch.Reason.Code == queue.ReasonProtected {
-			c.settling.unparkNow(ch)
+			c.settling.unpark(ch)
 		}
 	}
 }

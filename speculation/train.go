@@ -73,13 +73,13 @@ func (c *landing) members() []queue.ChangeID {
 		}
 		l := c.s.Links[queue.LinkOf(at, id)]
 		switch {
-		case !c.mayJoin(id, in), c.meets(line, id, c.failsOn):
+		case !c.mayJoin(id, in), c.hasLink(line, id, c.failsOn):
 			i++ // what was seen to fail has its verdict when main is there
 		case c.doubtful(at, id):
 			i++ // it is tried beside the train
 		case l != nil && !c.facts.Links.Cleared(l):
 			i++ // it waits for an approval of what it would change here
-		case l == nil && c.waits(line, at, id, in):
+		case l == nil && c.awaitsBuild(line, at, id, in):
 			i++ // it is being built on less than this, and that may tell more
 		case l == nil:
 			// The next members are merged on this one, so they wait for it; all that
@@ -106,9 +106,9 @@ func (c *landing) members() []queue.ChangeID {
 	return train
 }
 
-// meets reports whether one of a change's links on the commits of a line is of a
+// hasLink reports whether one of a change's links on the commits of a line is of a
 // kind.
-func (c *landing) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
+func (c *landing) hasLink(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
 	for l := range c.facts.Links.LinksOf[id] {
 		if len(l.With) == 0 && line[l.Parent] && is(l) {
 			return true
@@ -117,16 +117,15 @@ func (c *landing) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func
 	return false
 }
 
-// waits reports whether a change waits for a build of it on some commit of a line that
-// ends at a commit. If its futures say already that it passes behind the members of the
-// train, it does not wait: a build on less may never come.
-func (c *landing) waits(line map[queue.CommitID]bool, at queue.CommitID, id queue.ChangeID, in map[queue.ChangeID]bool) bool {
-	return c.meets(line, id, c.waitsOn) && (c.s.Links[queue.LinkOf(at, id)] != nil || c.facts.Futures.Regardless(c.facts.Futures.Node(id), in) != derived.Verified)
+// awaitsBuild reports whether a change waits for a build of it on some commit of a line
+// that ends at a commit. If its futures say already that it passes behind the members of
+// the train, it does not wait: a build on less may never come.
+func (c *landing) awaitsBuild(line map[queue.CommitID]bool, at queue.CommitID, id queue.ChangeID, in map[queue.ChangeID]bool) bool {
+	return c.hasLink(line, id, c.undecidedLink) && (c.s.Links[queue.LinkOf(at, id)] != nil || c.facts.Futures.Regardless(c.facts.Futures.Node(id), in) != derived.Verified)
 }
 
-// waitsOn reports whether it is not known yet if a change may land as a link, nor
-// will be soon.
-func (c *landing) waitsOn(l *queue.Link) bool {
+// undecidedLink reports whether a link is undecided, and not about to be decided.
+func (c *landing) undecidedLink(l *queue.Link) bool {
 	return c.facts.Links.State(l).Status == derived.Unknown && !c.due(l)
 }
 
@@ -209,7 +208,7 @@ func (c *landing) failsOn(l *queue.Link) bool {
 // or not (a bypass).
 func (c *landing) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	n := c.facts.Futures.Node(id)
-	if n == nil || c.settling.meeting[id] || !c.facts.Order.Upheld(n.Ch, in) {
+	if n == nil || c.settling.asking[id] || !c.facts.Order.Upheld(n.Ch, in) {
 		return false
 	}
 	if !slices.ContainsFunc(c.facts.Order.FirstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {
@@ -229,7 +228,7 @@ func (c *landing) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool
 			if len(out) == resolveChunk {
 				return out
 			}
-			if with[id] || c.doubtful(at, id) || !c.mayJoin(id, with) || c.meets(line, id, c.failsOn) || c.waits(line, at, id, with) {
+			if with[id] || c.doubtful(at, id) || !c.mayJoin(id, with) || c.hasLink(line, id, c.failsOn) || c.awaitsBuild(line, at, id, with) {
 				continue
 			}
 			out = append(out, id)

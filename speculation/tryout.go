@@ -117,9 +117,9 @@ func (c *settling) lastTry(number int) *queue.Change {
 	return tried
 }
 
-// triedLast is lastTry, where a retry is about that: it was built, and the pull request
-// is not in the queue.
-func (c *settling) triedLast(number int) *queue.Change {
+// tryToRetry is lastTry if a retry is about it: it was built, and the pull request is
+// not in the queue.
+func (c *settling) tryToRetry(number int) *queue.Change {
 	if try := c.lastTry(number); try != nil && try.Would == nil && c.facts.Links.Active(number) == nil {
 		return try
 	}

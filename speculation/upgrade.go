@@ -267,7 +267,7 @@ func (c *mainline) prove(proven []queue.Entry) {
 		e.Failures = nil
 		c.turn.Archive = append(c.turn.Archive, e)
 		if c.facts.Ledger.Keys[e.ID] != nil {
-			c.judging.remember(e)
+			c.judging.readArchived(e)
 		}
 	}
 }

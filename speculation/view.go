@@ -216,7 +216,7 @@ func (c *telling) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	case crowded.Code != "":
 		out = append(out, crowded)
 	case held:
-	case c.settling.meeting[ch.ID]:
+	case c.settling.asking[ch.ID]:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsResolve})
 	case proven && len(v.Ahead) == 0:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsTrain})
