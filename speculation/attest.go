@@ -14,7 +14,7 @@ import (
 // # What has passed on a change's own head
 //
 // A build of the queue shows something of the tree that it ran on; so does a run of the
-// forge's CI that somebody's push of the head has started. Where steps say earlier:
+// forge's CI that somebody's push of the head has started. If steps say earlier:
 // count, the queue asks for such runs when a change comes, and again when one that went on
 // has ended, and takes their passes for keys of the head's tree. Failures there do not count: a rejection needs a build.
 //

@@ -9,8 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// What the forge says of a pull request stays with its change, with what the queue has
-// counted.
+// The forge's facts of a pull request stay with its change, with the queue's own counts.
 func TestFacetsStayWithTheChange(t *testing.T) {
 	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
 	two := 2

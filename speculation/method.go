@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// How a change lands is fixed when it comes: its method and the words of its
+// The way in which a change lands is fixed when it comes: its method and the words of its
 // commits, so that the same merge always makes the same commit. A command with
 // another method makes another change, which stands where the old one stood and
 // keeps what has passed, since keys know no methods. To the gate a link is a
