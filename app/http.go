@@ -93,7 +93,7 @@ func NewServer(o ServerOptions) *Server {
 	}
 	s := &Server{
 		o:       o,
-		pages:   web.New(web.Options{Words: o.Words, Warning: texts.Isolation(o.Isolation, o.KeepHomes), Notice: texts.Gaps(o.Gaps), Closed: !o.Public}),
+		pages:   web.New(web.Options{Words: o.Words, WordsOf: func(branch string) web.Words { w := o.Words; w.Branch = branch; return w }, Warning: texts.Isolation(o.Isolation, o.KeepHomes), Notice: texts.Gaps(o.Gaps), Closed: !o.Public}),
 		log:     orSilent(o.Log),
 		hosts:   hostsOf(o.Address, o.Hosts),
 		closing: make(chan struct{}),
@@ -228,6 +228,7 @@ func (s *Server) routes() http.Handler {
 	get("/", s.homePage)
 	get("/queue", s.queuePage)
 	get("/change", s.changePage)
+	get("/changes", s.searchPage)
 	get("/log", s.logPage)
 	e.GET("/events", s.events)
 	get("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))

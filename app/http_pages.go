@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -17,6 +18,9 @@ import (
 // Bounds of a change's page.
 const (
 	logTail = 16 << 10 // bytes of a build's log
+
+	mostSought = 200    // bytes of what is searched for
+	mostPages  = 10_000 // of a search
 )
 
 func (s *Server) homePage(c echo.Context) error {
@@ -73,6 +77,24 @@ func (s *Server) changePage(c echo.Context) error {
 		page.Logs = append(page.Logs, web.Log{Build: b.Build.ID, Text: api.Tail(text, logTail), Next: next - int64(held), Done: done})
 	}
 	return s.page(c, http.StatusOK, func(w io.Writer) error { return s.pages.Change(w, page, s.now()) })
+}
+
+// searchPage lists the changes of a queue that have all words of q.
+func (s *Server) searchPage(c echo.Context) error {
+	v, err := s.api.Named(c.QueryParam("queue"))
+	if err != nil {
+		return err
+	}
+	look := web.Search{Text: c.QueryParam("q"), Page: 1}
+	if text := c.QueryParam("page"); text != "" {
+		if look.Page, err = strconv.Atoi(text); err != nil || look.Page < 1 || look.Page > mostPages {
+			return &api.Problem{Status: http.StatusBadRequest, Text: "page is a number from 1."}
+		}
+	}
+	if len(look.Text) > mostSought {
+		return &api.Problem{Status: http.StatusBadRequest, Text: "That is too long to be searched for: shorten it to " + strconv.Itoa(mostSought) + " characters."}
+	}
+	return s.page(c, http.StatusOK, func(w io.Writer) error { return s.pages.Search(w, v, look, s.now()) })
 }
 
 // page sends a page that has been rendered as a whole, so that an error in the

@@ -30,7 +30,7 @@ func TestBrokenConfigurationOnMain(t *testing.T) {
 	h.push("ada", "main", map[string]string{".submitqueue.yml": brokenStep})
 	h.whole(false)
 	n := h.land("topic", map[string]string{"a": "a\n"})
-	h.landed(n, "cannot be used", "last good stays in force", ".submitqueue.yml:5:5", "timeuot")
+	h.landed(n, "cannot be used", "last good one stays in force", ".submitqueue.yml:5:5", "timeuot")
 	red := h.land("red", map[string]string{"bad": "bad\n"})
 	h.rejected(red, "bad is bad", ".submitqueue.yml:5:5")
 

@@ -237,5 +237,5 @@ func TestRedMainNamesItsCulprit(t *testing.T) {
 	if !slices.Contains(paths, "api/bad") {
 		t.Errorf("%s changes %v", x.Commit, paths)
 	}
-	h.shows("/queue?queue="+hubQueue, "Who turned the target branch red")
+	h.shows("/queue?queue="+hubQueue, "Who turned main red")
 }

@@ -261,7 +261,7 @@ func (o *Owner) load(ctx context.Context) (*speculation.Core, int64, error) {
 	}
 	if version < o.reached {
 		o.Metrics.RecordStoreError("lost")
-		o.Log.Error("the store has lost what it had acknowledged; the queue goes on from what is left, and asks the forge for the rest. Who has asked to land long ago may have to ask again",
+		o.Log.Error("the store has lost what it had acknowledged; the queue goes on from what is left, and asks the forge for the rest. changes that were asked for long ago may have to be asked for again",
 			"queue", o.Called(), "turns lost", o.reached-version, "turns left", version)
 	}
 	o.reached = version

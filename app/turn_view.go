@@ -56,6 +56,7 @@ func (o *Owner) show() {
 		p.details = o.details(nil, began)
 	}
 	p.view.Key, p.view.Away, p.view.Default = o.Queue, o.away(), defaultText(p.view.Main)
+	p.view.Web = o.Texts.RepoURL
 	if old := w.last.Load(); old != nil {
 		p.view.Version = old.view.Version
 	}

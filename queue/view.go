@@ -55,6 +55,7 @@ type QueueView struct {
 	Waits      string   // why the forge is not asked at the moment, and until when; "" where it is
 	Trouble    []string // what keeps failing, the longest first, and when it is tried again
 	Default    string   // that the default branch is another one by now, and what to do; "" where it is not
+	Web        string   // address of the repository's pages at its forge; "": it has none
 	Away       string   // why this server does not show the present state, e.g. that it starts; "" where it does
 	Main       Main
 	Slots      int

@@ -81,7 +81,7 @@ func Marker(queue string) string {
 // configBroken says, as Markdown, that the target branch's configuration, or
 // one of its .gitattributes files, is not used, and why. broken is the error with line and column; hostile text.
 func (w voice) configBroken(broken string) string {
-	return "⚠️ The configuration on " + w.main() + " cannot be used as it is. What was last good stays in force until this is fixed:\n\n" +
+	return "⚠️ The configuration on " + w.main() + " cannot be used as it is. The last good one stays in force until this is fixed:\n\n" +
 		fenced(broken, 12, 400)
 }
 

@@ -15,7 +15,7 @@ func TestWhatIsSaidOfHeads(t *testing.T) {
 		want  string
 	}{
 		"head-proven":  {[]string{"1"}, "Passed on its own head: 1 check of the head's tree counts wherever the branch with it has the same"},
-		"head-doubted": {[]string{"unit", "ci.yml: it uses\na cache", "", "no configuration"}, "What its own head has shown counts for nothing: step unit: ci.yml: it uses a cache; no configuration"},
+		"head-doubted": {[]string{"unit", "ci.yml: it uses\na cache", "", "no configuration"}, "The passes on its own head do not count: step unit: ci.yml: it uses a cache; no configuration"},
 	} {
 		title, more := texts.Words{}.Note(queue.Change{}, queue.Note{What: what, Reason: queue.Reason{Names: c.names}})
 		if got := title + ": " + more; got != c.want {

@@ -51,7 +51,7 @@ func (w voice) blame(r queue.Reason) string {
 	if len(r.Culprits) == 0 {
 		switch {
 		case len(r.Names) > 0 && r.Names[0] == "searching":
-			return w.mainFirst() + " is red" + w.in(r.Names[1:]) + ". Who turned it red is being searched for."
+			return w.mainFirst() + " is red" + w.in(r.Names[1:]) + ". The commit that turned it red is being searched for."
 		case len(r.Names) > 0 && r.Names[0] == "drift":
 			return w.mainFirst() + " is red" + w.in(r.Names[1:]) + " with content that has passed before: no commit has turned it red."
 		}

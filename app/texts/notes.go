@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // noteRow has the words for one kind of line of a queue's history.
@@ -21,7 +22,12 @@ type noteTelling func(voice, queue.Note) string
 
 // notes is the one table of what a history holds, by queue.Note.What. Nothing writes to it.
 var notes = map[string]noteRow{
-	"entered":     {title: "Asked to land"},
+	"entered": {line: func(v voice, n queue.Note) (what, more string) {
+		if len(n.Reason.Names) == 0 {
+			return "Asked to land", ""
+		}
+		return "Entered", "by rule " + v.code(n.Reason.Names[0]) + " of " + v.code(config.Path)
+	}},
 	"try":         {title: "Asked to try, and not to land", more: noteBy},
 	"explained":   {title: "Explained", more: noteText("what would become of it, without being asked to land")},
 	"tried":       {title: "Tried", more: noteBrief},
@@ -33,7 +39,7 @@ var notes = map[string]noteRow{
 		keys, _ := strconv.Atoi(strings.Join(n.Reason.Names, ""))
 		return counted(keys, "check of the head's tree counts", "checks of the head's tree count") + " wherever the branch with it has the same"
 	}},
-	"head-doubted": {title: "What its own head has shown counts for nothing", more: headDoubts},
+	"head-doubted": {title: "The passes on its own head do not count", more: headDoubts},
 	"analyzed":     {title: "Analyzed", more: noteText("what it touches is known")},
 	"rollup": {title: "Joined with others", more: func(v voice, n queue.Note) string {
 		return "built together, and to land in one merge: " + v.refs(n.Reason.Names)

@@ -51,7 +51,7 @@ func (w quote) emergency(c queue.Change) string {
 	}
 	text := "🚨 **Emergency**, by " + w.code(e.By) + " at " + w.clockText(e.At) + w.because(e.Reason)
 	if !c.Phase.Final() {
-		text += " It goes before all others. What it has to prove is what every change has to."
+		text += " It goes before all others. It has to prove the same as every other change."
 	}
 	return text
 }

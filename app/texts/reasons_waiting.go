@@ -146,7 +146,7 @@ func reasonsWaiting() []reasonRow {
 			title: "a batch has failed, and is split",
 			full: func(w voice, r queue.Reason) string {
 				return "A batch that it was in, or that is ahead of it, has failed. To find out through whom, a part of that batch is tried first: " +
-					orSome(w.refs(r.Names), "others") + ". Who is not to blame joins the next batch."
+					orSome(w.refs(r.Names), "others") + ". Those that are not to blame join the next batch."
 			}},
 		{code: queue.ReasonWaitsTrain, doc: "reasons#train",
 			title: "proven, about to land",

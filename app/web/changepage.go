@@ -30,6 +30,7 @@ type changeModel struct {
 	Row       row
 	Head      string
 	HeadFull  string
+	HeadPage  string // of the head at the forge; empty: none
 	Requester string
 	Lane      string // where it is not the default one
 	OnTop     string // what it is on top of, in words
@@ -122,11 +123,12 @@ func logPath(id queue.BuildID) string {
 
 // Change renders one change.
 func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
+	p = p.of(c.Queue)
 	d := newDirectory(c.Queue, now)
 	v := c.View
 	m := changeModel{
 		page: page{Title: "#" + count(v.Change.Number, "", "") + " " + titleOf(v.Change), Queue: c.Queue.Name, Noun: p.words.Noun(), Live: true},
-		Row:  p.row(d, v), Head: short(v.Change.Head), HeadFull: string(v.Change.Head), Requester: clean(v.Change.Requester), Lane: clean(v.Lane), OnTop: clean(p.words.OnTop(v.Change)),
+		Row:  p.row(d, v), Head: short(v.Change.Head), HeadFull: string(v.Change.Head), HeadPage: d.commitURL(v.Change.Head), Requester: clean(v.Change.Requester), Lane: clean(v.Lane), OnTop: clean(p.words.OnTop(v.Change)),
 		Total: v.Total, Verdict: p.verdict(d, v.Change), NoHistory: c.NoHistory, Started: v.Change.Builds,
 	}
 	m.Row.Ahead, m.Row.More = d.refs(v.Ahead), 0

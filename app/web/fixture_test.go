@@ -216,7 +216,7 @@ func busyQueue() queue.QueueView {
 	rejected := rejectedChange()
 	gone := change(331, "Try the new colours", "tomas", queue.Cancelled)
 	gone.Reason, gone.Decided = queue.Reason{Code: queue.ReasonPushed}, ago(3*time.Hour)
-	return queue.QueueView{
+	return queue.QueueView{Web: "https://github.com/acme/shop",
 		Name: "acme/store@main", Slots: 8, Unproven: 2,
 		Main:   queue.Main{Branch: "main", Tip: sha(1), Surveyed: sha(1)},
 		Order:  append(order, fresh, parked),

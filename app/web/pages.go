@@ -68,7 +68,9 @@ type Words interface {
 
 // Options are what Pages need.
 type Options struct {
-	Words   Words  // required
+	Words Words // required
+	// WordsOf returns the words of a queue by its target branch. nil: Words.
+	WordsOf func(branch string) Words
 	Warning string // shown on every page but the way in; "": none
 	Notice  string // shown at the foot of every page of the queues; "": none
 	Closed  bool   // who reads them has signed in, and may sign out
@@ -76,13 +78,14 @@ type Options struct {
 
 // Pages renders pages. Its methods may be called at the same time.
 type Pages struct {
-	words  Words
-	byName map[string]*template.Template
+	words   Words
+	wordsOf func(branch string) Words // may be nil
+	byName  map[string]*template.Template
 }
 
 // New returns the pages.
 func New(o Options) *Pages {
-	p := &Pages{words: o.Words, byName: map[string]*template.Template{}}
+	p := &Pages{words: o.Words, wordsOf: o.WordsOf, byName: map[string]*template.Template{}}
 	for name, t := range parsed() {
 		p.byName[name] = template.Must(t.Clone()).Funcs(template.FuncMap{
 			"warning": func() string { return o.Warning }, "notice": func() string { return o.Notice }, "closed": func() bool { return o.Closed }})
@@ -90,11 +93,21 @@ func New(o Options) *Pages {
 	return p
 }
 
+// of returns the pages in the words of a queue.
+func (p *Pages) of(v queue.QueueView) *Pages {
+	if p.wordsOf == nil || v.Main.Branch == "" {
+		return p
+	}
+	out := *p
+	out.words = p.wordsOf(v.Main.Branch)
+	return &out
+}
+
 // parsed returns every page before anybody's options are known. Nobody renders these: a
 // template that was rendered cannot be cloned.
 var parsed = sync.OnceValue(func() map[string]*template.Template {
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"queues", "queue", "change", "problem", "setup", "setupgo", "setupmade", "signin", "enter", "leave"} {
+	for _, name := range []string{"queues", "queue", "change", "search", "problem", "setup", "setupgo", "setupmade", "signin", "enter", "leave"} {
 		pages[name] = template.Must(template.New(name).Funcs(template.FuncMap{"warning": unset, "notice": unset, "closed": unset}).ParseFS(templates,
 			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}

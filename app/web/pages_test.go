@@ -49,7 +49,14 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 		"rollup":   func(p *web.Pages, w io.Writer) error { return p.Change(w, rollupChange(), noon()) },
 		"together": func(p *web.Pages, w io.Writer) error { return p.Change(w, togetherChange(), noon()) },
 		"rejected": func(p *web.Pages, w io.Writer) error { return p.Change(w, endedChange(queued.Recent[1]), noon()) },
-		"problem":  func(p *web.Pages, w io.Writer) error { return p.Problem(w, 404, "There is no "+hostile) },
+		"search": func(p *web.Pages, w io.Writer) error {
+			return p.Search(w, queued, web.Search{Text: "omar REJECTED"}, noon())
+		},
+		"search-all": func(p *web.Pages, w io.Writer) error { return p.Search(w, queued, web.Search{}, noon()) },
+		"search-none": func(p *web.Pages, w io.Writer) error {
+			return p.Search(w, queued, web.Search{Text: hostile, Page: 3}, noon())
+		},
+		"problem": func(p *web.Pages, w io.Writer) error { return p.Problem(w, 404, "There is no "+hostile) },
 	})
 	return all
 }

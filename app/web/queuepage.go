@@ -17,6 +17,7 @@ type queueHead struct {
 	Branch     string
 	Tip        string
 	TipFull    string
+	TipPage    string // of the tip at the forge; empty: none
 	Chips      []chip
 	Waiting    int // in the order
 	Parked     int
@@ -30,6 +31,7 @@ func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
 		Name: v.Name, Branch: clean(v.Main.Branch), Tip: short(v.Main.Tip), TipFull: string(v.Main.Tip),
 		Chips: chipsOfMain(v), Slots: v.Slots, Used: len(v.MainBuilds),
 	}
+	h.TipPage = (&directory{web: strings.TrimSuffix(safeURL(v.Web), "/")}).commitURL(v.Main.Tip)
 	h.Repository = clean(strings.TrimSuffix(v.Name, "@"+v.Main.Branch))
 	var next queue.Forecast
 	for _, c := range v.Order {
@@ -72,6 +74,7 @@ type queueModel struct {
 
 // Queue renders one queue.
 func (p *Pages) Queue(w io.Writer, v queue.QueueView, now queue.Instant) error {
+	p = p.of(v)
 	d := newDirectory(v, now)
 	m := queueModel{
 		page:   page{Title: clean(v.Name), Queue: v.Name, Noun: p.words.Noun(), Live: true},
@@ -136,7 +139,7 @@ func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []ale
 		}
 	}
 	if v.Main.Broken != "" {
-		title, what := "cannot be used as it is", "What was last good stays in force."
+		title, what := "cannot be used as it is", "The last good one stays in force."
 		if v.Main.Config == nil {
 			title, what = "cannot be used", "Nothing can land before there is one."
 		}
@@ -162,7 +165,7 @@ func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []ale
 	}
 	for _, d := range v.Main.Drift {
 		out = append(out, alert{Tone: "bad", Title: clean(v.Main.Branch) + " has drifted",
-			Text: clean(p.words.Drift(d)) + ". What fails on it waits; what does not touch it lands as usual."})
+			Text: clean(p.words.Drift(d)) + ". Changes that fail on it wait; all others land as usual."})
 	}
 	if len(v.Unrun) > 0 {
 		out = append(out, alert{Tone: "bad", Title: "Nobody can build " + clean(v.Main.Branch), Text: clean(p.words.Unrun(v.Unrun)), Failures: d.failures(v.Unrun, true)})

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -19,12 +20,13 @@ type ref struct {
 // directory finds what is known of changes by id.
 type directory struct {
 	queue string
+	web   string // address of the repository's pages; "": none
 	now   queue.Instant
 	byID  map[queue.ChangeID]queue.Change
 }
 
 func newDirectory(v queue.QueueView, now queue.Instant) *directory {
-	d := &directory{queue: v.Name, now: now, byID: map[queue.ChangeID]queue.Change{}}
+	d := &directory{queue: v.Name, web: strings.TrimSuffix(safeURL(v.Web), "/"), now: now, byID: map[queue.ChangeID]queue.Change{}}
 	for _, c := range v.Recent {
 		d.byID[c.ID] = c
 	}
@@ -52,6 +54,14 @@ func (d *directory) refs(ids []queue.ChangeID) []ref {
 	return out
 }
 
+// commitURL returns the page of a commit at the forge; "" where there is none.
+func (d *directory) commitURL(id queue.CommitID) string {
+	if d.web == "" || id == "" {
+		return ""
+	}
+	return d.web + "/commit/" + url.PathEscape(string(id))
+}
+
 // row is one change in a table.
 type row struct {
 	ref
@@ -70,7 +80,8 @@ type row struct {
 	Forecast string // when its verdict is expected; empty: nobody knows
 	Decided  stamp
 	Until    stamp
-	Commit   string
+	Commit   string // that it landed as
+	Page     string // of that commit at the forge; empty: none
 }
 
 // aheadShown is how many changes ahead a row names.
@@ -89,7 +100,7 @@ func (p *Pages) row(d *directory, v queue.View) row {
 		r.Forecast = p.words.Forecast(v.Forecast, d.now)
 	}
 	if c.Verdict != nil && c.Phase == queue.Landed {
-		r.Commit = short(c.Verdict.Commit)
+		r.Commit, r.Page = short(c.Verdict.Commit), d.commitURL(c.Verdict.Commit)
 	}
 	for _, b := range v.Builds {
 		r.Builds = append(r.Builds, p.bar(b, d.now))

@@ -124,7 +124,7 @@ func (p sheet) branch(q api.Queue) {
 	p.Line(fmt.Sprintf("%s%s: %s, %d of %s in use", q.Name, tipOf(q), stateOf(q), q.Running, print.Counted(q.Slots, "slot")))
 	switch {
 	case q.ConfigError != "" && q.Configured:
-		p.Text("The configuration on "+q.Branch+" cannot be used as it is, and what was last good stays in force: "+q.ConfigError, "")
+		p.Text("The configuration on "+q.Branch+" cannot be used as it is, and the last good one stays in force: "+q.ConfigError, "")
 	case q.ConfigError != "":
 		p.Text("Nothing can land before "+q.Branch+" has a configuration: "+q.ConfigError, "")
 	}

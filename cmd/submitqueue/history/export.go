@@ -21,7 +21,7 @@ type Export struct {
 	client.Flags
 	Since     string `help:"Only what happened since: a date (2026-03-01), a moment (RFC 3339), or how long ago (30d, 12h)." placeholder:"WHEN"`
 	Anonymous bool   `help:"Put hashes in place of authors, titles, paths, targets and commits."`
-	Salt      string `env:"SUBMITQUEUE_HISTORY_SALT" help:"What is hashed with it; default: a new one each time. With the same one, two exports can be put together." placeholder:"TEXT"`
+	Salt      string `env:"SUBMITQUEUE_HISTORY_SALT" help:"Salt of the hashes; default: a new one each time. Two exports with the same salt can be put together." placeholder:"TEXT"`
 }
 
 // Run implements the command.

@@ -30,7 +30,7 @@ type FromGit struct {
 	Results   string `help:"What CI said, as JSON lines of commit, outcome (passed or failed) and seconds." type:"existingfile" placeholder:"FILE"`
 	Last      int    `default:"0" help:"Only so many of the latest commits; 0: all."`
 	Anonymous bool   `help:"Put hashes in place of authors, titles, paths, targets and commits."`
-	Salt      string `env:"SUBMITQUEUE_HISTORY_SALT" help:"What is hashed with it; default: none." placeholder:"TEXT"`
+	Salt      string `env:"SUBMITQUEUE_HISTORY_SALT" help:"Salt of the hashes; default: none." placeholder:"TEXT"`
 
 	out io.Writer // nil: standard output
 }

@@ -16,7 +16,7 @@ import (
 type Train struct {
 	source
 	Output string `short:"o" help:"Write the model to a file." placeholder:"MODEL" type:"path"`
-	Seed   uint64 `default:"1" help:"What is drawn is drawn from this."`
+	Seed   uint64 `default:"1" help:"Seed of all random draws."`
 	JSON   bool   `name:"json" help:"Print the report as JSON."`
 }
 

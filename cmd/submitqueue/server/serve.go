@@ -39,7 +39,7 @@ type Serve struct {
 	Runners   int          `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
 	Isolate   isolateFlags `embed:""`
 	CIBuilds  int          `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
-	RefPrefix string       `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"What the names of the refs begin with that the forge's CI builds."`
+	RefPrefix string       `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"First part of the names of the refs that the forge's CI builds."`
 	Notify    []string     `env:"SUBMITQUEUE_NOTIFY" sep:"none" help:"Tell people what happens: slack=URL or webhook=URL#secret=SECRET, or =@FILE with the rest in it; #kinds=red,rejected says of what. As the URL is a secret, prefer a file or the variable (with spaces between several)." placeholder:"SINK=URL"`
 	History   string       `env:"SUBMITQUEUE_HISTORY" help:"Folder in which the history of each queue is kept as JSON lines as well, a file for each day." placeholder:"DIR" type:"path"`
 	Days      int          `name:"history-days" default:"100" env:"SUBMITQUEUE_HISTORY_DAYS" help:"Days for which histories are kept, here and in Redis."`

@@ -22,16 +22,16 @@ import (
 // command with status 1.
 type Command struct {
 	World string `help:"Replay a world: JSON lines, gzip or not." placeholder:"FILE" type:"existingfile" xor:"source" group:"world"`
-	Trace string `help:"Replay a history: JSON lines with landed or time, author, paths, added, removed, commits. What it does not tell is drawn." placeholder:"FILE" type:"existingfile" xor:"source" group:"world"`
+	Trace string `help:"Replay a history: JSON lines with landed or time, author, paths, added, removed, commits. The rest is drawn at random." placeholder:"FILE" type:"existingfile" xor:"source" group:"world"`
 
-	History string `help:"Replay a queue's history: the file of submitqueue history export, or the folder of a queue below serve --history. What it does not tell is drawn." placeholder:"PATH" type:"path" xor:"source" group:"world"`
+	History string `help:"Replay a queue's history: the file of submitqueue history export, or the folder of a queue below serve --history. The rest is drawn at random." placeholder:"PATH" type:"path" xor:"source" group:"world"`
 	Queue   string `help:"Replay the history that a server has of a queue." placeholder:"NAME" xor:"source" group:"world"`
 	Server  string `env:"SUBMITQUEUE_SERVER" help:"With --queue: address of the server; default: the one that this user runs." placeholder:"URL" group:"world"`
 	Data    string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"With --queue: data folder of the server that this user runs." type:"path" group:"world"`
 
 	Rate         float64 `default:"500" help:"Generated: changes per hour. With --trace: re-time its arrivals to this rate; 0 keeps its times." group:"world"`
 	Changes      int     `default:"1500" help:"Generated: changes. With --trace, --history or --queue: at most so many of the last." group:"world"`
-	Seed         uint64  `default:"1" help:"What is drawn is drawn from this." group:"world"`
+	Seed         uint64  `default:"1" help:"Seed of all random draws." group:"world"`
 	Arrivals     string  `default:"fixed" enum:"fixed,poisson,bursts" help:"Generated: ${enum}." group:"world"`
 	Components   int     `default:"200" help:"Generated: components of the repository." group:"world"`
 	Zipf         float64 `default:"0.7" help:"Generated: how unevenly changes fall on them." group:"world"`
