@@ -86,8 +86,8 @@ func TestIndependentChangesShareABuild(t *testing.T) {
 	w.audit.final()
 }
 
-// Steps that do not name failed targets, changes in conflict, and changes without
-// keys to ask for while slots are free have builds of their own.
+// Changes have builds of their own if batching is off, if a step does not name failed
+// targets, if they share a target, and if no other waits.
 func TestWhoSharesNoBuild(t *testing.T) {
 	on := config.Rules{Batch: config.BatchIndependent, BatchMax: 4}
 	for name, x := range map[string]struct {
