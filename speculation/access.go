@@ -8,7 +8,7 @@ import (
 )
 
 // awayPause is how long after a try that found the repository out of reach the
-// next one comes, if nobody says before that access was given back.
+// next one comes, unless the forge tells before that access was given back.
 const awayPause = time.Minute
 
 // access takes in that the repository is out of reach, or within it again; or that
@@ -18,15 +18,15 @@ func (c *mainline) access(b queue.Access) {
 	case b.Lost != "":
 		c.away(b.Lost)
 	case b.Moved:
-		c.lookNow()
+		c.readNow()
 	default:
 		c.back()
 		c.upkeep.observe()
 	}
 }
 
-// away takes in why nothing can be asked of the repository. What is to be done
-// there waits; what has its place in the queue keeps it.
+// away takes in why the repository is out of reach. Actions there wait; changes
+// keep their places in the queue.
 func (c *mainline) away(why string) {
 	if c.s.Main.Away == why {
 		return
@@ -52,7 +52,7 @@ func (c *mainline) back() {
 	for _, key := range derived.Sorted(c.s.Actions) {
 		if a := c.s.Actions[key]; a != nil && a.NotBefore > c.facts.Now {
 			c.upkeep.done(key)
-			c.upkeep.askAnew(a, 0, a.Error)
+			c.upkeep.reissue(a, 0, a.Error)
 		}
 	}
 }
@@ -61,11 +61,11 @@ func (c *mainline) back() {
 // is no failed attempt, and never gives up.
 func (c *mainline) kept(a *queue.Action, f queue.Failed) {
 	c.away(f.Error)
-	c.upkeep.askAnew(a, max(awayPause, f.After), f.Error)
+	c.upkeep.reissue(a, max(awayPause, f.After), f.Error)
 }
 
-// lookNow has main read, at once even where the next try was to come later.
-func (c *mainline) lookNow() {
+// readNow has main read at once, even if the next try was to come later.
+func (c *mainline) readNow() {
 	if a := c.s.Actions[c.observing]; a != nil && c.s.Main.Away != "" && a.NotBefore > c.facts.Now {
 		c.upkeep.renew(a.Task)
 		return
@@ -73,9 +73,9 @@ func (c *mainline) lookNow() {
 	c.upkeep.observe()
 }
 
-// renamed takes in that the forge has given the target branch another name. All
-// that asked for it there asks for the new one, so that nobody loses his place: the
-// queue goes along, or stands still until it is told to.
+// renamed takes in that the forge has given the target branch another name. All pull
+// requests for it ask for the new name and keep their places: the queue goes along,
+// or stands still until it is told to.
 func (c *mainline) renamed(b queue.Renamed) {
 	a := c.upkeep.done(b.Action)
 	if a == nil {
@@ -90,7 +90,7 @@ func (c *mainline) renamed(b queue.Renamed) {
 			c.touchMain()
 		}
 		if !c.upkeep.idle(a.Task) {
-			c.upkeep.askAnew(a, awayPause, b.Why)
+			c.upkeep.reissue(a, awayPause, b.Why)
 		}
 		if _, reading := a.Task.(queue.Observe); !reading {
 			c.upkeep.observe() // it shows when the branch is back
@@ -111,7 +111,7 @@ func (c *mainline) renamed(b queue.Renamed) {
 		}
 	}
 	if !c.upkeep.idle(a.Task) {
-		c.upkeep.askAnew(a, 0, "")
+		c.upkeep.reissue(a, 0, "")
 	}
 	c.upkeep.observe()
 }
@@ -121,16 +121,15 @@ func (c *mainline) renamed(b queue.Renamed) {
 // it before it can say what became of the branch.
 const baseAgain = 3 * time.Second
 
-// lookTwice has a pull request that asks for another branch looked at once more,
-// before its change is taken out for that. Meanwhile it boards no push: it is being
-// asked about.
-func (c *mainline) lookTwice(a *queue.Action, r *queue.Request, b queue.Inspected) bool {
+// confirmBase has a pull request that asks for another branch inspected once more,
+// before its change is taken out for that. Meanwhile the change boards no push.
+func (c *mainline) confirmBase(a *queue.Action, r *queue.Request, b queue.Inspected) bool {
 	if r.Twice || !b.Open || c.entering.offBase(r.Number, b).Code != queue.ReasonWrongBase {
 		return false
 	}
 	r.Twice = true
 	c.touch(queue.KindRequest, r.ID)
-	c.upkeep.askAnew(a, baseAgain, "")
+	c.upkeep.reissue(a, baseAgain, "")
 	return true
 }
 

@@ -76,8 +76,8 @@ func TestReadingOfBeforeIsNotBack(t *testing.T) {
 	}
 }
 
-// That a repository was renamed, or its default branch was, does not say that it is
-// back: main is read, at once, and that says it.
+// An event that a repository, or its default branch, was renamed does not mean that it is
+// back: main is read at once, and that shows it.
 func TestMovedIsNotBack(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "one"})

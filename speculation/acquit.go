@@ -23,9 +23,8 @@ func (c *blaming) crew(b *queue.Build) []queue.ChangeID {
 
 // acquit takes in targets that have passed in a build: each acquits the changes
 // in the build that affect it, and their pairs, also with what had landed below,
-// by its share of what they have not passed before, whether or not the path is
-// complete. Who was to blame for a failure on one of them
-// is not any more (doubt.go).
+// by its share of what they have not passed before, on a complete path or not.
+// A change blamed for a failure on one of them is cleared of it (doubt.go).
 func (c *blaming) acquit(b *queue.Build, passed []string) {
 	crew := c.crew(b)
 	if len(passed) == 0 || len(crew) == 0 || c.facts.Without(config.IngredientBeliefs) {

@@ -8,16 +8,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// How actions are tried again.
+// Bounds of repeated actions.
 const (
 	maxAttempts = 5
 	minBackoff  = time.Second
 	maxBackoff  = 5 * time.Minute
-	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push of which nobody knows what came, and of what an outage of the forge holds up
+	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push without a known result, and of actions held up by an outage of the forge
 
-	// While the forge is in trouble of its own (queue.Failed.Outage), nobody can do
-	// anything but try: a change is not parked for an hour, and a command is not given back
-	// for a day, at mainBackoff.
+	// While the forge is in trouble of its own (queue.Failed.Outage), trying is all that
+	// helps: at mainBackoff, a change is parked after an hour at the earliest, and a command
+	// given back after a day.
 	changeAttempts  = 80
 	commandAttempts = 1920
 
@@ -62,15 +62,17 @@ func (c *upkeep) patience(t queue.Task) time.Duration {
 }
 
 // ask emits an action for a task, unless one is under way.
-func (c *upkeep) ask(t queue.Task) { c.askAgain(t, 1, 0, "") }
+func (c *upkeep) ask(t queue.Task) { c.askAttempt(t, 1, 0, "") }
 
-func (c *upkeep) askAgain(t queue.Task, attempt int, wait time.Duration, cause string) {
+// askAttempt is ask, for the n-th attempt, after a wait and with the cause of the
+// attempt before.
+func (c *upkeep) askAttempt(t queue.Task, attempt int, wait time.Duration, cause string) {
 	c.issue(t, attempt, 0, wait, cause)
 }
 
-// askAnew asks for what an action that has ended did, which was no failure: it may
-// fail as often as before.
-func (c *upkeep) askAnew(a *queue.Action, wait time.Duration, cause string) {
+// reissue asks for the task of an action once more that has ended without a failure:
+// it may fail as often as before.
+func (c *upkeep) reissue(a *queue.Action, wait time.Duration, cause string) {
 	c.issue(a.Task, a.Attempt, a.Renewed+1, wait, cause)
 }
 
@@ -114,7 +116,7 @@ func (c *upkeep) began(a *queue.Action) {
 	case queue.Analyze:
 		c.analyzing[t.Change]++
 	case queue.Meet:
-		c.settling.meeting[t.Change] = true
+		c.settling.asking[t.Change] = true
 	case queue.Publish:
 		c.telling.publishing[t.Number] = t.Want
 	case queue.ReturnHeads:
@@ -138,8 +140,8 @@ func (c *upkeep) ended(a *queue.Action) {
 			delete(c.analyzing, t.Change)
 		}
 	case queue.Meet:
-		delete(c.settling.meeting, t.Change)
-		c.settling.untried[t.Change] = true
+		delete(c.settling.asking, t.Change)
+		c.settling.unasked[t.Change] = true
 	case queue.Publish:
 		delete(c.telling.publishing, t.Number)
 	case queue.ReturnHeads:
@@ -149,8 +151,8 @@ func (c *upkeep) ended(a *queue.Action) {
 	}
 }
 
-// renew asks for a reading anew that may have begun before what makes it
-// necessary: the one under way is given up, because it may show how things were.
+// renew asks for a reading that begins now: one under way is given up, because it
+// may show an older state.
 func (c *upkeep) renew(t queue.Task) {
 	if a := c.done(c.facts.Asked(t)); a != nil {
 		c.issue(t, a.Attempt, a.Renewed+1, 0, a.Error)
@@ -159,8 +161,8 @@ func (c *upkeep) renew(t queue.Task) {
 	c.ask(t)
 }
 
-// observe has main read, as it is from now on. A reading that is under way is
-// let finish: what it shows was true, and there may be no end of reasons to read.
+// observe has main read, as it is from now on. A reading that is under way may
+// finish: it shows a state that main has had, and reasons to read may never end.
 func (c *upkeep) observe() {
 	if c.mainline.observing != "" {
 		if !c.s.Main.Again {
@@ -217,8 +219,7 @@ func (c *upkeep) expire() {
 	}
 }
 
-// attend sees to it that whatever waits for an answer has asked for it, however
-// it came to wait.
+// attend asks for each answer that a record waits for, if it is not asked for yet.
 func (c *upkeep) attend() {
 	m := &c.s.Main
 	if p := c.s.Push; p != nil && !p.Unsure {
@@ -240,7 +241,7 @@ func (c *upkeep) attend() {
 	c.mainline.surveyNext()
 	c.entering.explainAll()
 	var waiting []queue.ChangeID
-	c.judging.attest()
+	c.judging.askHeads()
 	for id, ch := range c.facts.Open {
 		if c.analyzing[id] > 0 {
 			continue
@@ -256,7 +257,7 @@ func (c *upkeep) attend() {
 	}
 }
 
-// idle reports whether nobody waits for a task any more.
+// idle reports whether no record waits for a task any more.
 func (c *upkeep) idle(t queue.Task) bool {
 	switch t := t.(type) {
 	case queue.Observe:
@@ -331,7 +332,7 @@ func (c *upkeep) failed(f queue.Failed) {
 	wait := min(minBackoff<<min(a.Attempt-1, 20), most)
 	wait = max(wait, f.After)
 	if f.Transient && a.Attempt < c.attempts(a.Task, f.Outage) {
-		c.askAgain(a.Task, a.Attempt+1, wait, f.Error)
+		c.askAttempt(a.Task, a.Attempt+1, wait, f.Error)
 		return
 	}
 	c.giveUp(a, wait, f.Error)
@@ -363,7 +364,7 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	case queue.Observe, queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Publish, queue.Stop, queue.Tell, queue.ReturnHeads:
 		// Nobody else would do these; they go on, ever more rarely: what a forge
 		// refuses for good, it may also have refused by mistake.
-		c.askAgain(a.Task, a.Attempt+1, wait, cause)
+		c.askAttempt(a.Task, a.Attempt+1, wait, cause)
 	case queue.Inspect:
 		r := c.s.Requests[t.Request]
 		if r.Boarding {
@@ -371,22 +372,22 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 			return
 		}
 		if r.Command.Verb == queue.CommandRecheck {
-			c.askAgain(a.Task, a.Attempt+1, wait, cause)
+			c.askAttempt(a.Task, a.Attempt+1, wait, cause)
 			return
 		}
 		c.entering.refuse(r, queue.Reason{Code: queue.ReasonForge, Detail: cause})
 	case queue.Analyze:
 		c.analyzed(c.settling.unknown(t, cause), true)
 	case queue.Meet:
-		c.settling.metAs(t, nil)
+		c.settling.writePairs(t, nil)
 	case queue.Attest:
-		c.judging.attestedAs(t, queue.Attested{Doubts: []queue.HeadDoubt{{Why: cause}}})
+		c.judging.writeAttested(t, queue.Attested{Doubts: []queue.HeadDoubt{{Why: cause}}})
 	case queue.Resolve:
 		if t.Together > 0 {
 			c.landing.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])
 		}
 		if len(t.Picks) > 1 {
-			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1], Analyzer: t.Analyzer, Former: t.Former}) // one by one, it shows whose merge cannot be made
+			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1], Analyzer: t.Analyzer, Former: t.Former}) // one by one, they show which merge cannot be made
 			return
 		}
 		c.settling.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.facts.Now.Add(parkedRetry))

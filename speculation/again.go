@@ -10,7 +10,7 @@ import (
 )
 
 // A change that could not be analyzed takes part all the same: it counts as
-// touching everything, and people are told why. Where the reason may pass (a
+// touching everything, and people are told why. If the reason may pass (a
 // time-out, a tool or an object that is missing, a program that main does not
 // have yet), it is analyzed again while it waits.
 
@@ -67,7 +67,7 @@ func (c *settling) overslept(a *queue.Action) bool {
 	c.upkeep.done(a.Key)
 	c.analyzed(c.unknown(t, cause), true)
 	if a.Attempt == 1 {
-		c.upkeep.askAgain(t, 2, 0, cause)
+		c.upkeep.askAttempt(t, 2, 0, cause)
 	}
 	return true
 }

@@ -107,7 +107,7 @@ func TestAnalysisForNow(t *testing.T) {
 	w.audit.final()
 }
 
-// What has failed shows in the next change that affects it.
+// A failed target shows in the next change that affects it.
 func TestTouchesKnowsHowOftenTargetsFail(t *testing.T) {
 	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})
 	w.land(edit{"a/code": "bad"})

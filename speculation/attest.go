@@ -14,22 +14,22 @@ import (
 // # What has passed on a change's own head
 //
 // A build of the queue shows something of the tree that it ran on; so does a run of the
-// forge's CI that somebody's push of the head has started. Where steps say earlier:
+// forge's CI that somebody's push of the head has started. If steps say earlier:
 // count, the queue asks for such runs when a change comes, and again when one that went on
-// has ended, and takes their passes for keys of the head's tree. No failure there is heard: a rejection needs a build.
+// has ended, and takes their passes for keys of the head's tree. Failures there do not count: a rejection needs a build.
 //
 // Why it is safe. The gate asks one thing: whether each key that a commit adds has
 // passed. A key is (step digest, target, hash), and the ledger stands on one premise:
-// equal keys have equal outcomes, whatever commit they are met on. So a pass on a head
+// equal keys have equal outcomes on all commits. So a pass on a head
 // is as good as one of a build if and only if it is a pass of that very key:
 //
 //   - The tree is known. A run that a push started checks out the pushed commit. One of a
 //     pull request tests a merge that the forge has made, and counts only if the workflow
 //     says which: its run-name is fixed words and github.sha, so the run's title is not for
 //     anybody else to choose; the commit is a merge of this head; and head, merge and
-//     branch have the same workflows, so no other one has given it that title. (One that
-//     the branch has had for a while in between could have, if it let people choose it, who
-//     may push to the repository.)
+//     branch have the same workflows, so no other one has given it that title. (A workflow
+//     that the branch has had in between could have, if it let people choose the title:
+//     they may push to the repository.)
 //   - The keys are the ledger's own: the head is read as the commit of a build is,
 //     by the steps in its own tree, the analyzer and toolset in force, and queue.KeysOf
 //     (app/perform_attest.go). A head whose own configuration cannot be used, or whose targets
@@ -39,9 +39,9 @@ import (
 //   - The run was the run of a build. The workflow's file is in the tree, so it
 //     is in each hash (conflict: barrier); what may differ in spite of that (filters on paths,
 //     commands that compare commits, caches, secrets of an environment, conditions on the
-//     branch) is looked for in the file and refused by name (workers/forgeci/workflow). What is in
-//     no file of the tree, such as a script that asks the network which branch it is on, nobody
-//     sees; hence the word of the repository, earlier: count, in every digest of the step.
+//     branch) is looked for in the file and refused by name (workers/forgeci/workflow). A
+//     difference outside the files, such as a script that asks the network for its branch, is
+//     not found; hence the word of the repository, earlier: count, in every digest of the step.
 //   - Nothing speaks against it: it counts for no key that has failed in a build, has
 //     drifted, or was forgotten after the run began.
 //
@@ -64,9 +64,9 @@ const headWait = 20 * time.Second
 // mostDoubts is of how many steps it is written down why passes on a head count for nothing.
 const mostDoubts = 4
 
-// attest asks what has passed on the heads of those changes that nobody has asked
-// about yet, and lets those in that have waited long enough.
-func (c *judging) attest() {
+// askHeads asks what has passed on the heads of changes, once for each, and lets those
+// in that have waited long enough for the answer.
+func (c *judging) askHeads() {
 	m := &c.s.Main
 	if m.Config == nil || !slices.ContainsFunc(m.Config.Steps, config.Step.CountsEarlier) {
 		return
@@ -126,19 +126,19 @@ func (c *judging) attested(b queue.Attested) {
 		return
 	}
 	if t, ok := a.Task.(queue.Attest); ok && t.Change == b.Change && t.Head == b.Head {
-		c.attestedAs(t, b)
+		c.writeAttested(t, b)
 	}
 }
 
-// attestedAs writes what has passed on the head of a task.
-func (c *judging) attestedAs(t queue.Attest, b queue.Attested) {
+// writeAttested writes the passes on the head of a task.
+func (c *judging) writeAttested(t queue.Attest, b queue.Attested) {
 	ch := c.s.Changes[t.Change]
 	if ch == nil || ch.Phase.Final() {
 		return
 	}
 	own := &queue.OwnCI{At: c.facts.Now, Doubts: b.Doubts, Open: b.Open}
 	for _, p := range b.Passed {
-		own.Keys += c.passedOnHead(ch, b.Steps, p)
+		own.Keys += c.writeHeadPasses(ch, b.Steps, p)
 	}
 	ch.OwnCI = own
 	c.touchChange(ch)
@@ -157,8 +157,8 @@ func (c *judging) attestedAs(t queue.Attest, b queue.Attested) {
 	}
 }
 
-// passedOnHead writes the passes of one step on a head, and returns how many count.
-func (c *judging) passedOnHead(ch *queue.Change, steps queue.StepSet, p queue.HeadPass) (n int) {
+// writeHeadPasses writes the passes of one step on a head, and returns how many count.
+func (c *judging) writeHeadPasses(ch *queue.Change, steps queue.StepSet, p queue.HeadPass) (n int) {
 	st, known := steps.Step(p.Step)
 	run := span{p.Began, min(p.Ended, c.facts.Now)}
 	if !known || !st.CountsEarlier() || !queue.ProvenOn(st, p.Keys) || run.began <= 0 || run.began > run.ended || run.ended < c.facts.Now.Add(-oldestRun) {
@@ -166,7 +166,7 @@ func (c *judging) passedOnHead(ch *queue.Change, steps queue.StepSet, p queue.He
 	}
 	for _, k := range p.Keys {
 		if k.Step == p.Step && !c.spokenOf(k) &&
-			c.pass(k, shown{span: run, asked: run.began, change: ch.ID, commit: cmp.Or(p.On, ch.Head), head: true, step: st}) {
+			c.writePass(k, shown{span: run, asked: run.began, change: ch.ID, commit: cmp.Or(p.On, ch.Head), head: true, step: st}) {
 			n++
 		}
 	}

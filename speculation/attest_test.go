@@ -31,7 +31,7 @@ func (w *world) buildsOfChanges() (n int) {
 }
 
 // A change whose head is proven lands without a build, also where main has moved on
-// in what it does not read; what its head says nothing of is built.
+// in files that it does not read; keys without a pass on its head are built.
 func TestHeadsOwnPassesCount(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -81,7 +81,7 @@ func TestHeadsOwnPassesCount(t *testing.T) {
 	}
 }
 
-// What an answer claims beyond the rules of the ledger is not written.
+// Claims of an answer beyond the rules of the ledger are not written.
 func TestWhatIsNoPassOfAHead(t *testing.T) {
 	hour := time.Hour
 	for name, mangle := range map[string]func(w *world, b *queue.Attested){
@@ -127,7 +127,7 @@ func TestWhatIsNoPassOfAHead(t *testing.T) {
 	}
 }
 
-// What was forgotten after the run began does not count, nor does what a build has failed.
+// Passes forgotten after the run began do not count, nor do keys that a build has failed.
 func TestHeadsPassesThatAreTakenBack(t *testing.T) {
 	w := headWorld(t, counting)
 	p := w.open(w.main, edit{"a/code": "new"})
@@ -163,7 +163,7 @@ func TestHeadsPassesThatAreTakenBack(t *testing.T) {
 	}
 }
 
-// What runs on the head still is looked at again when it has ended, and not before.
+// A run on the head is looked at again when it has ended, and not before.
 func TestHeadsRunsThatGoOn(t *testing.T) {
 	w := headWorld(t, counting)
 	p := w.open(w.main, edit{"a/code": "new"})

@@ -66,8 +66,8 @@ func (c *entering) baseIn(b queue.Inspected) string {
 }
 
 // LandedBranch reports whether a branch of the repository was the head of a pull
-// request that has landed, as far as is remembered: who asks for it asks for the
-// queue's branch, in a way that is out of date.
+// request that has landed, as far as is remembered: a pull request for it is one for
+// the queue's branch, and out of date.
 func (c *Core) LandedBranch(branch string) bool {
 	for _, p := range c.s.Pulls {
 		if branch != "" && p.Branch == branch && p.Landed && p.Active == "" {
@@ -77,9 +77,9 @@ func (c *Core) LandedBranch(branch string) bool {
 	return false
 }
 
-// rebase takes in what a pull request asks for now. What is in the order stays on
-// top of what it was on until that has landed, even if it asks for the queue's
-// branch by now. It reports whether the change is still the one that was asked
+// rebase takes in what a pull request asks for now. A change in the order stays on
+// top of its parent until that has landed, even if it asks for the queue's branch
+// by now. It reports whether the change is still the one that was asked
 // for.
 //
 // A push that was lost or refused leaves the base as our own landing has made it,

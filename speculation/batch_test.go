@@ -86,8 +86,8 @@ func TestIndependentChangesShareABuild(t *testing.T) {
 	w.audit.final()
 }
 
-// What does not say which target has failed, what meets, and what asks for
-// nothing while slots are free has builds of its own.
+// Changes have builds of their own if batching is off, if a step does not name failed
+// targets, if they share a target, and if no other waits.
 func TestWhoSharesNoBuild(t *testing.T) {
 	on := config.Rules{Batch: config.BatchIndependent, BatchMax: 4}
 	for name, x := range map[string]struct {
@@ -112,8 +112,8 @@ func TestWhoSharesNoBuild(t *testing.T) {
 	}
 }
 
-// A wrong footprint cannot make a build ask its commit for what is not there: b
-// takes the target of a away, and nobody has said so.
+// A wrong footprint cannot make a build ask its commit for a target that is not
+// there: b takes the target of a away, and its footprint does not say so.
 func TestNoBuildAsksForATargetThatIsGone(t *testing.T) {
 	l := law{targets: []string{"a", "b", "d"}, needs: map[string][]string{}}
 	files := tree{stepsFile: unit, barrier: "go1", unowned: "data", "a/code": "base", "b/code": "base", "d/code": "base"}

@@ -6,7 +6,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// What a belief may come to: nothing is certain before it has been built.
+// Bounds of beliefs: no outcome is certain before it has been built.
 const (
 	leastPair = 0.002 // chances of pairs below this are not remembered beyond the landing of one of them
 
@@ -63,8 +63,8 @@ func (c *blaming) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
 }
 
 // sweeping reports whether a change meets every other one, and no more is known of such
-// pairs than an average: with each of hundreds that have landed meanwhile it would come to
-// a fault that nobody has seen.
+// pairs than an average: over hundreds that have landed meanwhile that would add up to a
+// fault without evidence.
 func (c *blaming) sweeping(id queue.ChangeID) bool {
 	x := c.facts.Futures.AffectedBy(id)
 	return x != nil && x.All && c.facts.Beliefs.Model.Cold()
@@ -123,8 +123,8 @@ func (c *blaming) seeGuess(ch *queue.Change, landed bool) {
 	c.touch(queue.KindMeta, queue.MetaLearned)
 }
 
-// learnRates folds in whether a change was sound, and whether what it met has broken it,
-// as far as that can be told: who is turned down was broken by as much as is believed.
+// learnRates folds in whether a change was sound, and whether the changes that it met have
+// broken it: for one that is turned down, by as much as is believed.
 func (c *blaming) learnRates(ch *queue.Change, landed bool) {
 	sound, met := 1.0, float64(ch.Rivals)
 	if !landed {

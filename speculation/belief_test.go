@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// What builds have shown of a change's targets stays with the targets when the
-// change is analyzed again.
+// Results of a change's targets stay with the targets when the change is analyzed
+// again.
 func TestBeliefsFollowTheTargets(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	w.step(w.say(w.open(w.main, edit{"c/code": "other"}), "boss", "/queue pause holidays"))
@@ -35,7 +35,7 @@ func TestBeliefsFollowTheTargets(t *testing.T) {
 }
 
 // A build that had another change below it, and ends when that has landed,
-// acquits the pair, whichever of the two has the greater id.
+// acquits the pair, in either order of their ids.
 func TestPairWithWhatHasLandedIsAcquitted(t *testing.T) {
 	for _, swap := range []bool{false, true} {
 		w := quiet(t, unit, config.Rules{})
@@ -172,8 +172,8 @@ func TestBlameIsPassedOn(t *testing.T) {
 	}
 }
 
-// What a build has shown of a target stays known when a change below it that does
-// not affect the target is turned down, and is forgotten where it does.
+// The result of a target stays known when a change below it that does not affect
+// the target is turned down, and is forgotten if it affects it.
 func TestProofsOutliveWhoIsTurnedDown(t *testing.T) {
 	s := newStage(t, papers(), stated{good: map[int]float64{1: 0.9, 2: 0.9}}, rule{target: "a", all: []string{"c1"}})
 	s.changes("a", "a b")

@@ -9,13 +9,13 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// A host that fails what others pass is benched: it gets no builds but probes. What
-// it has failed is remembered (queue.HostRun) until another host has run the same key
+// A host that fails what others pass is benched: it gets no builds but probes. Its
+// failures are remembered (queue.HostRun) until another host has run the same key
 // at the same hash: a pass there makes it the host's fault, a failure there the
 // commit's. A host with clearly more faults than the others (queue.Host.Faulty) is
 // benched. After a back-off it is probed with what another host has passed; when it
 // passes that, too, it is back, and when it does not, the next probe comes later.
-// What a probe shows is said of the host alone: nothing of it gets into the ledger.
+// Results of probes are of the host alone and do not get into the ledger.
 //
 // Say that m1 has lost its compiler, and m2 and m3 are sound. m1 fails three builds at
 // once, and each is run again on another host, which passes: m1 is benched. Ten minutes
@@ -219,7 +219,7 @@ func (c *benching) bench() {
 }
 
 // isFaulty reports whether a host is to be benched. The last one that is left is not:
-// nobody else is there to say who is right.
+// there is no other to compare it with.
 func (c *benching) isFaulty(h *queue.Host) bool {
 	var others []*queue.Host
 	left := false
@@ -232,8 +232,8 @@ func (c *benching) isFaulty(h *queue.Host) bool {
 	return left && h.Faulty(others, c.facts.Now)
 }
 
-// isThere reports whether a host can run builds, or, where nobody has said which are
-// there, has lately run some.
+// isThere reports whether a host can run builds, or, if no list of hosts is known, has
+// lately run some.
 func (c *benching) isThere(h *queue.Host) bool {
 	if c.facts.ToldFleet() {
 		return h.Slots > 0

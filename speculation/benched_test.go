@@ -101,7 +101,7 @@ func TestBrokenHostIsBenched(t *testing.T) {
 	}
 }
 
-// Who waits for a slot is told which hosts are benched, and who waits for none is not.
+// A change that waits for a slot is told which hosts are benched; others are not.
 func TestBenchedHostIsAReason(t *testing.T) {
 	w := broken(t, breaksTests)
 	landSome(w, 3)
@@ -177,7 +177,7 @@ func TestLastHostIsNotBenched(t *testing.T) {
 	}
 }
 
-// A change that fails everywhere benches nobody, nor do tests that fail by chance on
+// A change that fails everywhere benches no host, nor do tests that fail by chance on
 // every host alike.
 func TestHonestHostsAreNotBenched(t *testing.T) {
 	w := quiet(t, unit, config.Rules{Retries: 1, BuildsPerChange: 1000}, rule{target: "b", all: []string{"bad"}})
@@ -218,8 +218,8 @@ func TestCheckoutFailsOnOneHost(t *testing.T) {
 	}
 }
 
-// The only host that has the tools of a step is benched, for what it fails in others: it
-// goes on to run that step, since nobody else can.
+// The only host that has the tools of a step is benched for failures in other steps: it
+// goes on to run that step, since no other can.
 func TestBenchedHostAloneHasTheTools(t *testing.T) {
 	c := New(queue.NewState("main"))
 	st := config.Step{Name: "unit", Run: "make", Environment: "cc", Fingerprint: "1"}

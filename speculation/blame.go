@@ -27,7 +27,7 @@ func (c *blaming) suspect(b *queue.Build, failed []string) {
 		return
 	}
 	crew, gone := c.crew(b), slices.DeleteFunc(below(b), func(id queue.ChangeID) bool { return !c.facts.Links.TurnedDown(id) })
-	groups := map[string][]int{} // by who affects them
+	groups := map[string][]int{} // by the changes that affect them
 	var names []string
 	for _, name := range failed {
 		t := c.facts.Futures.Assumed.Number(name)

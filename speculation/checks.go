@@ -7,9 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// capacity takes in how many builds can run at once. Where the forge's CI builds
-// none, and nobody says which hosts there are, the runners' slots are all there is to
-// remember.
+// capacity takes in how many builds can run at once. If the forge's CI builds none
+// and no hosts are listed, the runners' slots are all there is to remember.
 func (c *guarding) capacity(b queue.Capacity) {
 	kept := b
 	if b.Forge == 0 && !c.facts.ToldFleet() {
@@ -83,7 +82,7 @@ func (c *guarding) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
 				continue
 			}
 			if f := c.facts.Ledger.Keys[k.ID()]; f == nil || !f.Passed() {
-				c.judging.pass(k, c.judging.shownIn(b, k, r))
+				c.judging.writePass(k, c.judging.shownIn(b, k, r))
 			}
 		}
 		for _, k := range own {

@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// maxAhead is how far the times of a state may be ahead of the clock of the one
-// who goes on with it: clocks that are kept differ by less.
+// maxAhead is how far the times of a state may be ahead of the clock of its next
+// owner: clocks that are kept right differ by less.
 const maxAhead = time.Minute
 
 // NotAfter tells a core that has just been made what time it is by its owner's
@@ -30,9 +30,9 @@ func (c *Core) Ahead(now queue.Instant) time.Duration { return max(0, c.facts.No
 // by the right one.
 func (c *Core) Astray(now queue.Instant) bool { return c.Ahead(now) > maxAhead }
 
-// Resume returns the core of a stored state with a model, at what its owner's clock says. Where the
-// state speaks of moments further ahead than clocks differ, the clock that it was written
-// by has been set back since, and they are taken to have been now.
+// Resume returns the core of a stored state with a model, at the time of its owner's clock.
+// Times in the state that are further ahead than clocks differ were written by a clock that
+// has been set back since, and are taken to be now.
 func Resume(s *queue.State, now queue.Instant, model predict.Model) *Core {
 	var changed []queue.Ref
 	if ahead := latest(s).Sub(now); ahead > maxAhead {

@@ -38,8 +38,8 @@ func TestStateOfAClockThatRanAhead(t *testing.T) {
 	}
 }
 
-// What came in a time that was not counts as having come now: it is not behind all that
-// comes until then, and what was put off comes back.
+// A change with an arrival in the future counts as having come now: it is not behind all
+// that comes until then, and parked changes come back.
 func TestChangesOfAClockThatRanAhead(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	right := w.now

@@ -21,7 +21,7 @@ import (
 //
 // The build of a change on the very commit that has landed is such a run, too.
 //
-// What main does not have, it cannot be to blame for. Controls begin when the first
+// Main is not to blame for keys that it does not have. Controls begin when the first
 // failure is known, beside the runs that repeat it, and all rejections share them: of
 // one step on one target there is one record (queue.Control) and one run at a time.
 //
@@ -109,10 +109,10 @@ func (c *judging) against(ev *queue.Evidence, l *queue.Link, e *queue.Entry) {
 	}
 }
 
-// controls keeps the records of those controls that somebody's rejection needs, and
-// asks what main has of them. While a push is under way it is not known whose failures
-// will count.
-func (c *judging) controls() {
+// keepControls keeps the records of the controls that rejections need, and asks which of
+// their keys main has. While a push is under way it is not known which failures will
+// count.
+func (c *judging) keepControls() {
 	m := &c.s.Main
 	if c.s.Push != nil || m.Tip == "" || m.Config == nil || m.Surveyed != m.Tip {
 		return
@@ -238,7 +238,7 @@ func (c *judging) controlled(b queue.Controlled) {
 	if !ok || t.Epoch != m.Line.Epoch {
 		return
 	}
-	if b.Analyzer != m.Analyzer { // which is in force will be said; until main moves nobody asks again
+	if b.Analyzer != m.Analyzer { // an event tells which is in force; until main moves it is not asked again
 		for _, aim := range t.Aims {
 			if x := c.s.Controls[aim.ID()]; x != nil {
 				x.Commit = b.Commit
@@ -249,7 +249,7 @@ func (c *judging) controlled(b queue.Controlled) {
 		return
 	}
 	for _, e := range b.Passed {
-		c.remember(e)
+		c.readArchived(e)
 	}
 	known := map[queue.Digest]*queue.Entry{}
 	for i := range b.Passed {
@@ -379,7 +379,7 @@ func (c *judging) ranControls(keys []queue.Key) {
 	}
 }
 
-// underControl names the steps whose failures wait for a control before they count
+// underControl names the steps of failures that wait for a control before they count
 // against a change on main.
 func (c *judging) underControl(ch *queue.Change) []string {
 	l := c.s.Links[queue.LinkOf(c.s.Main.Tip, ch.ID)]

@@ -33,7 +33,7 @@ type Core struct {
 
 	// Derived, valid between turns.
 	analyzing map[queue.ChangeID]int  // analyses under way of each change
-	returning map[queue.ChangeID]bool // changes whose pull requests are being put back as they were
+	returning map[queue.ChangeID]bool // changes with pull requests that are being put back as they were
 
 	// Of the turn under way.
 	wake    queue.Instant
@@ -66,7 +66,7 @@ func NewWith(s *queue.State, model predict.Model) *Core {
 	c.landing.Core, c.mainline.Core, c.upkeep.Core = c, c, c
 	c.learning = learning{c, model}
 	c.learning.use()
-	c.settling = settling{Core: c, meeting: map[queue.ChangeID]bool{}, untried: map[queue.ChangeID]bool{}}
+	c.settling = settling{Core: c, asking: map[queue.ChangeID]bool{}, unasked: map[queue.ChangeID]bool{}}
 	c.telling = telling{Core: c, publishing: map[int]queue.Digest{}, told: map[int]told{}}
 	for _, id := range derived.Sorted(s.Changes) {
 		if f := s.Footprints[id]; f != nil && derived.InOrder(s.Changes[id]) {
@@ -145,12 +145,12 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.wakeAt(c.facts.Ledger.Fade())
 	c.entering.thaw()
 	c.entering.schedule()
-	c.settling.unpark()
+	c.settling.unparkDue()
 	c.settling.restack()
-	c.settling.meetings()
+	c.settling.askPairs()
 	c.settling.settle()
 	c.settling.settleTries()
-	c.judging.controls()
+	c.judging.keepControls()
 	c.judging.watch()
 	c.hunting.hunts()
 	c.hunting.reverts()

@@ -150,7 +150,7 @@ func TestA13NothingToLand(t *testing.T) {
 	w.audit.final()
 }
 
-// A14: who may enter is checked before any commit with the change's content is
+// A14: permissions are checked before any commit with the change's content is
 // made: protected paths need an administrator, a stranger cannot ask at all.
 // (Whose approval counts is app's matter.)
 func TestA14EntryBeforeAnyMerge(t *testing.T) {

@@ -129,7 +129,7 @@ func TestA3ShardFailsAsASet(t *testing.T) {
 	w.audit.final()
 }
 
-// A3.3: results are written for asked keys only, whatever a report claims.
+// A3.3: results are written for asked keys only, with any report.
 func TestA3ResultsForAskedKeysOnly(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "fine"})
@@ -163,8 +163,8 @@ func TestA4RedMainDoesNotLockOutItsRepair(t *testing.T) {
 	w.audit.final()
 }
 
-// A4: a failure is not for ever. What made it fail is gone, the hash is the
-// same, and /land retry runs it again.
+// A4: a failure is not for ever. Its cause is gone, the hash is the same, and
+// /land retry runs it again.
 func TestA4RetryRunsAgain(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	w.flake = func([]queue.Key) bool { return true }
@@ -254,8 +254,8 @@ func TestA7EachCommitOfAPushIsGreen(t *testing.T) {
 	w.audit.final()
 }
 
-// A8: without runners there is no verdict; the change is parked, is in nobody's
-// way, and returns.
+// A8: without runners there is no verdict; the change is parked, holds up no
+// other, and returns.
 func TestA8NoRunnerParks(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	away := true

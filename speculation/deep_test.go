@@ -42,7 +42,7 @@ func TestRegardlessOfMoreThanAreFollowed(t *testing.T) {
 	}
 }
 
-// What others push with no key to be proven is remembered for a while only.
+// Pushes from outside without a key to be proven are remembered for a while only.
 func TestSuspectsAreBounded(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	for i := range 2 * maxSuspects {

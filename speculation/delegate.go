@@ -8,11 +8,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// A delegation lets a user land, retry and cancel one pull request, for whom the
-// permissions alone are not enough. It ends when the pull request is closed.
-// Where the user has no write access it is for the head that it was given at:
-// who gave it has vouched for that, and nobody with write access has seen the
-// next one. It opens no lane and approves no protected path.
+// A delegation lets a user land, retry and cancel one pull request without the
+// permissions for that. It ends when the pull request is closed. For a user
+// without write access it holds for the head that it was given at: its giver has
+// vouched for that head, and not for the next one. It opens no lane and approves
+// no protected path.
 
 // maxTrusted bounds to how many one pull request is delegated.
 const maxTrusted = 20

@@ -2,8 +2,8 @@
 //
 // # One turn
 //
-// Everything that happens is an event. Step folds events into the state, takes
-// care that whatever waits has asked for its answer (attend), gives the
+// Everything that happens is an event. Step folds events into the state, asks
+// for the answers that its records wait for (attend), gives the
 // verdicts that follow from facts (settle), forms the train and pushes what the
 // gate lets pass (land), chooses builds (plan), asks for merges (resolve),
 // removes what no future needs (tidy), and has people told (publish). It returns
@@ -39,12 +39,12 @@
 //     path and of b's: facts are shared.
 //   - Assumptions. Before anything is merged, a target on a future is named by
 //     the changes there that affect it (its assumption key): x on M+a+b and on
-//     M+c+a+b is the same, because c does not touch it. What a merged link tells
-//     of its targets is known on every future with the same assumption key, and
-//     stays known when main moves along it.
+//     M+c+a+b is the same, because c does not touch it. The results of a merged
+//     link are known on every future with the same assumption key, and stay
+//     known when main moves along it.
 //   - Plan. a on M and c on M are always worth a build; b is built on its
 //     likeliest path, M+a+b, and with slots to spare on M+b. A result is written
-//     into the ledger under its key, whoever asked for it.
+//     into the ledger under its key, and serves every change that has the key.
 //   - Settle. Say that x fails on M+a: no change is ahead of a, so it is rejected,
 //     on the real main of this moment. b's path through M+a is no path any more;
 //     M+b has passed already.
@@ -55,12 +55,12 @@
 //     yes, the push is written into the state, and both land in one push. Keys
 //     on the whole tree are verified on these very commits, last.
 //   - Bypass. Had a been slow instead, and both M+a+b and M+b passed, b would
-//     have landed before it: whatever becomes of a, b may land.
+//     have landed before it: b may land with a and without it.
 //
 // # What a turn costs
 //
-// What an event touches, and one short look at each pending change. Step calls
-// Facts.Changed with each record that it has written; a change in a key reaches the
+// A turn costs work for what its events touch, and one short look at each pending
+// change. Step calls Facts.Changed with each record that it has written; a change in a key reaches the
 // assumption keys that rest on it, and they stir the pending changes whose targets they
 // are (package derived has an example). The plan makes again what is stirred, and of the
 // other changes reads only what depends on time: when those ahead are expected to be
@@ -105,7 +105,7 @@
 //	acquit.go    what a pass makes of that: by target, for each change in the build
 //	blame.go     what a failure makes of it: which changes may have caused it, and how likely
 //	doubt.go     failures that are not explained yet; how blame is passed on
-//	benched.go   hosts that fail what others pass get no builds; host.go: where a build had better not run
+//	benched.go   hosts that fail what others pass get no builds; host.go: hosts that a build had better avoid
 //
 // Main:
 //
@@ -144,10 +144,10 @@
 // broken change, and people pause the queue.
 //
 // Here what is wrong is a key, not a tree. A failure that main shares parks, and
-// comes back by itself; it rejects nobody. A failure that names no target counts only
+// comes back by itself; it rejects no change. A failure that names no target counts only
 // when main, run in the same step without the change, passes after it: one such run,
-// a control, serves all changes that wait for it (control.go). What of main fails at an
-// unchanged hash is drift, is found by runs of main of its own (watch.go), and holds the
+// a control, serves all changes that wait for it (control.go). A key of main that fails at
+// an unchanged hash is drift, is found by runs of main of its own (watch.go), and holds the
 // rejections that it may explain (drift.go). Under external: trust what does not touch
 // the red keys lands meanwhile; under external: hold what repairs main goes first.
 // The commit that broke it is hunted by builds of main's own line (hunt.go). It costs
@@ -168,7 +168,7 @@
 // the last plan has said of it (plan/answer.go, why.go); a change that is not in the
 // order carries its Reason. Why was a build started? Build.Worth.
 //
-// What of steps on the whole tree (scope: repository, or no analyzer)? They are
+// How are steps on the whole tree treated (scope: repository, or no analyzer)? They are
 // true of one commit only, so they run on the very commits of the train, all at
 // once. A change that breaks one has those behind it built again. So a change
 // that will probably do so, by its prediction and by what the step has shown of
@@ -207,30 +207,30 @@
 // needed, it is early, it is worth too little, its quota is used up, there is no slot.
 // Rules.Off leaves ingredients out; submitqueue simulate says what each is worth.
 //
-// What of an upgrade of the server that makes all hashes others? The version of
-// the analyzer in force goes on to decide. Main is proven under the newer one
-// beside that: by what has passed on commits where both see the same, and by
-// builds in slots that nobody wants. Then it takes over in one turn (upgrade.go).
+// What happens when an upgrade of the server changes all hashes? The version of the
+// analyzer in force goes on to decide. Main is proven under the newer one beside
+// that: by passes on commits where both see the same, and by builds in free slots.
+// Then it takes over in one turn (upgrade.go).
 //
-// And what of stacks? Say that b's pull request asks for a's branch. Then b is on
-// top of a (Change.Parent): behind it in the order, whatever their lanes and
-// durations, and in conflict with it, whatever they affect. Of b's two paths the
+// How are stacks treated? Say that b's pull request asks for a's branch. Then b is on
+// top of a (Change.Parent): behind it in the order, in any lane and at any duration,
+// and in conflict with it, even without a common target. Of b's two paths the
 // one without a is void; a path of another change that takes b takes a. So b is
 // built on M+a at once, boards a train behind a only, and is judged on main when a
 // has landed. When a leaves the order otherwise, b is parked until it is back
 // (stack.go).
 //
-// What of reviews and checks that the forge asks for? Say that c needs an approval.
-// /land parks it with the reason; Stirred, or a look from time to time, has the
-// forge asked again, and it enters by itself. Right before it lands the forge is
+// How are reviews and checks that the forge asks for treated? Say that c needs an
+// approval. /land parks it with the reason; after Stirred, and from time to time, the
+// forge is asked again, and c enters by itself. Right before it lands the forge is
 // asked once more, while it keeps its place in the train (require.go).
 //
 // When will a change have its verdict? forecast.go adds up distributions: what is left of
 // its builds given that they have run for so long, the slots before that, those ahead, and
-// one more build if one of these does not land. What that is worth the queue's own record
-// says: from time to time forecasts are written down (promise.go), and verdicts move the
-// ends of the interval, by how many changes ahead are open, until one verdict in ten comes
-// before it and one in ten after it (predict.SeeReach). Nothing is decided by that.
+// one more build if one of these does not land. The queue measures its own forecasts: from
+// time to time they are written down (promise.go), and verdicts move the ends of the
+// interval, by how many changes ahead are open, until one verdict in ten comes before it
+// and one in ten after it (predict.SeeReach). No decision rests on that.
 //
 // How do I add a predictor? A row of predict.Models. A command? A row of queue.Commands,
 // and one of followers (follow.go). A requirement needs nothing here: the core knows no

@@ -7,14 +7,14 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// What is remembered of failures.
+// Bounds of the failures that are remembered.
 const (
 	maxDoubts = 32 // failures that one change may be to blame for
 	maxPlaces = 8  // targets that failed, of each
 )
 
 // addDoubt remembers a failure that a change, or a pair, may be to blame for.
-// That the targets have passed with it before tells nothing any more.
+// Earlier passes of the targets with it count no more.
 func (c *blaming) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
 	rec, x := c.belief(id), c.facts.Futures.AffectedBy(id)
 	tested := rec.Tested
@@ -85,15 +85,15 @@ func (c *blaming) absolve(id queue.ChangeID, innocent func(*queue.Doubt) bool) {
 	rec = c.belief(id)
 	rec.Doubts = slices.DeleteFunc(rec.Doubts, func(d queue.Doubt) bool { return innocent(&d) })
 	for _, d := range gone {
-		c.passOn(id, &d)
+		c.shareBlame(id, &d)
 		if d.Pair != "" {
 			c.facts.Beliefs.RethinkPair(d.Pair, id)
 		}
 	}
 }
 
-// passOn gives the blame that was one's to the others.
-func (c *blaming) passOn(id queue.ChangeID, from *queue.Doubt) {
+// shareBlame gives the blame of one change to the others.
+func (c *blaming) shareBlame(id queue.ChangeID, from *queue.Doubt) {
 	who := append(slices.Clone(from.Others), id)
 	if from.Pair != "" {
 		who = append(who, from.Pair)
@@ -167,7 +167,7 @@ func (c *blaming) moveDoubts(landed, id queue.ChangeID) {
 	was.Doubts = slices.DeleteFunc(was.Doubts, func(d queue.Doubt) bool { return d.Pair == id })
 }
 
-// takeOver gives a change the blame that was its and another's together, who is
+// takeOver gives a change the blame that it shared with another, which is
 // forgotten.
 func takeOver(rec *queue.Belief, other queue.ChangeID) {
 	if !slices.ContainsFunc(rec.Doubts, func(d queue.Doubt) bool { return d.Pair == other }) {

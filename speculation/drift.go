@@ -13,11 +13,11 @@ import (
 // as often as decides, its pass is revoked, here and in the archive, and main is
 // surveyed again: the key is in the link of what main has unproven, is run again like
 // any red key of main, and holds the rejections that it may excuse (blame). But it has
-// come with no commit, so it holds up nobody's landing, under `external: hold` either:
-// what passes beside it, and on top of it, has passed.
+// come with no commit, so it holds up no landing, even under `external: hold`: passes
+// beside it, and on top of it, count.
 
-// drifted revokes the passes that a run on main has refuted.
-func (c *judging) drifted(b *queue.Build, j *queue.Job, failed []string) {
+// revokeDrifted revokes the passes that a run on main has refuted.
+func (c *judging) revokeDrifted(b *queue.Build, j *queue.Job, failed []string) {
 	if b.Change != "" || b.Worth.Kind == queue.WorthUpgrade || b.Worth.Kind == queue.WorthHunt {
 		return
 	}
@@ -32,7 +32,7 @@ func (c *judging) drifted(b *queue.Build, j *queue.Job, failed []string) {
 		}
 		if e == nil || e.Passed == 0 {
 			if !again || c.isUnproven(k) {
-				continue // nobody took it to have passed
+				continue // it was unproven already
 			}
 		}
 		of := e
@@ -102,8 +102,7 @@ func (c *judging) cloud(step string) {
 	}
 }
 
-// isUnproven reports whether main's root link has a key, so that nobody takes it to
-// have passed.
+// isUnproven reports whether main's root link has a key: main has not proven it.
 func (c *judging) isUnproven(k queue.Key) bool {
 	root := c.facts.Root()
 	return root != nil && slices.Contains(root.Keys, k)

@@ -45,9 +45,8 @@ func (w *world) mustWaitForMain(p *pull) {
 	}
 }
 
-// Whose fault is it that a fails on every change, though nobody has touched a? Nobody's:
-// a control shows that main fails as well. What touches a waits, what does not lands,
-// and when a heals the rest lands.
+// Target a fails on every change, and no change has touched it: a control shows that main
+// fails as well. Changes that touch a wait, others land, and when a heals the rest lands.
 func TestDriftIsNobodysFault(t *testing.T) {
 	for _, c := range []struct {
 		name, steps string
@@ -196,7 +195,7 @@ func TestVerifyMain(t *testing.T) {
 	}
 }
 
-// What verify_main finds red is drift; it is found without any change, and ends without one.
+// A red key found by verify_main is drift; it begins without any change, and ends without one.
 func TestVerifyMainFindsDrift(t *testing.T) {
 	for _, steps := range []string{unit, byStep} {
 		for _, external := range []config.External{config.ExternalTrust, config.ExternalHold} {

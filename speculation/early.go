@@ -63,8 +63,8 @@ func (c *landing) due(l *queue.Link) bool {
 }
 
 // early returns the changes that could board early, as they are expected to be
-// through: nobody knows yet whether their own targets pass, but none is expected
-// to be proven so soon before or after one of them that it may turn out otherwise.
+// through: it is open whether their own targets pass, but no change is expected to
+// be proven so shortly before or after one of them that their order may differ.
 // It asks to be woken when there may be others.
 func (c *landing) early() []queue.ChangeID {
 	if c.facts.Without(config.IngredientEarly) || !c.facts.TreeSteps.HasTreeSteps() {

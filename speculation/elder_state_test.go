@@ -14,7 +14,7 @@ import (
 // elder is a world whose queue has a state that was stored before there were
 // versions of analyzers, requirements, methods, tries and emergencies: changes that
 // have landed, were rejected, are parked, pending and about to be pushed, builds
-// that run, and two commands that nobody has followed yet. What it is about is
+// that run, and two commands that are not followed yet. Its forge and commits are
 // made again here; ids of commits are of their content.
 func elder(t *testing.T) *world {
 	t.Helper()
@@ -79,8 +79,8 @@ func elder(t *testing.T) *world {
 	return w
 }
 
-// A state of before all that goes on as it was meant, whatever the server and the
-// forge have learnt since: nobody is lost, and nobody has two verdicts.
+// A state of before all that goes on as it was meant, with all that server and forge
+// have learnt since: no change is lost, and none has two verdicts.
 func TestStateOfAnElderServer(t *testing.T) {
 	for name, serve := range map[string]func(w *world){
 		"no versions":  func(w *world) { w.tell(queue.Tick{}) },

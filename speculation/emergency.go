@@ -9,10 +9,10 @@ import (
 )
 
 // An emergency goes before all others: it is first in the order and on the train,
-// and its builds take the slots of others. What it must prove is what every
-// change must. It passes a freeze, which is a plan, but no pause, which somebody
-// has made because something is wrong. Each is written down, with who and why,
-// and a day has room for a few only.
+// and its builds take the slots of others. It must prove the same as every
+// change. It passes a freeze, which is planned, but no pause, which people make
+// because something is wrong. Each is written down with its author and reason,
+// and the number a day is limited.
 
 const (
 	nowStart = 50 * 365 * 24 * time.Hour // head start of an emergency in the order

@@ -42,7 +42,7 @@ func TestEmergenciesOfADay(t *testing.T) {
 	}
 }
 
-// Who asks for another method asks for another change, in the place of the one
+// A command with another method makes another change, in the place of the one
 // there was.
 func TestAnotherMethodKeepsThePlace(t *testing.T) {
 	w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}},

@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// inspected follows a command, now that it is known who gave it and what the
-// pull request is.
+// inspected follows a command, now that its author's permission and its pull
+// request are known.
 func (c *entering) inspected(b queue.Inspected) {
 	a := c.upkeep.done(b.Action)
 	if a == nil {
@@ -34,11 +34,11 @@ func (c *entering) inspected(b queue.Inspected) {
 	}
 	b, late := c.asItWas(a, r, b)
 	if late {
-		c.upkeep.askAnew(a, seenAfter<<min(a.Renewed, 4), "")
+		c.upkeep.reissue(a, seenAfter<<min(a.Renewed, 4), "")
 		return
 	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
-		c.upkeep.askAnew(a, 0, "") // what is protected, and what blocks, has been written anew since
+		c.upkeep.reissue(a, 0, "") // what is protected, and what blocks, has been written anew since
 		return
 	}
 	if r.Command.Verb == queue.CommandRecheck {
@@ -55,7 +55,7 @@ func (c *entering) inspected(b queue.Inspected) {
 		c.follow(r, b)
 	}
 	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Head != b.Head && ch.Phase != queue.Landing {
-		c.guarding.check(ch) // pushed to, and nobody has heard of it; or this was read before it was
+		c.guarding.check(ch) // pushed to, and the event is still to come; or this was read before the push
 	}
 }
 
@@ -102,9 +102,9 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 					ch.Parent, ch.Base, ch.Shown = c.parentIn(b), base, false
 				}
 				if ch.Reason.Code == queue.ReasonBuildCap {
-					ch.Builds, ch.Spent = 0, 0 // whoever may land may spend as much again
+					ch.Builds, ch.Spent = 0, 0 // a new /land may spend as much again
 				}
-				c.settling.unparkNow(ch)
+				c.settling.unpark(ch)
 			}
 			c.toLane(ch, r)
 			c.accept(r)
@@ -120,7 +120,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		c.forget(r)
 		return
 	}
-	if c.answered(r, b.Head) {
+	if c.isDecided(r, b.Head) {
 		c.accept(r)
 		return
 	}
@@ -168,10 +168,10 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	c.accept(r)
 }
 
-// answered reports whether a command asks for what has its verdict: it was
-// given, on another way or once more, before the verdict on this head was known.
-// How a change failed by one method says nothing of another.
-func (c *entering) answered(r *queue.Request, head queue.CommitID) bool {
+// isDecided reports whether a command asks for a head that has its verdict: it was
+// given, on another way or once more, before the verdict was known.
+// A failure by one method says nothing of another.
+func (c *entering) isDecided(r *queue.Request, head queue.CommitID) bool {
 	p := c.s.Pulls[r.Number]
 	if p == nil {
 		return false
@@ -205,10 +205,10 @@ func (c *entering) unmet(number int, b queue.Inspected) queue.Reason {
 	return queue.Reason{}
 }
 
-// recheck takes a change out whose pull request no longer is what was inspected.
+// recheck takes a change out if its pull request no longer is what was inspected.
 func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
-	if ch != nil && ch.Phase != queue.Landing && c.mainline.lookTwice(a, r, b) {
+	if ch != nil && ch.Phase != queue.Landing && c.mainline.confirmBase(a, r, b) {
 		return
 	}
 	c.forget(r)
@@ -249,7 +249,7 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 // retry discards the failures of a change's keys and takes it up again.
 func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
-	if try := c.settling.triedLast(r.Number); try != nil {
+	if try := c.settling.tryToRetry(r.Number); try != nil {
 		c.settling.tryAgain(r, b, try.ID)
 		return
 	}
@@ -266,18 +266,18 @@ func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	if ch.Head != b.Head {
-		c.enter(r, b) // nobody has heard yet that it was pushed to
+		c.enter(r, b) // it was pushed to, and the event is still to come
 		return
 	}
 	if m := &c.s.Main; ch.Phase == queue.Parked && onMain(ch.Reason.Code) && m.Retry != 0 {
-		m.Retry, m.Backoff = c.facts.Now, 0 // whoever asks may have seen to main
+		m.Retry, m.Backoff = c.facts.Now, 0 // people may have mended main before they ask
 		c.touchMain()
 	}
 	c.forgetFailures(ch.ID)
 	ch.Builds, ch.Spent, ch.Infra, ch.InfraOn = 0, 0, 0, nil
 	c.touchChange(ch)
 	if ch.Phase == queue.Parked && c.guarding.admit(ch, b) {
-		c.settling.unparkNow(ch)
+		c.settling.unpark(ch)
 	}
 	c.toLane(ch, r)
 	c.accept(r)

@@ -38,8 +38,8 @@ func TestFewerRetriesMakeASetDecisive(t *testing.T) {
 	}
 }
 
-// What failed while main was red is no evidence once main is whole, though main
-// has moved meanwhile and nothing that stood on it is left.
+// A failure while main was red is no evidence once main is whole, even if main has
+// moved meanwhile and no link on it is left.
 func TestFailuresOnARedMainAreForgotten(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	w.audit.trusting = true

@@ -50,7 +50,7 @@ func (c *Core) fold(e queue.Event) {
 		c.entering.heard(b)
 	case queue.MainMoved:
 		if b.Branch == c.s.Main.Branch {
-			c.mainline.lookNow()
+			c.mainline.readNow()
 		}
 	case queue.Access:
 		c.mainline.access(b)
@@ -223,10 +223,10 @@ func (c *Core) inspectAgain(number int) {
 	}
 }
 
-// headMoved takes out what was said of another head. The event may be late: what
-// is queued is looked at again and taken out by what the forge says then. But a
-// command that waits to be followed was given for a head that nobody has written
-// down; it is refused, and costs the author one more word.
+// headMoved takes out requests for another head. The event may be late: a queued
+// change is looked at again and taken out by what the forge says then. But the head
+// of a command that is not followed yet is not known; the command is refused, and the
+// author gives it once more.
 func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if c.entering.movedByUs(b) {
 		return
@@ -335,7 +335,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 		f.At = c.facts.Now
 	}
 	if old := c.s.Footprints[ch.ID]; old != nil {
-		f.Merges, f.Clashes = old.Merges, old.Clashes // of its head, whatever main is
+		f.Merges, f.Clashes = old.Merges, old.Clashes // of its head, on any main
 	}
 	if derived.InOrder(ch) {
 		c.landing.leave(ch.ID)

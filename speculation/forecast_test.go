@@ -151,7 +151,7 @@ func TestForecastIsBounded(t *testing.T) {
 	}
 }
 
-// Where several analyzers run, a target takes the time of its own steps.
+// With several analyzers, a target takes the time of its own steps.
 func TestDurationsOfOneAnalyzer(t *testing.T) {
 	c, _ := foreseeing(2, "go:a", "go:a")
 	steps := c.s.Main.Config.Steps

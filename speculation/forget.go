@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Passes that a maintainer takes back (/queue forget). What is forgotten is a rule
+// Passes that a maintainer takes back (/queue forget). To forget makes a rule
 // with a time, kept in the state (Main.Forgotten): passes of the keys it covers, up
 // to that time, are void wherever they come from: the state, the archive, an answer
 // on its way, a build that was asked for before. So changes that rest on them have

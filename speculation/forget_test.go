@@ -39,8 +39,8 @@ func TestWhatIsForgottenIsBuiltAgain(t *testing.T) {
 	}
 }
 
-// What main rests on is unproven once it is forgotten, and is proven by a build;
-// what it does not rest on leaves it proven, without one.
+// A key that main rests on is unproven once it is forgotten, and is proven by a build;
+// other forgotten keys leave main proven, without one.
 func TestForgettingWhatMainRestsOn(t *testing.T) {
 	w := quiet(t, unit, config.Rules{External: config.ExternalHold})
 	p := w.land(edit{"a/code": "one"})
@@ -99,7 +99,7 @@ func TestWhatWasAskedForBeforeIsNotHeard(t *testing.T) {
 	w.audit.final()
 
 	old := queue.Entry{ID: "old", Keys: []queue.Key{{Step: "s", Target: "a", Hash: "h"}}, Passed: 1}
-	w.core.judging.remember(old)
+	w.core.judging.readArchived(old)
 	w.core.mainline.prove([]queue.Entry{old})
 	if w.core.s.Ledger["old"] != nil || slices.ContainsFunc(w.core.turn.Archive, func(e queue.Entry) bool { return e.ID == "old" }) {
 		t.Error("a pass from before came back")
@@ -152,9 +152,9 @@ func TestForgettingInTheMidstOfALanding(t *testing.T) {
 	w.audit.final()
 }
 
-// A failure that names no target, made while nobody knew what main has unproven, counts
+// A failure without a target, from a time when main's unproven keys were not known, counts
 // while that is so, each time anew: the change waits for main, and no build is asked for
-// whose failure would say no more.
+// that could fail in the same way only.
 func TestForgettingPutsAFailureUnderTheCloudAgain(t *testing.T) {
 	w := quiet(t, byStep, config.Rules{})
 	w.audit.flaky = true

@@ -22,7 +22,7 @@ import "github.com/submitqueue/submitqueue/queue"
 //   - What is written of it: speculation/result.go for the keys that were asked for,
 //     speculation/checks.go for those that a pass covers besides, speculation/ran.go for
 //     when the run was, which what was forgotten or refuted since goes by; queue/ledger.go says
-//     how much failing decides. Of what was run on a change's own head, for nobody's build,
+//     how much failing decides. Of runs on a change's own head, outside builds,
 //     speculation/attest.go has the argument; app/perform_attest.go says which keys that head has,
 //     workers/forgeci/earlier.go which runs there count, and workers/forgeci/workflow/differs.go
 //     which workflows show the same on each branch. queue/redisstore/archive.go keeps passes, and
@@ -41,7 +41,7 @@ import "github.com/submitqueue/submitqueue/queue"
 // ok is false where the links are not a chain on main or one of them is not a
 // merged commit. Each link's keys are those that its commit has and its parent
 // has not, so every commit of the chain is checked, not only the last; they
-// were computed from the trees of these very commits. Where a change lands as
+// were computed from the trees of these very commits. If a change lands as
 // several commits, the link also holds the keys that each of them adds to the one
 // before it (queue.Halfway), unless main's configuration skips these. ok is false
 // also if a parent and its link were analyzed by different versions: keys of two

@@ -76,8 +76,8 @@ func naiveGate(main queue.CommitID, chain []*queue.Link, passed func(queue.Key) 
 }
 
 // TestOrderIsBounded: the order is total, does not depend on how the state came
-// about, and nobody is overtaken by a change that arrived more than
-// max_overtake later, whatever is predicted.
+// about, and under any prediction no change is overtaken by one that arrived more
+// than max_overtake later.
 func TestOrderIsBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := time.Duration(rapid.Int64Range(0, int64(8*time.Hour)).Draw(rt, "max_overtake"))

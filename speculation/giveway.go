@@ -11,8 +11,8 @@ import (
 // giveWay puts changes behind one that is proven on the target branch as it is, where
 // they have come after it, are ahead of it only because they are shorter, and are not
 // being built: they gain nothing by going first, and the proven one would be built again
-// behind them. Whoever is being built keeps its place, since the landing would throw that
-// build away. Nothing gives way to a change that cannot be pushed now.
+// behind them. A change that is being built keeps its place, since the landing would throw
+// that build away. No change gives way to one that cannot be pushed now.
 func (c *landing) giveWay() {
 	if c.s.Main.Tip == "" || c.facts.Without(config.IngredientMargin) || c.halted() || c.facts.Changing() || c.facts.Order.Held() {
 		return
@@ -32,7 +32,7 @@ func (c *landing) giveWay() {
 		}
 		ch := c.s.Changes[id]
 		for _, a := range c.facts.Order.FirstAhead(id) {
-			if o := c.s.Changes[a]; c.givesWay(o, ch) {
+			if o := c.s.Changes[a]; c.mustGiveWay(o, ch) {
 				o.Virtual = ch.Virtual + 1
 				c.touchChange(o)
 			}
@@ -44,8 +44,8 @@ func (c *landing) giveWay() {
 	}
 }
 
-// givesWay reports whether a change that is ahead of a proven one goes behind it.
-func (c *landing) givesWay(o, proven *queue.Change) bool {
+// mustGiveWay reports whether a change that is ahead of a proven one goes behind it.
+func (c *landing) mustGiveWay(o, proven *queue.Change) bool {
 	return o != nil && o.Phase == queue.Pending && o.Arrival > proven.Arrival && o.Lane == proven.Lane && o.Now == nil &&
 		!c.facts.Futures.Verified[o.ID] && !c.facts.Order.IsBelow(o, proven) && !c.facts.Order.IsBelow(proven, o) && !c.beingBuilt(o.ID)
 }

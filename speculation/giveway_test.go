@@ -9,7 +9,7 @@ import (
 )
 
 // A change that is proven on main as it is does not wait for a shorter one that came
-// later and that nobody builds: it would be built again behind it, and nobody would gain.
+// later and is not being built: it would be built again behind it, without any gain.
 func TestProvenDoesNotWaitForWhatIsNotBuilt(t *testing.T) {
 	rules := config.Rules{Off: []config.Ingredient{config.IngredientPreempt}} // the first build is nearly through
 	s := newStage(t, rules, stated{takes: map[int]time.Duration{1: 30 * minute, 2: 5 * minute}})

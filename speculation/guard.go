@@ -7,16 +7,16 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Protected paths. What changes one of them may neither be built nor land before an
-// administrator has approved the very head that it comes from. What a
-// change does to them is told by its merges, and not by its head alone: where what is
+// Protected paths. A change of one of them may neither be built nor land before an
+// administrator has approved the very head that it comes from. The paths are read
+// from its merges, and not from its head alone: where a change
 // below has moved a file to a protected place, git's merge takes an edit of that file
 // along. So each link says which protected paths its commits change, by the globs in
 // force (Link.Protected), and each way out asks here: the push right beside the gate,
 // a build where it is started.
 //
 // The other way round, a change may move a file to a protected place while what is below
-// has an edit of it, which nobody with that right has seen. An approval speaks for the
+// has an edit of it, which no administrator has seen. An approval speaks for the
 // head that it was given to: what a merge brings into a protected path and that head does
 // not hold there (Link.Taken) needs another head that does, and its approval.
 //
@@ -36,7 +36,7 @@ func (c *guarding) stopUncleared(l *queue.Link) {
 		c.settling.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{clearing(l)}}, nil)
 	case ch.Phase != queue.Parked && ch.Phase != queue.Landing:
 		c.await(ch, []queue.Requirement{clearing(l)})
-		c.reconsider(ch) // nobody has asked yet if an administrator approves of it
+		c.reconsider(ch) // approval by an administrator was not asked for yet
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 // A push in stages. GitHub judges a push of main by the head that it has recorded of each
 // pull request, so the branches of those that land as another commit than their head move
 // first (queue.PushingHeads), it is waited, for a while, until the forge shows that
-// (AwaitingSeen), and then main moves (PushingMain). The stage is part of the state: who
-// owns the queue next goes on where it is. A push that does not move main puts the
+// (AwaitingSeen), and then main moves (PushingMain). The stage is part of the state: the
+// next owner of the queue goes on where it is. A push that does not move main puts the
 // branches back, by an action that bears all it takes; until that is done its changes board
 // nothing.
 //
-// What the forge says of a head in between is not news of its author's (movedByUs,
-// asItWas), and the approvals that it takes away because of our own push were given to the
+// A move of a head in between is ours and not its author's (movedByUs, asItWas), and the
+// approvals that it takes away because of our own push were given to the
 // head that is there again (queue.Consent.Kept).
 
 const (
@@ -104,7 +104,7 @@ func (c *mainline) pushing(id string, stage queue.PushStage) bool {
 	return p != nil && p.ID == id && p.Stage == stage && !p.Unsure
 }
 
-// endPush gives up whatever is being done for a push.
+// endPush gives up the actions of a push.
 func (c *mainline) endPush(p *queue.Push) {
 	c.upkeep.drop(queue.MoveHeads{Push: p.ID})
 	c.upkeep.drop(queue.SeeHeads{Push: p.ID})
@@ -135,7 +135,7 @@ func (c *mainline) headsSeen(b queue.HeadsSeen) {
 		c.seeHead(func(h queue.HeadMove) bool { return h.Change == id })
 	}
 	if !c.s.Push.AllSeen() {
-		c.upkeep.askAnew(a, seenAfter<<min(a.Renewed+1, 6), "")
+		c.upkeep.reissue(a, seenAfter<<min(a.Renewed+1, 6), "")
 	}
 	c.proceed()
 }
@@ -174,12 +174,12 @@ func (c *mainline) proceed() {
 	default:
 		c.wakeAt(p.Until)
 		if see := (queue.SeeHeads{Push: p.ID}); c.facts.Asked(see) == "" {
-			c.upkeep.askAgain(see, 1, seenAfter, "")
+			c.upkeep.askAttempt(see, 1, seenAfter, "")
 		}
 	}
 }
 
-// pushMain has main moved, whatever has become of the heads.
+// pushMain has main moved, with the heads moved or not.
 func (c *mainline) pushMain(p *queue.Push) {
 	c.endPush(p)
 	p.Stage, p.Until = queue.PushingMain, 0
@@ -218,7 +218,7 @@ func (c *mainline) putBack(p *queue.Push) {
 	c.upkeep.ask(t)
 }
 
-// changesOf returns the changes whose pull requests a task puts back as they were.
+// changesOf returns the changes of the pull requests that a task puts back as they were.
 func changesOf(t queue.ReturnHeads) []queue.ChangeID {
 	out := slices.Clone(t.Based)
 	for _, h := range t.Heads {
@@ -270,7 +270,7 @@ func (c *entering) movedByUs(b queue.HeadMoved) bool {
 		c.mainline.seeHead(func(h queue.HeadMove) bool { return h.Number == b.Number })
 	}
 	ch := c.s.Changes[cmp.Or(pull.Active, pull.Last)]
-	if ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == b.Head && !ch.Verdict.Along { // nobody has said that it had moved
+	if ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == b.Head && !ch.Verdict.Along { // the event of its move is still to come
 		c.mainline.verdictOf(ch.ID, func(v *queue.Verdict) { v.Along = true })
 	}
 	c.strayed(pull, b.Head)

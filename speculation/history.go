@@ -8,9 +8,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// What models learn from beside durations: how the changes of authors have ended and where
-// they work, which directories change together, what main's steps and flakes were like.
-// Nothing here is read by anything but models, so nothing of it may change a verdict.
+// Models learn from these records beside durations: how the changes of authors have ended
+// and where they work, which directories change together, how main's steps went and which
+// targets flaked. Only models read them, so they cannot change a verdict.
 
 // facetsOf returns what the forge says of a pull request, with what the queue has counted
 // of it, which may have begun later than the pull request.
@@ -25,9 +25,9 @@ func (c *entering) facetsOf(number int, b queue.Inspected) *queue.Facets {
 	return &f
 }
 
-// remembered takes in that a change has ended: what is known of its author, of the
-// directories that it is in, and of how changes end.
-func (c *judging) remembered(ch *queue.Change) {
+// recordEnded takes in that a change has ended, into the records of its author, of its
+// directories, and of how changes end.
+func (c *judging) recordEnded(ch *queue.Change) {
 	landed := ch.Phase == queue.Landed
 	failed := ch.Phase == queue.Rejected && ch.Reason.Code == queue.ReasonFailed
 	var dirs []string
@@ -96,7 +96,7 @@ func (c *judging) observeFlakes(j *queue.Job, r queue.JobDone, shaky map[string]
 	if r.Outcome == queue.JobTimeout || len(j.Keys) == 0 {
 		return
 	}
-	share := 0.0 // of a run that was run again until it passed, nobody knows what was flaky
+	share := 0.0 // if a run was run again until it passed, its flaky targets are not known
 	if r.Again > 0 {
 		share = 1 / float64(len(j.Keys))
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// What the forge says of a pull request stays with its change, with what the queue has
-// counted.
+// The forge's facts of a pull request stay with its change, with the queue's own counts.
 func TestFacetsStayWithTheChange(t *testing.T) {
 	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
 	two := 2
@@ -60,7 +59,7 @@ func TestVerdictsAreRemembered(t *testing.T) {
 	}
 	ch := &queue.Change{ID: "x", Author: "ada", Phase: queue.Landed, Arrival: w.core.facts.Now, Ending: queue.Ending{Decided: w.core.facts.Now}}
 	s.Footprints["x"] = &queue.Footprint{Paths: []string{"x/f", "y/g", "y/h", "top"}}
-	w.core.judging.remembered(ch)
+	w.core.judging.recordEnded(ch)
 	if a := s.Areas["y"]; len(s.Areas) != 3 || a == nil || a.Weight != 1 || a.With["x"] != 1 || a.With[""] != 1 || s.Authors["ada"].Dirs["y"] != 1 {
 		t.Errorf("directories: %+v, of ada: %v", s.Areas, s.Authors["ada"].Dirs)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // A host that fails all it is given, at once, is free again before the others and
-// takes each build first. It has nobody rejected, whatever it says, while another
-// host is sound.
+// takes each build first. No result of it rejects a change while another host is
+// sound.
 func TestBrokenHostRejectsNobody(t *testing.T) {
 	for how := breaksTests; how <= breaksTool; how++ {
 		for _, steps := range []string{unit, shard} {

@@ -10,7 +10,7 @@ import (
 
 // A hunt looks for the commit that turned main red. It begins with the first
 // failure on main, so that the suspects are known, and half of them cleared, by the
-// time in which the failure is confirmed; it names nobody before that. Suspects are
+// time the failure is confirmed; it names no culprit before that. Suspects are
 // the commits of main's line behind the last one on which the key has passed: the
 // ledger knows that of most, since what we have landed has passed. Builds of the
 // commits in between (probe.go) split what is left.
@@ -18,7 +18,7 @@ import (
 // Say that main is at m4, that m1 was the last commit we made, and that x fails
 // on m4. Trace tells the key of x on each: m1 and m2 have the same, which has
 // passed; m3 has another, and m4 one more. So m3 and m4 are suspects, and a build
-// of x on m3 tells which of them it is. Where m3 has failed as often as the rules
+// of x on m3 tells which of them it is. When m3 has failed as often as the rules
 // ask for, it is the culprit, with its build and that of m1 as evidence.
 //
 // A hunt decides nothing about changes. Its builds write the ledger as all others
@@ -55,8 +55,8 @@ func (c *hunting) followHunt(h *queue.Hunt) {
 
 func (c *hunting) touchHunt(h *queue.Hunt) { c.touch(queue.KindHunt, h.ID) }
 
-// pickUp begins a hunt for what fails on main and nobody hunts for yet, and returns
-// it; nil where there is nothing.
+// pickUp begins a hunt for a failure on main that no hunt follows yet, and returns
+// it; nil if there is none.
 func (c *hunting) pickUp() *queue.Hunt {
 	var fresh []queue.Trail
 	for _, t := range c.redTrails() {
@@ -192,7 +192,7 @@ func (c *hunting) traced(b queue.Traced) {
 			continue
 		}
 		if c.facts.Ledger.Keys[e.ID] != nil {
-			c.judging.remember(*e) // lost turns may have taken it; else main would be taken to be red at once again
+			c.judging.readArchived(*e) // lost turns may have taken it; else main would be taken to be red at once again
 		}
 		if e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
 			known[e.ID] = e
@@ -221,8 +221,8 @@ func (c *hunting) weighHunt(h *queue.Hunt) {
 		was, reds := t.Good, len(t.Reds)
 		c.advanceGood(h, t, nil)
 		changed = c.acquitted(h, t) || changed
-		// What has passed on the very commit was a flake there; where it is red on main
-		// by now, that is another hunt.
+		// A pass on the very commit makes the failure a flake there; if the key is red on
+		// main by now, that is another hunt.
 		if c.passesOnMain(t) || len(t.Spots) > 0 && t.Good == len(t.Spots)-1 {
 			t.Over, changed = c.facts.Now, true
 			continue
@@ -271,7 +271,7 @@ func (c *hunting) acquitted(h *queue.Hunt, t *queue.Trail) bool {
 }
 
 // passesOnMain reports whether main as it is has passed what a trail follows, or
-// has no such key. What main has not been compared with the ledger for is not known.
+// has no such key. Before main has been compared with the ledger it is not known.
 func (c *hunting) passesOnMain(t *queue.Trail) bool {
 	if m := &c.s.Main; m.Surveyed != m.Tip {
 		return false
@@ -367,8 +367,8 @@ func (c *hunting) redden(h *queue.Hunt, t *queue.Trail) bool {
 	return changed
 }
 
-// failedAt returns what has failed on a spot, or nil. What names no target speaks
-// of the commit that it ran on, and of no other with the same keys.
+// failedAt returns what has failed on a spot, or nil. A failure without a target is
+// one of the commit that it ran on, and of no other with the same keys.
 func (c *hunting) failedAt(h *queue.Hunt, t *queue.Trail, spot int) *queue.Entry {
 	keys := t.Spots[spot].Keys
 	if !t.Opaque {
@@ -426,7 +426,7 @@ func (c *hunting) nameCulprits(h *queue.Hunt) {
 		found := &h.Culprits[x]
 		t.Named = found.Commit
 		found.Targets, found.Names = with(found.Targets, t.Targets...), with(found.Names, t.Step)
-		c.accuse(found)
+		c.tellCulprit(found)
 		c.touchHunt(h)
 		c.note(queue.Note{What: "culprit", Commit: at.Commit, Number: at.Number, Change: at.Change, Build: red.First.Build,
 			Reason: queue.Reason{Code: queue.ReasonCulprit, Names: append([]string{string(at.Commit), t.Step}, t.Targets...)}})

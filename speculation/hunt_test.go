@@ -273,8 +273,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A pass that somebody has taken back acquits nobody: what fails since is hunted for
-// once, and not for ever.
+// A pass that was taken back acquits no commit: a failure since is hunted for once, and
+// not for ever.
 func TestHuntAfterForget(t *testing.T) {
 	w, _ := redWorld(t, "unit:exit-code:targets:test", 1, 4)
 	p := w.open(w.main, edit{"b/code": "1"})

@@ -27,8 +27,8 @@ func (c *Core) Hunts() []queue.Hunt {
 	return out
 }
 
-// Blame says who has turned main red, as it is by now; without a culprit, how far
-// the search is. Where main is not known to be red it names nothing.
+// Blame names the culprit of a red main, as it is by now; without one it says how far
+// the search is. If main is not known to be red it is empty.
 func (c *Core) Blame() queue.Reason {
 	r := queue.Reason{Code: queue.ReasonBlame}
 	var red []string
@@ -68,8 +68,8 @@ func copied(r *queue.Revert) *queue.Revert {
 	return &out
 }
 
-// accuse has the culprit's pull request told, where the queue knows it.
-func (c *hunting) accuse(x *queue.Culprit) {
+// tellCulprit has the culprit's pull request told, if the queue knows it.
+func (c *hunting) tellCulprit(x *queue.Culprit) {
 	if x.Told || x.Number == 0 || c.s.Pulls[x.Number] == nil {
 		return
 	}

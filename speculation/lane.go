@@ -11,13 +11,13 @@ import (
 
 // Lanes are head starts. A change counts as arrived earlier by its lane's head
 // start (config.Rules.HeadStart), and the order is by that alone. So it is total
-// and without circles, whatever the lanes, and who is ahead of whom stays as it
-// was when the later of the two was analyzed. A change of a higher lane goes
+// and without circles for any lanes, and the order of two changes stays as it was
+// when the later of them was analyzed. A change of a higher lane goes
 // before all of a lower one that have not waited for longer than the difference
 // of the two head starts, and before none that has: one lane holds up the next
-// by at most lane_max_wait, however many changes it brings. The default lane's
-// head start is 0, so that a queue in which nobody asks for a lane is in the
-// same order as one without lanes, and one that gets lanes keeps its order.
+// by at most lane_max_wait, for any number of changes. The default lane's head
+// start is 0, so that a queue without commands for lanes is in the same order as
+// one without lanes, and one that gets lanes keeps its order.
 
 func (c *entering) headStart(ch *queue.Change) time.Duration {
 	if ch.Now != nil {
@@ -30,7 +30,7 @@ func (c *entering) headStart(ch *queue.Change) time.Duration {
 }
 
 // laneRefused says why a command may not use the lane that it names, if so.
-// Lanes and who may use them are main's, like all permissions.
+// Lanes and their permissions are main's, like all permissions.
 func (c *entering) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason {
 	name := r.Command.Lane
 	if name == "" || c.s.Main.Config == nil {

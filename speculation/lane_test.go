@@ -81,7 +81,7 @@ func TestLanesAreBounded(t *testing.T) {
 	})
 }
 
-// The lanes of a queue in which nobody names one change nothing.
+// Lanes that no command names do not change the order.
 func TestDefaultLaneHasNoHeadStart(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := drawLanes(shrinking(rt))

@@ -13,10 +13,10 @@ import (
 
 // learning has the queue learn models of its own past, and says which of them is used.
 //
-// To learn is an action (queue.Learn): whoever owns the queue carries it out, beside the
-// turns, so one of several servers does, and what a crash has cut off is begun again by
-// whoever owns the queue next. What comes of it is one event with the whole model, which is
-// a record of the state from then on: a core that is made anew plans with the same one.
+// To learn is an action (queue.Learn): the owner of the queue carries it out, beside the
+// turns, so one of several servers does, and the next owner begins again what a crash has
+// cut off. Its result is one event with the whole model, which is a record of the state
+// from then on: a core that is made anew plans with the same one.
 //
 // A queue learns when enough has ended, once a day, when much has ended since, when the
 // model in use has done worse lately than none (predict.Drifted), and when a maintainer asks
@@ -36,7 +36,7 @@ const (
 	learnDrift = 300
 
 	learnEvery = 24 * time.Hour
-	learnPause = time.Hour // between two attempts, whatever has happened
+	learnPause = time.Hour // between two attempts at least
 
 	keepModels = 8 // versions, beside the one in use
 )

@@ -153,8 +153,8 @@ func TestWhenAQueueLearnsAgain(t *testing.T) {
 	}
 }
 
-// What is not better than none is kept to be looked at, and not used; after a drift it takes
-// the place of what was used by nothing at all.
+// A model no better than none is kept to be looked at, and not used; after a drift it also
+// ends the use of the model before it.
 func TestAModelThatBeatsNothing(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	w.learns = func(queue.Learn) *queue.Model { return idle() }
@@ -184,7 +184,7 @@ func TestAModelThatBeatsNothing(t *testing.T) {
 }
 
 // A maintainer chooses an earlier model, or none, and that stays until he says otherwise;
-// nobody else may.
+// others may not.
 func TestChoosingAModel(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "fine"})
@@ -250,8 +250,8 @@ func TestModelsAreBounded(t *testing.T) {
 	}
 }
 
-// What comes of an attempt that nobody waits for any more, or comes twice, changes nothing;
-// a model that this version cannot read is none.
+// The result of an attempt that was given up, or a second result, is ignored; a model that
+// this version cannot read is none.
 func TestStrangeModels(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	w.tell(queue.Learnt{Action: "learn/1/1", Model: halved(t)})

@@ -12,8 +12,8 @@ import (
 )
 
 // Learned time-outs. A step that asks for it (config.Step.TimeoutFrom) is ended after
-// some times of what nearly all of its runs have taken. That a run took longer shows
-// nothing of the commit, so what is ended by such a limit is written nowhere in the
+// some times of what nearly all of its runs have taken. A longer run shows nothing of
+// the commit, so a run that such a limit has ended is not written into the
 // ledger: the changes that the build was for have the step's whole time-out from then
 // on, and only that can fail them. Builds that are for no change, of main and of
 // hunts, have it always.

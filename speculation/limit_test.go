@@ -64,7 +64,7 @@ func TestLearnedTimeoutIsNoVerdict(t *testing.T) {
 	w.audit.final()
 }
 
-// What hangs fails by the step's whole time-out, as often as without a learned one.
+// A run that hangs fails by the step's whole time-out, as often as without a learned one.
 func TestLearnedTimeoutOfWhatHangs(t *testing.T) {
 	w := quiet(t, learns, config.Rules{Retries: 0, BuildsPerChange: 100}, rule{target: "b", all: []string{"hangs"}})
 	landSome(w, 22)
@@ -79,7 +79,7 @@ func TestLearnedTimeoutOfWhatHangs(t *testing.T) {
 	}
 }
 
-// Who says that a job was ended by a limit that it did not have is not believed.
+// A report that a job was ended by a limit that it did not have is not believed.
 func TestCutWithoutLimit(t *testing.T) {
 	w := quiet(t, learns, config.Rules{Retries: 1, BuildsPerChange: 100})
 	p := w.land(edit{"a/code": "fine"})

@@ -12,11 +12,11 @@ import (
 // Of the line: how likely changes break a step on the whole tree, and what is
 // done about those that probably do.
 //
-// What stands behind such a change on the train is built in vain, so a change
+// Members behind such a change on the train are built in vain, so a change
 // that probably breaks a step is no member: it is tried on the train's last
 // commit, aside, while the others follow on that same commit. If it passes
 // there, it is a member like any other; if it fails, main stops at that commit
-// once, and it has its verdict on the real main. Where steps fail often enough,
+// once, and it has its verdict on the real main. If steps fail often enough,
 // changes are also checked alone while their first build runs, so that it is
 // known before they board.
 const (
@@ -25,7 +25,7 @@ const (
 )
 
 // doubtful reports whether a change is left out of the train because it probably
-// breaks a step on the whole tree. Where it has passed it is not.
+// breaks a step on the whole tree. One that has passed it is not left out.
 func (c *landing) doubtful(at queue.CommitID, id queue.ChangeID) bool {
 	if c.facts.Without(config.IngredientTrials) || !c.facts.TreeSteps.HasTreeSteps() || c.facts.TreeSteps.Breaks(id) <= treeDoubtful {
 		return false
@@ -43,7 +43,7 @@ func (c *landing) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line m
 		if len(trials) == maxTrials {
 			return
 		}
-		if in[id] || !c.doubtful(end, id) || !c.mayJoin(id, in) || c.meets(line, id, c.failsOn) {
+		if in[id] || !c.doubtful(end, id) || !c.mayJoin(id, in) || c.hasLink(line, id, c.failsOn) {
 			continue
 		}
 		var on *queue.Link

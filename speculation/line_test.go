@@ -26,7 +26,7 @@ const linted = unit + " lint:exit-code:repository:lint"
 
 var ugly = rule{target: config.TargetTree, step: "lint", all: []string{"ugly"}}
 
-// What probably breaks the step on the whole tree is tried beside the train: those
+// A change that probably breaks the step on the whole tree is tried beside the train: those
 // that board after it are not built on it, and it has its verdict on the real main.
 func TestProbablyBrokenIsTriedAside(t *testing.T) {
 	w := quiet(t, linted, config.Rules{}, ugly)
@@ -59,7 +59,7 @@ func TestSuspectedWithoutReasonLands(t *testing.T) {
 	w.audit.final()
 }
 
-// Nobody who is suspected waits for ever, though others keep coming.
+// A suspected change is decided in the end, even if others keep coming.
 func TestSuspectedIsDecidedWhileOthersKeepComing(t *testing.T) {
 	for _, what := range []string{"fine", "ugly"} {
 		w := quiet(t, linted, config.Rules{}, ugly)

@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// probablyLands is the chance from which a change is waited for, and likeAll the same
-// where it is an average: then a change behind many is below the other, whatever it is.
+// probablyLands is the chance from which a change is waited for, and likeAll the same for
+// a model that knows only an average: by that, any change behind many is below probablyLands.
 const (
 	probablyLands = 0.9
 	likeAll       = 0.7
@@ -17,11 +17,11 @@ const (
 
 // stayBehind puts a change behind those of its lane that it would overtake for
 // little: it gains less by that than what they share takes to be built again, and
-// little beside its own duration. Who has had no build is overtaken for nothing,
-// and who is overtaken by another anyway is built again anyway; neither is waited
-// for, nor is who may well be turned down, since all behind it would be built
-// again. (A constant margin is the usual choice for
-// queues with little to do; this one follows what overtaking costs.)
+// little beside its own duration. It overtakes a change that has had no build, which
+// costs nothing; one that another overtakes, which is built again anyway; and one
+// that may well be turned down, since all behind that would be built again. (A
+// constant margin is the usual choice for queues with little to do; this one follows
+// what overtaking costs.)
 func (c *landing) stayBehind(ch *queue.Change) {
 	r := c.facts.Rules()
 	if r.Order == config.OrderArrival || c.facts.Without(config.IngredientMargin) {

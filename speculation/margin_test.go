@@ -9,9 +9,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// A change overtakes another where it gains more than building again what they
-// share takes, and more than a share of its own duration; where the other has
-// been overtaken already, nobody waits for it.
+// A change overtakes another if it gains more than building again what they
+// share takes, and more than a share of its own duration; a change that has been
+// overtaken already is not waited for.
 func TestMargin(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -54,8 +54,8 @@ func TestMargin(t *testing.T) {
 	}
 }
 
-// Who shares little with the other does not wait for it: that part is built
-// again at once.
+// A change that shares little with the other does not wait for it: that part is
+// built again at once.
 func TestMarginIsWhatRebuildingTakes(t *testing.T) {
 	s := newStage(t, config.Rules{Margin: 2}, stated{takes: map[int]time.Duration{1: 60 * minute, 2: 40 * minute, 3: 30 * minute}})
 	s.tell(queue.Capacity{Slots: 9})

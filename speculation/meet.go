@@ -9,10 +9,10 @@ import (
 )
 
 // Changes that touch a common path and share no target may still fail to merge.
-// Until git has been asked they count as in conflict: of each such pair the one
-// that came later asks, lands not before it is told, and is in conflict no more
-// with those that it merges with. It goes behind the others: whichever of two
-// lands first has the other turned down, and to be quicker is no merit there.
+// Until git has been asked they count as in conflict. Of each such pair the later
+// change asks, lands only after the answer, and is in conflict no more with the
+// changes that it merges with. It goes behind the others: the first of two that
+// lands has the other turned down, and to be quicker is no merit there.
 //
 // Say that a edits docs/intro.md and code that takes an hour to test, and b the
 // same lines of docs/intro.md and nothing else. b waits for a; if a lands, b is
@@ -22,22 +22,22 @@ import (
 // they count as in conflict.
 const maxMeetings = 50
 
-// meetings asks about the pairs of those changes for which there may be new ones.
-func (c *settling) meetings() {
-	if len(c.untried) == 0 || c.s.Main.Tip == "" {
+// askPairs asks about the pairs of the changes that are marked.
+func (c *settling) askPairs() {
+	if len(c.unasked) == 0 || c.s.Main.Tip == "" {
 		return
 	}
-	for _, id := range derived.Sorted(c.untried) {
+	for _, id := range derived.Sorted(c.unasked) {
 		if ch := c.s.Changes[id]; ch != nil && ch.Phase == queue.Landing {
 			continue // its push may be lost: then it stands in the order again
 		}
-		delete(c.untried, id)
-		c.meet(c.s.Changes[id])
+		delete(c.unasked, id)
+		c.askPairsOf(c.s.Changes[id])
 	}
 }
 
-func (c *settling) meet(ch *queue.Change) {
-	if ch == nil || ch.Phase != queue.Pending || c.meeting[ch.ID] {
+func (c *settling) askPairsOf(ch *queue.Change) {
+	if ch == nil || ch.Phase != queue.Pending || c.asking[ch.ID] {
 		return
 	}
 	f := c.s.Footprints[ch.ID]
@@ -58,7 +58,7 @@ func (c *settling) meet(ch *queue.Change) {
 		other := c.s.Changes[id]
 		switch {
 		case other.Arrival > ch.Arrival || other.Arrival == ch.Arrival && id > ch.ID:
-			continue // it asks
+			continue // the other asks
 		case slices.Contains(f.Clashes, id):
 			continue
 		case len(task.With) < room:
@@ -70,18 +70,18 @@ func (c *settling) meet(ch *queue.Change) {
 	}
 }
 
-// met takes in with which changes one merges.
+// met takes in which changes one merges with.
 func (c *settling) met(b queue.Met) {
 	a := c.upkeep.done(b.Action)
 	if a == nil {
 		return
 	}
 	if t, ok := a.Task.(queue.Meet); ok {
-		c.metAs(t, b.Merges)
+		c.writePairs(t, b.Merges)
 	}
 }
 
-func (c *settling) metAs(t queue.Meet, merges []queue.ChangeID) {
+func (c *settling) writePairs(t queue.Meet, merges []queue.ChangeID) {
 	ch, old := c.s.Changes[t.Change], c.s.Footprints[t.Change]
 	if ch == nil || ch.Phase.Final() || old == nil {
 		return
@@ -110,7 +110,7 @@ func (c *settling) metAs(t queue.Meet, merges []queue.ChangeID) {
 	}
 }
 
-// undecided returns those of some changes that have no verdict.
+// undecided returns the changes that have no verdict.
 func (c *settling) undecided(ids []queue.ChangeID) []queue.ChangeID {
 	var out []queue.ChangeID
 	for _, id := range ids {
@@ -121,23 +121,23 @@ func (c *settling) undecided(ids []queue.ChangeID) []queue.ChangeID {
 	return out
 }
 
-// unmeet has a change and those that touch a path in common with it looked at:
-// there may be pairs that nobody has asked about.
-func (c *settling) unmeet(id queue.ChangeID, f *queue.Footprint) {
+// markPairs marks a change and those that touch a path in common with it: they may
+// have pairs without an answer.
+func (c *settling) markPairs(id queue.ChangeID, f *queue.Footprint) {
 	if len(f.Edges) > 0 {
-		c.unmeetAll()
+		c.markAllPairs()
 	}
 	if len(f.Paths) == 0 {
 		return
 	}
-	c.untried[id] = true
+	c.unasked[id] = true
 	for _, other := range c.facts.Order.Index.Touching(id) {
-		c.untried[other] = true
+		c.unasked[other] = true
 	}
 }
 
-// clashes names those of a change's conflicts that were seen not to merge, with
-// the paths, and puts them first.
+// clashes marks a change's conflicts with changes that git could not merge with it,
+// with the paths, and puts them first.
 func (c *settling) clashes(id queue.ChangeID, conflicts []queue.Conflict) {
 	seen := func(a, b queue.ChangeID) bool {
 		f := c.s.Footprints[a]
@@ -160,16 +160,16 @@ func (c *settling) clashes(id queue.ChangeID, conflicts []queue.Conflict) {
 	})
 }
 
-func (c *settling) unmeetAll() {
+func (c *settling) markAllPairs() {
 	for id := range c.facts.Open {
 		if f := c.s.Footprints[id]; f != nil && len(f.Paths) > 0 {
-			c.untried[id] = true
+			c.unasked[id] = true
 		}
 	}
 }
 
-// mayPass reports whether no change ahead that a train does not hold is one that
-// a change does not merge with: to pass it would have it turned down.
+// mayPass reports whether a change may land before those ahead of it that a train
+// does not hold: it must merge with each, or landing would have that turned down.
 func (c *settling) mayPass(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	if f := c.s.Footprints[id]; f == nil || len(f.Paths) == 0 {
 		return true
@@ -178,8 +178,8 @@ func (c *settling) mayPass(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 }
 
 // landedOver returns landed changes that have touched one of the paths in which
-// a change does not merge, the latest first, at most three. Those that it was
-// seen to merge with are not to blame.
+// a change does not merge, the latest first, at most three. Changes that git has
+// merged with it are not to blame.
 func (c *settling) landedOver(ch queue.ChangeID, paths []string) []queue.ChangeID {
 	var out, merges []queue.ChangeID
 	if f := c.s.Footprints[ch]; f != nil {

@@ -65,7 +65,7 @@ func TestTextualConflictKeepsTheOrder(t *testing.T) {
 	w.audit.final()
 }
 
-// The one ahead fails: the other lands, and nobody had to build for that.
+// The one ahead fails: the other lands, without a further build.
 func TestTextualConflictWithOneThatFails(t *testing.T) {
 	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})
 	w.textual = true
@@ -78,7 +78,7 @@ func TestTextualConflictWithOneThatFails(t *testing.T) {
 	w.audit.final()
 }
 
-// Who shares a path and merges all the same waits for nobody.
+// A change that shares a path and merges all the same waits for no other.
 func TestSharedPathThatMerges(t *testing.T) {
 	w := textual(t)
 	first := w.land(edit{"a/code": "fine", list: "one"})

@@ -8,9 +8,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// How a change lands is fixed when it comes: its method and the words of its
-// commits, so that the same merge always makes the same commit. Whoever asks for
-// another method asks for another change, which stands where the old one stood and
+// The way in which a change lands is fixed when it comes: its method and the words of its
+// commits, so that the same merge always makes the same commit. A command with
+// another method makes another change, which stands where the old one stood and
 // keeps what has passed, since keys know no methods. To the gate a link is a
 // link: it looks at what a commit asks for that its parent does not.
 
@@ -36,7 +36,7 @@ func (c *Core) MethodOf(r *queue.Request) (config.Method, bool) {
 	p := c.s.Pulls[r.Number]
 	if r.Command.Verb == queue.CommandRetry && r.Command.Method == "" && p != nil {
 		last := c.s.Changes[p.Last]
-		if try := c.settling.triedLast(r.Number); try != nil {
+		if try := c.settling.tryToRetry(r.Number); try != nil {
 			last = try
 		}
 		if last != nil {
@@ -101,8 +101,8 @@ func (c *entering) made(commit queue.CommitID, id queue.ChangeID) bool {
 
 // taken settles, where a commit on main's line is one of a push of ours, what it
 // is of a change that lands as several commits or under the names that its author
-// has given them, and reports whether it is. Such commits need not say whose they
-// are, so what else they say does not count.
+// has given them, and reports whether it is. Such commits need not name their change,
+// so their texts do not count.
 func (c *entering) taken(l queue.LineCommit) bool {
 	p := c.s.Push
 	if p == nil {

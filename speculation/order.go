@@ -18,7 +18,7 @@ func (c *landing) join(id queue.ChangeID, f *queue.Footprint) {
 
 // joined has a change looked at that stands in the order now.
 func (c *landing) joined(id queue.ChangeID, f *queue.Footprint) {
-	c.settling.unmeet(id, f)
+	c.settling.markPairs(id, f)
 	if f.Again {
 		c.wakeAt(max(c.settling.againAt(f), c.facts.Now+1)) // attend may be over
 	}
@@ -27,7 +27,7 @@ func (c *landing) joined(id queue.ChangeID, f *queue.Footprint) {
 // leave takes a change out again.
 func (c *landing) leave(id queue.ChangeID) {
 	if f := c.s.Footprints[id]; f != nil && len(f.Edges) > 0 {
-		defer c.settling.unmeetAll() // whom its edges have brought together, a path may yet
+		defer c.settling.markAllPairs() // changes in conflict by its edges may now be so by a path alone
 	}
 	c.facts.Order.Strike(id)
 }

@@ -48,7 +48,7 @@ func TestBypassOnePastOne(t *testing.T) {
 
 // Theorem 1: main with C1 and then C2 is what it is with C2 and then C1. So C1
 // needs no other build because it was passed: C2's build on it has shown what
-// they share, and its own build the rest. Where it has no rest, it lands with C2.
+// they share, and its own build the rest. Without a rest, it lands with C2.
 func TestBypassedNeedsNoOtherBuild(t *testing.T) {
 	s := newBypass(t)
 	s.changes(large, "a")
@@ -113,7 +113,7 @@ func TestBypassStopsWherePathsDiffer(t *testing.T) {
 	s.mustAll(queue.Landed, queue.Landed, queue.Rejected)
 }
 
-// All paths fail: rejected at once, whatever becomes of those ahead.
+// All paths fail: rejected at once, before those ahead are decided.
 func TestBypassAllFail(t *testing.T) {
 	s := newBypass(t, rule{target: "a", all: []string{"c2"}})
 	s.changes(large, "a")
@@ -135,7 +135,7 @@ func TestBypassAllFailBehindSeveral(t *testing.T) {
 	s.mustAll(queue.Landed, queue.Landed, queue.Rejected)
 }
 
-// Without the ingredient nobody has a verdict before those ahead of it.
+// Without the ingredient no change has a verdict before those ahead of it.
 func TestBypassOff(t *testing.T) {
 	for _, target := range []string{"", "a", "b"} { // where C2 is red
 		rules, want := bypassing(), queue.Landed
@@ -174,8 +174,8 @@ func TestBypassDisagreementWaits(t *testing.T) {
 	}
 }
 
-// By target: a large change that is broken at a target nobody else touches is
-// rejected by its first build, however many changes are undecided ahead of it.
+// By target: a large change that is broken at a target of its own is rejected by
+// its first build, with any number of undecided changes ahead of it.
 func TestBypassBrokenLargeDiffAtItsOwnTarget(t *testing.T) {
 	s := newStage(t, papers(), stated{good: map[int]float64{1: 0.9, 2: 0.9, 3: 0.9}}, rule{target: "d", all: []string{"c4"}})
 	s.changes("a", "b", "c", "a b c d")
@@ -252,7 +252,7 @@ func TestBypassNoRedCommitBetween(t *testing.T) {
 	}
 }
 
-// Where the mending change passes the broken one, there is no red commit in
+// If the mending change passes the broken one, there is no red commit in
 // between: the broken one lands on top of it, and every commit is green.
 func TestBypassMendsBeforeItBreaks(t *testing.T) {
 	s := newBypass(t, rule{target: "a", all: []string{"c1"}, unless: "c2"})

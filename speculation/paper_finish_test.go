@@ -30,7 +30,7 @@ func finishOrder() config.Rules {
 
 // Its worked numbers of P(FT_y < FT_x) = Phi(Z): arrival, mean and
 // deviation of x, the same of y, and the printed chance. Ours is the side of
-// 1/2 on which it lies; a tie goes to who came first.
+// 1/2 on which it lies; a tie goes to the earlier one.
 func TestCIAtScaleWhoFinishesFirst(t *testing.T) {
 	for _, c := range []struct {
 		x, y  [2]int // arrival, mean
@@ -96,9 +96,9 @@ func TestCIAtScaleCases(t *testing.T) {
 	}
 }
 
-// The fallback where nobody is to be bypassed: the product over all
-// that conflict, which is the paper of 2019 in order of arrival, whatever is
-// predicted of durations.
+// The fallback if no change is to be bypassed: the product over all that
+// conflict, which is the paper of 2019 in order of arrival, for any predicted
+// durations.
 func TestCIAtScaleFallback(t *testing.T) {
 	s := newStage(t, papers(), stated{good: paperChances, takes: map[int]time.Duration{1: 90 * minute, 2: 50 * minute, 3: minute}})
 	s.changes("a", "a", "a")
@@ -157,8 +157,8 @@ func TestCIAtScaleBypassIsEligible(t *testing.T) {
 	}
 }
 
-// What both are for: a small change behind a large one has both
-// its results first, lands first, and the large one needs no other build.
+// The purpose of both: a small change behind a large one has both its
+// results first, lands first, and the large one needs no other build.
 func TestCIAtScaleSmallChangePassesLargeOne(t *testing.T) {
 	rules := finishOrder()
 	s := newStage(t, rules, stated{takes: map[int]time.Duration{1: 60 * minute, 2: minute}})

@@ -10,7 +10,7 @@ import (
 
 // "Keeping Master Green at Scale" (EuroSys'19), its equations 1 to 5 and its
 // worked cases, with one target that every change affects, in order of arrival.
-// What we do otherwise on purpose is configured away (papers): needed is per
+// Our own departures are configured away (papers): needed is per
 // target, results are reused, changes are ordered by expected finish, beliefs
 // follow results, and benefit grows with the time waited.
 //

@@ -17,8 +17,8 @@ type (
 	// landing forms the train, asks the gate, and pushes.
 	landing struct {
 		*Core
-		aboard   map[queue.ChangeID]bool // members of the train whose merge there is made
-		boarding map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and those that are tried beside it
+		aboard   map[queue.ChangeID]bool // members of the train that are merged there
+		boarding map[queue.ChangeID]bool // members with a merge wanted or being verified there, and those that are tried beside it
 		wants    []derived.Want          // merges that this turn would like to see made
 	}
 	// mainline follows main: its tip, its keys, the version of the analyzer in force.
@@ -40,8 +40,8 @@ type (
 	// settling gives the verdicts that follow from facts, and parks and returns changes.
 	settling struct {
 		*Core
-		meeting map[queue.ChangeID]bool // it is being tried whether they merge with others
-		untried map[queue.ChangeID]bool // there may be pairs of them that nobody has asked about
+		asking  map[queue.ChangeID]bool // git is being asked about their pairs
+		unasked map[queue.ChangeID]bool // they may have pairs without an answer
 		onTip   tipLinks
 	}
 	// blaming makes beliefs of what passes and fails.
@@ -49,7 +49,7 @@ type (
 	// telling says what people are shown, and when their comments are written anew.
 	telling struct {
 		*Core
-		publishing   map[int]queue.Digest // pull requests whose comment is being written, and of what
+		publishing   map[int]queue.Digest // pull requests with a comment being written, and of what
 		told         map[int]told         // what each pull request's comment is to say
 		toldAll      bool                 // told is up to date but for what is in the queue or has changed
 		toldBroken   string
@@ -64,6 +64,6 @@ type (
 	upkeep struct {
 		*Core
 		turned  []queue.ChangeID // turned down in this turn: what was made on them tells nothing
-		tidyAll bool             // nobody knows of which changes there may be links that nobody needs
+		tidyAll bool             // any change may have links of no use
 	}
 )

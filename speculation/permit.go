@@ -5,9 +5,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Who may give which command is main's to say (config.Permissions). Whatever
-// that is, nothing of a change is built or landed for who has no write access:
-// a command that does so needs both.
+// Main's configuration says who may give which command (config.Permissions). A
+// command that builds or lands a change also needs write access.
 
 // role returns what a requester counts as. The forge does not tell the role of
 // an App; that main names it stands for one.
@@ -18,8 +17,8 @@ func (c *entering) role(r *queue.Request, b queue.Inspected) string {
 	return b.Permission
 }
 
-// Vouched reports whether a request may be followed without write access of who
-// gave it.
+// Vouched reports whether a request may be followed though its author has no
+// write access.
 func (c *Core) Vouched(request string) bool {
 	r := c.s.Requests[request]
 	return r != nil && (r.Own || r.Bot && c.facts.Permissions().HearsBot(r.User) || c.entering.trustedWith(r.Number, r.User) != nil)
@@ -45,13 +44,13 @@ func (c *entering) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason 
 	return queue.Reason{}
 }
 
-// comesTo returns the command whose permission is needed for a request: to try a
-// head again that was never asked to land here is to ask for that.
+// comesTo returns the command that a request needs the permission of: /retry of a
+// head that was never asked to land here is a /land.
 func (c *entering) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 	if r.Command.Verb != queue.CommandRetry {
 		return r.Command.Verb
 	}
-	if c.settling.triedLast(r.Number) != nil {
+	if c.settling.tryToRetry(r.Number) != nil {
 		return queue.CommandRetry
 	}
 	for _, ch := range c.s.Changes {

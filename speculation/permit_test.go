@@ -22,8 +22,8 @@ func (w *world) pausedLong(p *pull, ask func(), meanwhile func()) {
 	w.quiesce()
 }
 
-// Who may give a command that lands may give it still right before the change
-// lands, whichever command that was.
+// The author of a command that lands still has the permission right before the
+// change lands, for each such command.
 func TestWhoAskedStillMay(t *testing.T) {
 	for name, x := range map[string]struct {
 		permissions config.Permissions
@@ -102,8 +102,8 @@ func TestRetryAtAHeadThatNobodyHasHeardOf(t *testing.T) {
 	}
 }
 
-// Who may only retry gets nothing into the queue that nobody has asked to land:
-// whoever may has seen another head.
+// A person who may only retry cannot bring a head into the queue that was not asked
+// to land: /land was given for another head.
 func TestRetryOfWhatNobodyHasAskedFor(t *testing.T) {
 	for heard, late := range map[string]bool{"heard of": false, "not heard of": true} {
 		t.Run(heard, func(t *testing.T) {
@@ -147,8 +147,8 @@ func (w *world) headMoves(p *pull, e edit) queue.Event {
 	return w.event(queue.HeadMoved{Number: p.number, Head: p.head})
 }
 
-// To explain analyzes what a pull request holds, which may run it: whoever is on the
-// list of those who may try and has no write access may not.
+// To explain analyzes a pull request, which may run its content: a person on the list of
+// those who may try needs write access for it.
 func TestExplainNeedsWriteAccess(t *testing.T) {
 	for role, want := range map[string]queue.ReasonCode{"read": queue.ReasonNoPermission, "write": ""} {
 		w := quiet(t, unit, config.Rules{})

@@ -15,8 +15,8 @@ import (
 // A change that went from one phase to any other could have two verdicts, or land
 // without the gate.
 
-// From a verdict there is one way: main shows that the change has landed. What has
-// landed, or was not made by a command, has none.
+// From a verdict there is one way: main shows that the change has landed. A landed change,
+// or one that no command made, has none.
 func TestVerdictsAreFinal(t *testing.T) {
 	for from, to := range moves {
 		for next, why := range to {

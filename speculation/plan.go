@@ -30,7 +30,7 @@ func backoff(n int) time.Duration { return min(time.Minute<<min(n, 10), 30*time.
 const unrunRetry = 5 * time.Minute
 
 // untilRetry is the pause after a build of main that has brought no result, the n-th in a
-// row. Whether a runner can run the command at all is found out at once.
+// row. A command that no runner could run is tried again at once, `retries` times.
 func (c *Core) untilRetry(b *queue.Build, n int) time.Duration {
 	if !c.couldNotRun(b) {
 		return backoff(n)

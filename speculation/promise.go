@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// How forecasts are written down, to be held against verdicts.
+// Bounds of the forecasts that are written down, to be held against verdicts.
 const (
 	promiseEvery = time.Minute // forecasts are looked at so often
 	promiseShare = 6           // one stands for this part of the time since the first
@@ -18,8 +18,8 @@ const (
 )
 
 // promise writes down from time to time what is forecast of the changes that wait, and
-// learns how far off that was from those that have a verdict now. What people stop, and
-// what waits outside the order, was not to be foreseen, and is not counted.
+// learns how far off that was from those that have a verdict now. Changes that people stop,
+// or that wait outside the order, were not to be foreseen, and are not counted.
 func (c *telling) promise() {
 	for _, id := range derived.Sorted(c.s.Promises) {
 		ch := c.s.Changes[id]
@@ -59,9 +59,9 @@ func (c *telling) promise() {
 	c.touch(queue.KindMeta, queue.MetaLearned)
 }
 
-// overrun counts the promises whose interval is over without a verdict. Were they counted
-// only when that comes, the first that are heard of would be the quick ones, and for as
-// long as the slowest changes take the intervals would end too early.
+// overrun counts promises when their interval is over without a verdict. Counted with the
+// verdict, the quick ones would count first, and the intervals would end too early for as
+// long as the slowest changes take.
 func (c *telling) overrun() {
 	for _, id := range derived.Sorted(c.s.Promises) {
 		p := queue.Promises{Change: id, Given: slices.Clone(c.s.Promises[id].Given)}

@@ -7,9 +7,9 @@ import (
 )
 
 // TestAnyMovedHead has changes land by squash and rebase, on a forge that takes note of
-// moved branches late, or never, and lets some of them not move: whatever else happens, no
-// branch is left anywhere but where its author has it or on main, unless the forge does not
-// let it be put back, and nobody's change is cancelled because of a push of our own.
+// moved branches late, or never, and lets some of them not move. After any other events each
+// branch is where its author has it or on main, unless the forge refuses to put it back, and
+// no change is cancelled because of a push of our own.
 func TestAnyMovedHead(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(rt, shrinking(rt))

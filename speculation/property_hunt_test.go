@@ -13,7 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// TestAnyRedMain: whoever pushes whatever to main in one go or in several, with flakes
+// TestAnyRedMain: after any pushes to main, in one go or in several, with flakes
 // within the retries, lost machines and restarts at any moment, what is red on main in
 // the end has its culprit, and at each turn a culprit is a commit on which the key truly
 // turned red (audit.culprits).

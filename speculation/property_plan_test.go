@@ -18,7 +18,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// What holds of every plan, whatever is believed of changes: properties of
+// Properties of every plan, under any beliefs of changes: properties of
 // whole histories in which changes come, builds end in any order, and the slots
 // change. (TestAnyHistory lets everything go wrong as well.)
 
@@ -177,9 +177,9 @@ func logging(rt *rapid.T, w *world) {
 	}
 }
 
-// Nobody is overtaken by who arrived later than max_overtake after it, whatever
-// is predicted of durations and pairs, and in order of arrival by nobody; who
-// lands before somebody ahead of it has passed with and without it (a bypass).
+// Under any predicted durations and pairs, no change is overtaken by one that
+// arrived later than max_overtake after it, and none at all in order of arrival; a
+// change that lands before one ahead has passed with and without it (a bypass).
 // A change that is put behind another by its conflict is so by a millisecond.
 func TestOvertakingIsBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -320,8 +320,9 @@ func TestSameEventsSameTurns(t *testing.T) {
 	})
 }
 
-// Whatever is believed, main is green at each commit; and where no two changes are red together, so that the order does not
-// matter, the verdicts are the truth: red changes are rejected, the others land.
+// Under any beliefs main is green at each commit; and if no two changes are red together, so
+// that the order does not matter, the verdicts are the truth: red changes are rejected, the
+// others land.
 func TestAnyBeliefsSameVerdicts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 7).Draw(rt, "changes")
@@ -357,7 +358,7 @@ func TestAnyBeliefsSameVerdicts(t *testing.T) {
 }
 
 // Independent changes with slots for all of them: each is built exactly once,
-// whatever is believed, in whatever order the builds end.
+// under any beliefs and any order of the builds' ends.
 func TestIndependentChangesAreBuiltOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(rt, "changes")

@@ -13,8 +13,8 @@ var redHistories = flag.String("red-histories", "0:30", "seeds FROM:TO of the hi
 
 // TestRedMainAccusesNobody makes histories of a main that is turned red past the queue,
 // again and again, under steps whose CI runs everything and names no target. A sound
-// change is never rejected: what it fails in is main's. Beside that all holds that
-// TestHistories asks for.
+// change is never rejected: its failures are main's. All that TestHistories asks for holds
+// as well.
 //
 // The figure of a thousand: go test ./speculation -run 'TestRedMainAccusesNobody$' -red-histories 0:1000 -v
 func TestRedMainAccusesNobody(t *testing.T) {

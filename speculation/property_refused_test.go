@@ -14,8 +14,8 @@ import (
 const forbidden = "secret"
 
 // TestAnyRefusedPush has many changes wait behind a pause, some of which the forge
-// refuses for what they hold: whatever else happens, the others land, and only those
-// are parked.
+// refuses for their content: after any other events the others land, and only those are
+// parked.
 func TestAnyRefusedPush(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(rt, shrinking(rt))

@@ -12,8 +12,8 @@ import (
 
 // TestAnyHistoryWithRequirements is TestAnyHistory at a forge that asks things of
 // pull requests, which come true and stop being true at any moment, and of which
-// the queue hears or not: main stays green, nobody is lost or stuck, and nothing
-// lands of which it was not seen shortly before that it may.
+// the queue hears or not: main stays green, no change is lost or stuck, and each that
+// lands was seen shortly before to meet them.
 func TestAnyHistoryWithRequirements(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(rt, shrinking(rt))
@@ -93,7 +93,7 @@ func (h *history) boarded() {
 	}
 	for _, id := range push.Changes {
 		ch := h.core.State().Changes[id]
-		// What is told late counts as long as its question does.
+		// A late answer counts as long as its question does.
 		limit := metFor + maxBackoff + 2*time.Minute
 		if p := h.pulls[ch.Number]; push.At.Sub(p.seenMet) > limit {
 			h.Fatalf("%s lands, and was last seen to meet what is asked of it %s before", id, push.At.Sub(p.seenMet))

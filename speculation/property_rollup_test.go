@@ -11,7 +11,7 @@ import (
 
 // TestAnyHistoryOfRollups is TestAnyHistory where rollups are likely: many
 // changes of few targets wait for one slot or two, and are taken to be good. The
-// same must hold, whatever becomes of the members and of main.
+// same must hold under any events of the members and of main.
 func TestAnyHistoryOfRollups(t *testing.T) {
 	together := 0
 	rapid.Check(t, func(rt *rapid.T) {

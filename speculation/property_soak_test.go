@@ -18,8 +18,8 @@ import (
 var drawnHistories = flag.String("histories", "0:300", "seeds FROM:TO of the histories that TestHistories makes; TO is not among them")
 
 // TestHistories makes the histories of a range of seeds, on all cores, and holds
-// each against the world's own truth: no commit of main is red, nobody is rejected
-// who is sound, each change has one verdict, nothing lands twice, and nobody is stuck.
+// each against the world's own truth: no commit of main is red, no sound change is
+// rejected, each change has one verdict, none lands twice, and none is stuck.
 // It leaves out what TestAnyHistory checks of turns (the same turn from what is
 // stored, caches made again), and so makes many more.
 //

@@ -16,9 +16,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// TestAnyHistory is the promise of the queue as a property: whatever people,
-// the forge, the runners and the store do, main is green at each commit, each
-// change has one verdict or is parked, and nothing is stuck. The audit of the
+// TestAnyHistory is the promise of the queue as a property: under any acts of
+// people, forge, runners and store, main is green at each commit, each change has
+// one verdict or is parked, and none is stuck. The audit of the
 // world holds what exactly is checked, at each turn.
 //
 // Without SUBMITQUEUE_REQUIRE=long a fifth as many are drawn; SUBMITQUEUE_SOAK=1 makes the histories longer. TestHistories makes many more of them.

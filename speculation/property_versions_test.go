@@ -124,7 +124,7 @@ func (v *versionProof) look() {
 	v.seen["proven under "+m.Analyzer]++
 }
 
-// versionOf is a version where a tree's settings have it, whatever servers know.
+// versionOf is a version if a tree's settings have it, known to servers or not.
 func (v *versionProof) versionOf(t tree, by string) string {
 	defer v.allKnown()()
 	return v.version(by, t)

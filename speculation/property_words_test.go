@@ -20,9 +20,9 @@ import (
 // queue is told what package conflict makes of the trees. Whenever main is about
 // to move, each target of each commit is written out with all that it is made
 // of, and must have passed in some build just so. The world's audit checks the
-// rest: who is rejected is red on main, nothing lands twice, everything ends.
+// rest: a rejected change is red on main, none lands twice, all end.
 //
-// Footprints are true, empty, full or nonsense: what lands does not rest on them.
+// Footprints are true, empty, full or nonsense: landing does not rest on them.
 func TestEveryHashOfMainWasVerified(t *testing.T) {
 	seen := map[string]int{}
 	for range 2 { // times rapid.checks

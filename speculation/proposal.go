@@ -45,7 +45,7 @@ func (c *Core) apply(x plan.Proposal) {
 		c.settling.park(ch, queue.Reason{Code: queue.ReasonBuildCap, Names: []string{fmt.Sprint(ch.Builds)}}, 0)
 		c.again = true
 	default:
-		panic(fmt.Sprintf("speculation: nobody applies a %T", x))
+		panic(fmt.Sprintf("speculation: unknown proposal %T", x))
 	}
 }
 
@@ -93,7 +93,7 @@ func (c *Core) startBuild(x *plan.Start) {
 	c.landing.noteBuild(b, queue.Note{What: "build-asked", Worth: b.Worth})
 }
 
-// countBuild counts a build that has been started for whoever bounds how often.
+// countBuild counts a started build in the records that bound the number of builds.
 func (c *Core) countBuild(l *queue.Link, keys []queue.Key) {
 	m := &c.s.Main
 	switch h := c.hunting.huntOf(l.ID); {
@@ -139,10 +139,9 @@ func (c *Core) stopBuild(b *queue.Build) {
 }
 
 // buildID names the next build of a link. A link that was forgotten and made
-// again counts its attempts anew; the time tells the two apart. What is asked for after
-// passes of its keys were taken back is told by that from the same build of before,
-// which turns that were lost had asked for: those who ran that one would say again what
-// it has shown.
+// again counts its attempts anew; the time tells the two apart. A build that is asked for
+// after passes of its keys were taken back has another name than the build before that, which
+// lost turns had asked for: the runner of that one would only repeat its result.
 func (c *landing) buildID(l *queue.Link, keys []queue.Key) queue.BuildID {
 	made := string(l.ID) + "@" + strconv.FormatInt(int64(l.At), 10)
 	var back queue.Instant

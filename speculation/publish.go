@@ -58,9 +58,9 @@ func (c *telling) glanceAt(g glance, ch *queue.Change, rank int) glance {
 	return g
 }
 
-// publish asks for the comment and check of every pull request whose facts are
-// not the ones shown. One publication of a pull request is under way at a
-// time; what changes meanwhile is shown by the next.
+// publish asks for the comment and check of every pull request with facts that
+// are not shown yet. One publication of a pull request is under way at a time;
+// the next one shows later facts.
 func (c *telling) publish() {
 	c.facts.Quotas.Recount() // the plan has counted builds that are still to be started
 	for _, n := range c.tellable() {
@@ -68,7 +68,7 @@ func (c *telling) publish() {
 		facts := c.factsOf(p)
 		if facts == "" {
 			if c.publishing[n] != "" {
-				c.passing(p)
+				c.markPassing(p)
 			}
 			continue
 		}
@@ -81,13 +81,13 @@ func (c *telling) publish() {
 		case under == "" && p.Shown != t.want:
 			c.upkeep.ask(queue.Publish{Number: n, Want: t.want})
 		case under != "" && under != t.want:
-			c.passing(p)
+			c.markPassing(p)
 		}
 	}
 }
 
-// passing notes that what is being written may be what holds for this moment only.
-func (c *telling) passing(p *queue.Pull) {
+// markPassing notes that the facts being written may hold for this moment only.
+func (c *telling) markPassing(p *queue.Pull) {
 	if !p.Passing {
 		p.Passing = true
 		c.touch(queue.KindPull, strconv.Itoa(p.Number))
@@ -130,7 +130,7 @@ func (c *telling) glance() []int {
 	around, before, old := c.around(), c.glances, c.toldOf
 	c.glances, c.toldOf = derived.Resize(c.spareGlances, len(c.facts.Order.Pending)), c.facts.Order.Pending
 	c.spareGlances = before
-	at := 0 // who stays in the order keeps its place relative to most others
+	at := 0 // a change that stays in the order keeps its place relative to most others
 	for i, ch := range c.facts.Order.Pending {
 		g := c.glanceAt(around, ch, i)
 		c.glances[i] = g

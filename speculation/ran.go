@@ -6,19 +6,19 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Of a run counts when it was, not when the queue hears of it. After turns were lost,
-// a build that had run before is asked for again, and those who ran it say again what
-// they had said: what was red then may have healed since, what passed then may have
-// been forgotten since, or have failed.
+// A run counts at the time when it ran, not when the queue hears of it. After turns
+// were lost, a build that had run before is asked for again, and its runner repeats
+// the old result: a failure may have healed since, a pass may have been forgotten
+// since, or have failed.
 //
 // The times are by the clock of the server that had it run, or by the forge's,
-// corrected by how far that is off; no runner says them. What is told of a time to come,
-// or of one in which the build cannot have been, is not believed: the run ends now, as
-// far as anybody knows. And what the queue itself knows bounds what is told: a pass is
+// corrected by how far that is off; no runner says them. A time that is still to come, or
+// at which the build cannot have run, is not believed: the run is taken to end now. The
+// queue's own knowledge bounds such times: a pass is
 // no proof of later than its build began, and a control must be younger than that.
 
-// oldestRun is how long before its build was asked for a run may have been: what is
-// older, nobody keeps.
+// oldestRun is how long before its build was asked for a run may have been: older
+// runs are not kept.
 const oldestRun = queue.ArchiveTTL
 
 // span is when a run was.

@@ -34,7 +34,7 @@ func TestWhenAJobRan(t *testing.T) {
 }
 
 // TestWhatIsToldAgainIsAsOldAsItIs: a build of a change has failed, the queue does not
-// hear of it, and those who ran it say so two hours later: it is no evidence by then.
+// hear of it, and its runner reports it two hours later: it is no evidence by then.
 func TestWhatIsToldAgainIsAsOldAsItIs(t *testing.T) {
 	w := quiet(t, "unit:exit-code:targets:test", config.Rules{})
 	w.drifts = []rule{{target: "a"}}
@@ -101,7 +101,7 @@ func TestAPassThatEndedBeforeItWasForgotten(t *testing.T) {
 
 // TestABuildOfBeforeItWasForgotten: a build has run, the turn that asked for it is lost,
 // and passes are forgotten before it is asked for again: it is another build, since the
-// clock of those who ran the first may be wrong.
+// clock of the first one's runner may be wrong.
 func TestABuildOfBeforeItWasForgotten(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	p := w.open(w.main, edit{"a/code": "one"})

@@ -48,7 +48,7 @@ func TestFootprintGrowsAsItsMergeIsMade(t *testing.T) {
 	w.audit.final()
 }
 
-// What tells of a change before its first footprint is known counts once it is:
+// A result for a change before its first footprint counts once that is known:
 // a merge that was asked for in turns that the store has lost may be told of
 // before the change is analyzed anew.
 func TestMergeIsToldBeforeTheFirstFootprint(t *testing.T) {
@@ -153,8 +153,8 @@ func (w *world) mustTake(kind string) []queue.Body {
 }
 
 // A change that is suspected to break with another turns out, on another main, to
-// have nothing in common with it. What the other's landing does to its chance is
-// the same to a core that goes on and to one made from the stored state.
+// have nothing in common with it. The other's landing moves its chance alike in a
+// core that goes on and in one made from the stored state.
 func TestSuspectsHaveNothingInCommonAnyMore(t *testing.T) {
 	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})
 	w.commitOutside(w.commits[w.main].tree.with(edit{barrier: "go2"})) // and nobody hears of it

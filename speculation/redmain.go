@@ -9,8 +9,8 @@ import (
 // The check on main. While main is red, its tip has a check that says so, with the
 // culprit and what is done about it; when it is not any more, the tip has one that says
 // that. A check is only ever a conclusion, so that none is left waiting on a commit that
-// main has left behind. Where main was never red, there is none: it costs a call for
-// each landing, and says what each landing says.
+// main has left behind. If main was never red there is none: it would cost a call for
+// each landing, and repeat it.
 
 // tellMain asks for the check on main's tip where it does not say what holds.
 func (c *hunting) tellMain() {

@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Refused pushes. What a forge answers in trouble of its own is no refusal: the adapter
+// Refused pushes. An answer of a forge in trouble of its own is no refusal: the adapter
 // says that it may pass (queue.RefusalTrouble), and the push is tried again, ever more
 // rarely; when that is given up, main is read, and its changes are pushed anew. So the
 // rest is about rules.
@@ -21,17 +21,17 @@ import (
 // behind any change that leaves the order. A rollup is one commit, so that it is
 // given up first, and its members are proven one by one.
 //
-// What was refused alone comes back on a word (/land, retry, resume) or after a
-// time that grows with each refusal, since a permission may have been granted. It
-// comes back behind all others, and is pushed alone.
+// A change that was refused alone comes back on a word (/land, retry, resume) or
+// after a time that grows with each refusal, since a permission may have been
+// granted. It comes back behind all others, and is pushed alone.
 //
 // When the forge says in known words that the branch takes nothing (queue.RefusalOf),
-// nobody is parked: landings are paused, and from time to time one change is pushed
-// to see whether that has ended. In words that nobody knows, branchRefusals different
-// pull requests that are refused alone, and nothing landed since the first of them,
-// accuse the branch: landings are called paused, each further change is tried alone,
-// once, so that an innocent one still lands, and as soon as one does those who were
-// parked since are back, too.
+// no change is parked: landings are paused, and from time to time one change is pushed
+// to see whether that has ended. Refusals in unknown words accuse the branch once
+// branchRefusals different pull requests were refused alone without a landing since the
+// first: landings are called paused, each further change is tried alone, once, so that an
+// innocent one still lands, and as soon as one does the changes parked since are back,
+// too.
 
 const (
 	branchRefusals = 3              // pull requests refused alone, one after the other, that accuse the branch
@@ -153,7 +153,7 @@ func (c *landing) took(p *queue.Push) {
 		c.note(queue.Note{What: "resumed", Reason: queue.Reason{Names: []string{"submitqueue"}}})
 		for _, ch := range accused {
 			if ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonProtected {
-				c.settling.unparkNow(ch)
+				c.settling.unpark(ch)
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func (c *landing) refusals(id queue.ChangeID) int {
 }
 
 // replace puts a change that was refused alone behind those that are in the order
-// now: it holds nobody up who might land before it.
+// now: it holds up no change that might land before it.
 func (c *landing) replace(ch *queue.Change) {
 	if ch.Refused == nil {
 		return

@@ -94,7 +94,7 @@ func TestOneRefusedCommitOfMany(t *testing.T) {
 	}
 }
 
-// What was refused is not pushed again at once, comes back by a word and by time,
+// A refused change is not pushed again at once, comes back by a word and by time,
 // alone and after the others, and lands when the forge lets it.
 func TestRefusedChangeComesBack(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
@@ -154,7 +154,7 @@ func TestRefusedForTooLong(t *testing.T) {
 	}
 }
 
-// The branch takes nothing, and the forge says so: landings are paused, nobody is
+// The branch takes nothing, and the forge says so: landings are paused, no change is
 // parked for it, one change is pushed from time to time, and all land when the branch
 // takes something again.
 func TestBranchThatIsClosed(t *testing.T) {
@@ -191,7 +191,7 @@ func TestBranchThatIsClosed(t *testing.T) {
 	w.takesAgain(t, pulls)
 }
 
-// The branch takes nothing, in words that nobody knows: after some refusals that is
+// The branch takes nothing, in unknown words: after some refusals that is
 // said, nothing is pushed again and again, and all land when the first of them does.
 func TestBranchThatRefusesInUnknownWords(t *testing.T) {
 	l, files := plain("a", "b", "c", "d", "e")
@@ -227,8 +227,8 @@ func TestBranchThatRefusesInUnknownWords(t *testing.T) {
 	w.takesAgain(t, pulls)
 }
 
-// Several that are refused for what they hold, in words that nobody knows, keep no
-// innocent one from landing at once.
+// Several changes are refused for their content, in unknown words: an innocent one still
+// lands at once.
 func TestGuiltyOnesInARow(t *testing.T) {
 	l, files := plain("a", "b", "c", "d", "e")
 	w := newWorld(t, l, files, rulesOf(config.Rules{}))
@@ -252,7 +252,7 @@ func TestGuiltyOnesInARow(t *testing.T) {
 	}
 }
 
-// Who is on top of what was refused waits for it, and lands with it.
+// A change on top of a refused one waits for it, and lands with it.
 func TestStackOnWhatWasRefused(t *testing.T) {
 	w, pulls := tower(t, 2)
 	low, high := pulls[0], pulls[1]

@@ -34,14 +34,14 @@ func TestMergesAreAskedForAfterALostPush(t *testing.T) {
 	c, id := s.core, s.id(1)
 	was := c.s.Changes[id].Phase
 	c.s.Changes[id].Phase = queue.Landing
-	c.settling.untried[id] = true
-	c.settling.meetings()
-	if !c.settling.untried[id] {
+	c.settling.unasked[id] = true
+	c.settling.askPairs()
+	if !c.settling.unasked[id] {
 		t.Error("nobody will ask about the merges of a change whose push may be lost")
 	}
 	c.s.Changes[id].Phase = was
-	c.settling.meetings()
-	if c.settling.untried[id] {
+	c.settling.askPairs()
+	if c.settling.unasked[id] {
 		t.Error("a change in the order is looked at again and again")
 	}
 }

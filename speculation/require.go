@@ -12,15 +12,15 @@ import (
 )
 
 // Requirements. A forge may ask things of a pull request before it lands: reviews,
-// checks, resolved conversations. Whoever asks to land before they are met waits,
-// parked, with the list of them (ReasonRequirements); the forge is asked again when
+// checks, resolved conversations. A change that does not meet them waits, parked,
+// with the list of them (ReasonRequirements); the forge is asked again when
 // something has happened there (Stirred), and rarely besides, in case that was lost.
 //
-// What is in the order is asked about once more right before it lands: a change
-// whose requirements were last seen to be met longer than metFor ago boards no
-// push. It keeps its place in the train meanwhile, so that nobody has to be merged
-// anew, unless the answer takes long: then the others go first. What no longer
-// meets them is parked in its turn, and nobody else is judged by that.
+// The forge is asked about a change in the order once more right before it lands: a
+// change whose requirements were last seen to be met longer than metFor ago boards no
+// push. It keeps its place in the train meanwhile, so that no other has to be merged
+// anew, unless the answer takes long: then the others go first. A change that no
+// longer meets them is parked in its turn, and no other is judged by that.
 //
 // All of this is off for changes of a forge that asks for nothing: their Met is 0.
 
@@ -29,7 +29,7 @@ const (
 	boardingFor   = 15 * time.Second // for so long the train waits for the answer
 	boardingRetry = 2 * time.Minute  // a change about which there was no answer is asked about again after this
 	gather        = 2 * time.Second  // for so long further checks are waited for, where one has ended
-	minWait       = time.Minute      // between two looks at who waits, of which nobody has heard
+	minWait       = time.Minute      // between two questions about a change that waits, without news of it
 	maxWait       = time.Hour
 	maxWaitOther  = 10 * time.Minute // for what waits for another pull request, which may be another server's, or for the end of a stack, of which no webhook tells
 )
@@ -91,7 +91,7 @@ func (c *guarding) admit(ch *queue.Change, b queue.Inspected) bool {
 	return true
 }
 
-// stay does so for a change that nobody has said anything about.
+// stay does so for a change without news.
 func (c *guarding) stay(ch *queue.Change, b queue.Inspected) {
 	// One that has entered under a former version was approved then.
 	vouched := ch.Vouched || ch.Met == 0 && !waitsOutside(ch)
@@ -102,7 +102,7 @@ func (c *guarding) stay(ch *queue.Change, b queue.Inspected) {
 	}
 	c.seenMet(ch, b)
 	if waitsOutside(ch) {
-		c.settling.unparkNow(ch)
+		c.settling.unpark(ch)
 	}
 }
 
@@ -119,7 +119,7 @@ func (c *guarding) seenMet(ch *queue.Change, b queue.Inspected) {
 		ch.Met, ch.Stuck = c.mainline.seenAt, 0
 	}
 	if waitsOutside(ch) && ch.Virtual == 0 {
-		ch.Arrival = c.facts.Now // it enters only now, and does not go before those who are there
+		ch.Arrival = c.facts.Now // it enters only now, behind the changes that are there
 	}
 	c.touch(queue.KindChange, string(ch.ID))
 }
@@ -145,7 +145,7 @@ func sameRequirements(a, b []queue.Requirement) bool {
 	})
 }
 
-// nextLook is when a change that waits is asked about if nobody hears of it: the
+// nextLook is when the forge is asked about a change that waits without news: the
 // longer it has waited, the later.
 func (c *guarding) nextLook(ch *queue.Change) queue.Instant {
 	most := maxWait
@@ -155,8 +155,8 @@ func (c *guarding) nextLook(ch *queue.Change) queue.Instant {
 	return c.facts.Now.Add(min(max(c.facts.Now.Sub(ch.Decided), minWait), most))
 }
 
-// lookAgain asks about a change that waits and of which nobody has heard.
-func (c *guarding) lookAgain(ch *queue.Change) {
+// inspectWaiting asks about a change that waits without news.
+func (c *guarding) inspectWaiting(ch *queue.Change) {
 	ch.Until = c.nextLook(ch)
 	c.touchChange(ch)
 	c.reconsider(ch)
@@ -208,7 +208,7 @@ func (c *guarding) stirred(b queue.Stirred) {
 	}
 }
 
-// newRequirements looks again at all who wait: the configuration has changed.
+// newRequirements looks again at all changes that wait: the configuration has changed.
 func (c *guarding) newRequirements() {
 	for _, ch := range c.settling.parked() {
 		if waitsOutside(ch) {
@@ -250,8 +250,8 @@ func (c *guarding) unanswered(r *queue.Request, cause string) {
 	}
 }
 
-// stillMay reports whether who asked for a change may still do so, by one of the
-// commands that put a pull request into the queue.
+// stillMay reports whether the person who asked for a change may still do so, by one
+// of the commands that put a pull request into the queue.
 func (c *guarding) stillMay(ch *queue.Change, b queue.Inspected) bool {
 	if ch.Own || !b.Requires || c.entering.entrusted(ch.Number, ch.Requester, b) {
 		return true

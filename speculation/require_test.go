@@ -126,7 +126,7 @@ func TestWhoFailsTheLastQuestionIsPassed(t *testing.T) {
 	}
 }
 
-// An answer that does not come, or a forge that fails, holds up nobody else.
+// An answer that does not come, or a forge that fails, holds up no other change.
 func TestSlowAnswersHoldUpNobodyElse(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		w, first, second := asking(t)
@@ -173,7 +173,7 @@ func TestSlowAnswersHoldUpNobodyElse(t *testing.T) {
 	}
 }
 
-// What has waited enters when it may, not when it was asked for.
+// The arrival of a change that has waited is when it may enter, not when it was asked for.
 func TestWhoWaitedComesLast(t *testing.T) {
 	w, first, second := asking(t)
 	first.lacks = []queue.Requirement{{Kind: queue.RequireReviews, Names: []string{"0", "1"}}}
@@ -212,8 +212,8 @@ func TestChangesOfAFormerVersionAreNotAskedAbout(t *testing.T) {
 	}
 }
 
-// Another pull request may be another server's, of which nobody hears: who waits for it
-// looks more often than who waits for what the forge tells of.
+// Another pull request may be another server's, without events: a change that waits for it
+// is looked at more often than one that waits for events of the forge.
 func TestWhoDependsOnOthersLooksMoreOften(t *testing.T) {
 	for kind, most := range map[queue.RequirementKind]time.Duration{queue.RequireReviews: maxWait, queue.RequireLanded: maxWaitOther} {
 		w, first, _ := asking(t)

@@ -47,7 +47,7 @@ func (c *judging) resolved(b queue.Resolved) {
 		}
 	}
 	for _, e := range b.Passed {
-		c.remember(e)
+		c.readArchived(e)
 	}
 	c.mainline.prove(b.Proven)
 }
@@ -59,8 +59,8 @@ func (c *judging) putSteps(s queue.StepSet) {
 	}
 }
 
-// remember takes a pass back in from the archive.
-func (c *judging) remember(e queue.Entry) {
+// readArchived takes a pass back in from the archive.
+func (c *judging) readArchived(e queue.Entry) {
 	if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) {
 		return
 	}
@@ -84,8 +84,8 @@ func (c *judging) entry(k queue.Key) *queue.Entry {
 	return e
 }
 
-// opaqueID names the entry of what a step fails together without naming it. What is
-// said of a whole tree is said of its one key: its hash is the tree.
+// opaqueID names the entry of keys that a step fails together without naming them. A
+// result of a whole tree is one of its one key: its hash is the tree.
 func opaqueID(keys []queue.Key) queue.Digest {
 	if len(keys) == 1 && keys[0].Target == config.TargetTree {
 		return keys[0].ID()
@@ -136,8 +136,8 @@ func (c *judging) shownIn(b *queue.Build, k queue.Key, r queue.JobDone) shown {
 		step: derived.StepIn(b, k.Step), machine: r.Machine, host: r.Host}
 }
 
-// pass writes that a key has passed, and reports whether that counts.
-func (c *judging) pass(k queue.Key, s shown) bool {
+// writePass writes that a key has passed, and reports whether that counts.
+func (c *judging) writePass(k queue.Key, s shown) bool {
 	if c.tooOld(k, s) {
 		return false
 	}
@@ -157,7 +157,7 @@ func (c *judging) pass(k queue.Key, s shown) bool {
 	return true
 }
 
-func (c *judging) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
+func (c *judging) writeFailure(e *queue.Entry, b *queue.Build, r queue.JobDone, tail string) {
 	if slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID }) {
 		return // the same run, reported twice
 	}
@@ -173,8 +173,7 @@ func (c *judging) fail(e *queue.Entry, b *queue.Build, r queue.JobDone, tail str
 	c.facts.Ledger.Learned(e.ID, e)
 }
 
-// began returns when a build began; where nobody has said that it has, when it was
-// asked for.
+// began returns when a build began; before that is known, when it was asked for.
 func began(b *queue.Build) queue.Instant { return cmp.Or(b.Started, b.At) }
 
 // since returns where on main's line the chain of what a build runs begins.
@@ -185,9 +184,8 @@ func (c *judging) since(b *queue.Build) queue.Line {
 	return queue.Line{}
 }
 
-// isClouded reports whether main was not proven in a step when a build began, or is
-// not by now that it has ended. Of what was run before the build was asked for, nobody
-// knows that.
+// isClouded reports whether main was unproven in a step when a build began, or is now
+// that it has ended. For runs from before the build was asked for that is not known.
 func (c *judging) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 	for _, j := range b.Jobs {
 		if j.Step.Digest() == step {
@@ -223,7 +221,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	case queue.JobInfra:
 		if r.Tool {
 			c.benching.ran(b, j, r)
-			c.fail(c.opaque(j.Keys, j.Step.Name), b, r, r.Tail)
+			c.writeFailure(c.opaque(j.Keys, j.Step.Name), b, r, r.Tail)
 		}
 		return
 	default:
@@ -241,7 +239,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	var passed, failed []string
 	for _, f := range r.Failed {
 		if k, ok := named[f.Target]; ok {
-			c.fail(c.entry(k), b, r, f.Tail)
+			c.writeFailure(c.entry(k), b, r, f.Tail)
 			e := c.s.Ledger[k.ID()]
 			alone := r.Outcome == queue.JobFailed && len(b.Also) == 0
 			if alone && len(e.Failures) == 1 || !alone && c.facts.Ledger.Decides(e) {
@@ -251,7 +249,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 		}
 	}
 	for _, t := range r.Passed {
-		if k, ok := named[t]; ok && c.pass(k, c.shownIn(b, k, r)) {
+		if k, ok := named[t]; ok && c.writePass(k, c.shownIn(b, k, r)) {
 			passed = append(passed, t)
 		} else if ok {
 			j.Outdated = true
@@ -262,13 +260,13 @@ func (c *judging) jobDone(r queue.JobDone) {
 	case byName:
 	case r.Outcome != queue.JobPassed:
 		e := c.opaque(j.Keys, j.Step.Name)
-		c.fail(e, b, r, r.Tail)
+		c.writeFailure(e, b, r, r.Tail)
 		if l := c.s.Links[b.Link]; !e.IsSet() && c.facts.Ledger.Decides(e) || e.IsSet() && l != nil && c.facts.Ledger.Decides(c.facts.Ledger.Weighed(e, l)) {
 			failed = j.Targets()
 		}
 	case j.Step.Report == config.ReportExitCode || j.Step.Report == "":
 		for _, k := range j.Keys {
-			if c.pass(k, c.shownIn(b, k, r)) {
+			if c.writePass(k, c.shownIn(b, k, r)) {
 				passed = append(passed, k.Target)
 			} else {
 				j.Outdated = true
@@ -278,7 +276,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	}
 	c.shownOnMain(b, j, passed, c.ranIn(b, r))
 	if r.Outcome != queue.JobPassed {
-		c.drifted(b, j, namesOf(r.Failed))
+		c.revokeDrifted(b, j, namesOf(r.Failed))
 	}
 	c.blaming.acquit(b, passed)
 	for _, t := range passed {
@@ -358,8 +356,8 @@ func (c *judging) observeDurations(j *queue.Job, r queue.JobDone) {
 	if r.Outcome == queue.JobTimeout || len(j.Keys) == 0 {
 		return
 	}
-	// What the report does not spread over its targets (compiling, checking
-	// out) is shared evenly.
+	// Time that the report does not give to a target (compiling, checking out) is
+	// shared evenly.
 	rest := r.Took
 	for _, d := range r.PerTarget {
 		rest -= d
@@ -422,7 +420,7 @@ func (c *judging) buildDone(r queue.BuildDone) {
 		outcome, r.Detail = queue.JobStopped, why
 	}
 	if b.Cancel && outcome == queue.JobInfra {
-		outcome = queue.JobStopped // nobody waits for it
+		outcome = queue.JobStopped // no change waits for it
 	}
 	c.noteEnd(b, outcome, r.Detail)
 	c.countBuild(b, outcome)
@@ -477,7 +475,7 @@ func (c *judging) buildDone(r queue.BuildDone) {
 		c.touchChange(ch)
 		switch {
 		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent && b.Main != c.s.Main.Tip:
-			// What the forge has against it may be of main as it was: it is built again on what main is.
+			// The refusal may be of main as it was: the change is built again on main as it is.
 		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent:
 			c.landing.turnAway(ch, r.Refused, queue.RefusalContent)
 		case r.NoRunner:
@@ -516,8 +514,8 @@ func (c *judging) noteFailing(b *queue.Build, j *queue.Job, r queue.JobDone) {
 	c.landing.noteBuild(b, queue.Note{What: what, Reason: queue.Reason{Names: names[:min(len(names), 6)]}})
 }
 
-// noteEnd writes into the history how a build has ended. That it failed, its
-// steps have said; what ends after the verdict is no news of the change.
+// noteEnd writes into the history how a build has ended. Its steps tell of failures;
+// a build that ends after the verdict tells nothing of the change.
 func (c *judging) noteEnd(b *queue.Build, outcome queue.JobOutcome, detail string) {
 	what := string(outcome)
 	switch {

@@ -18,7 +18,7 @@ func matched(t *testing.T, bad func(*queue.Build) bool) *world {
 	return w
 }
 
-// What a step calls no result is run again, and is nobody's failure.
+// A run that its step calls no result is run again, and is no failure.
 func TestMatchedLogIsNoVerdict(t *testing.T) {
 	left := 2
 	w := matched(t, func(*queue.Build) bool { left--; return left >= 0 })

@@ -16,12 +16,12 @@ import (
 // has. It is proven when the keys that it brings pass, and those that are red on main
 // and that it leaves as they are. When main moves, it is made again on what main is then.
 //
-// That is all by itself. By configuration what is proven is proposed as a pull request,
-// and the queue asks to land that as a person would: it enters by enter, is built, and
-// lands by the gate. So there is no other way onto main. A revert that does not merge, or
-// with which main stays red, is said and nothing else is done.
+// The queue does that by itself. If configured, a proven revert is proposed as a pull
+// request, and the queue asks to land that as a person would: it enters by enter, is
+// built, and lands by the gate. So there is no other way onto main. A revert that does
+// not merge, or with which main stays red, is said and nothing else is done.
 
-// ourName is who asks for what main's configuration has done.
+// ourName is the author of requests by main's configuration.
 const ourName = "submitqueue"
 
 // reverts goes on with the reverts of what has turned main red.
@@ -176,7 +176,7 @@ func (c *hunting) alsoRed(l *queue.Link) {
 	}
 	for _, k := range root.Keys {
 		st, ok := c.facts.Links.Step(root, k)
-		if !ok || !c.accused(ch.Revert, st.Name, k.Target) || slices.Contains(l.Gone, k.Target) {
+		if !ok || !c.isAccused(ch.Revert, st.Name, k.Target) || slices.Contains(l.Gone, k.Target) {
 			continue
 		}
 		if _, same := set.Step(k.Step); same && !slices.ContainsFunc(l.Keys, func(o queue.Key) bool { return o.Step == k.Step && o.Target == k.Target }) {
@@ -185,8 +185,8 @@ func (c *hunting) alsoRed(l *queue.Link) {
 	}
 }
 
-// accused reports whether a commit is held to have turned a step red on a target.
-func (c *hunting) accused(commit queue.CommitID, step, target string) bool {
+// isAccused reports whether a commit is held to have turned a step red on a target.
+func (c *hunting) isAccused(commit queue.CommitID, step, target string) bool {
 	for _, h := range c.s.Hunts {
 		for i := range h.Culprits {
 			x := &h.Culprits[i]
@@ -315,8 +315,8 @@ func (c *hunting) withdraw(h *queue.Hunt, x *queue.Culprit) {
 	}
 }
 
-// landRequest names the request to land a revert. What the queue has taken out itself is
-// asked for under another name; what people have taken out stays out.
+// landRequest names the request to land a revert. A revert that the queue has taken out is
+// asked for under another name; one that people have taken out stays out.
 func (c *hunting) landRequest(h *queue.Hunt, x *queue.Culprit) string {
 	id := ownRequest(h, x)
 	if p := c.s.Pulls[x.Revert.Number]; p != nil {
@@ -359,6 +359,6 @@ func (c *hunting) retell(h *queue.Hunt, x *queue.Culprit) {
 	c.touchHunt(h)
 	if p := c.s.Pulls[x.Number]; x.Told && p != nil && p.Notice.Code == queue.ReasonCulprit && slices.Contains(p.Notice.Names, string(x.Commit)) {
 		x.Told = false
-		c.accuse(x)
+		c.tellCulprit(x)
 	}
 }

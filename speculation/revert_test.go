@@ -83,7 +83,7 @@ func TestRevertThatDoesNotHelp(t *testing.T) {
 	}
 }
 
-// What is proven is proposed, once, whatever is stored when; and not landed.
+// A proven revert is proposed once, with turns lost at any point, and not landed.
 func TestRevertIsProposedOnce(t *testing.T) {
 	w, pushed := reverting(t, config.RevertPropose, unit, edit{"a/code": "bad"}, edit{"a/code": "2"})
 	r := *w.revertOf()
@@ -118,8 +118,8 @@ func TestRevertThatTheForgeRefuses(t *testing.T) {
 	}
 }
 
-// By itself it lands as any change does, though nobody with a permission has asked; and
-// main is green by it.
+// By itself it lands as any change does, without a person's permission; and main is green
+// by it.
 func TestRevertLandsByItself(t *testing.T) {
 	w, pushed := reverting(t, config.RevertLand, unit, edit{"a/code": "bad"}, edit{"a/code": "2"}, edit{"b/code": "2"})
 	if w.main == pushed[2] || !w.core.facts.ProvenMain() {
@@ -230,8 +230,8 @@ func TestRevertIsProposedWhileMainMoves(t *testing.T) {
 	}
 }
 
-// Who has asked for what main's configuration lands is nobody: no permission that the
-// name has counts, and the requirements of the forge hold.
+// Main's configuration asks in no person's name: permissions of that name do not count,
+// and the requirements of the forge hold.
 func TestRevertMeetsRequirements(t *testing.T) {
 	w, _ := redWorld(t, unit, 0, 4)
 	w.requires = true
@@ -253,8 +253,8 @@ func TestRevertMeetsRequirements(t *testing.T) {
 	}
 }
 
-// What a culprit is accused of may grow after its revert is proven: then that is proven
-// anew, by all of it.
+// Accusations of a culprit may grow after its revert is proven: then the revert is proven
+// anew, by all of them.
 func TestRevertIsProvenByAllOfIt(t *testing.T) {
 	for retries := range 3 {
 		w, _ := redWorld(t, "unit:exit-code:targets:test vet:go-test-json:targets:vet", retries, 4)

@@ -11,46 +11,46 @@ import (
 // A rollup (config.BatchRollup) lands changes that depend on each other as one
 // merge: its first parent is main, its tree has the members merged one after the
 // other, and what would have been between them is never on main's first-parent
-// line, so nobody has to verify it. It is one link with several changes; the gate
+// line, so it needs no verification. It is one link with several changes; the gate
 // and the train take it as any other. It is used under heavy overload only,
-// because one failure holds up all members, and one who joins goes before others
-// that came before it.
+// because one failure holds up all members, and a change that joins goes before
+// others that came before it.
 //
-// Who is in a rollup is written down in the changes (Change.Rollup), and is a
-// proposal only: each member stays in the order as itself, is built on by those
+// The members of a rollup are written down in the changes (Change.Rollup), and are
+// a proposal only: each member stays in the order as itself, is built on by those
 // behind it as itself, and is rejected as itself, by its own link on main as it
 // is.
 //
 // # Sizes, splits and what is reused
 //
-// Say that nobody can tell what changes affect (analyzer: none), that each is good with
+// Say that the targets of changes are not known (analyzer: none), that each is good with
 // chance 0.95, and that a to h wait. Built together they all pass with chance 0.66. The
 // plan (plan/rollupsize.go) takes as many as have the least expected builds for each
 // that lands: eight land 6.4 on average until the first bad one and take 2.4 builds, one
 // run again counted, so 0.37 each; one by one it is 1.11.
 //
-//   - a..h fail on main M. That is no verdict on anybody, and it is not run again, unless
+//   - a..h fail on main M. That is no verdict on a change, and it is not run again, unless
 //     the step is known for flakes: a wrong split of eight costs three builds more, a run
 //     again one, most of the time in vain. By Bayes a..d pass with chance 0.45, so
 //     they are tried next, and e..h wait for them (Change.After).
-//   - a..d pass and land. What e..h make of main now is the tree that a..h were, and that
-//     has failed: nothing is built, e..h are split, and e, f are tried.
-//   - e, f fail. That explains what a..h had failed for, so nothing is known of g and h: they are
+//   - a..d pass and land. e..h on main are now the tree that a..h were, and that has
+//     failed: without a build e..h are split, and e, f are tried.
+//   - e, f fail. That explains the failure of a..h, so nothing is known of g and h: they are
 //     free to join the next rollup, at the chances that they had.
-//   - e passes and lands. What f makes of main is the tree that e, f were. It is run again
+//   - e passes and lands. f on main is the tree that e, f were. It is run again
 //     on f's own merge, as any failure is before it decides, and f is rejected by its own
 //     link on main; with retries: 0 the failure of e, f is that evidence, since the tree is
 //     the same. Meanwhile the next rollup is built without f.
 //
 // The key of a target says all of this: it is the same wherever the content is the same, so
 // no result is inferred and none is made twice. A change that does not affect what has
-// failed is not suspected. While it is being found out who is to blame, nobody behind is
-// built, and behind a rollup that is being built others are where it passes with a chance of
+// failed is not suspected. During the search for the change to blame no change behind is
+// built; behind a rollup that is being built others are built if it passes with a chance of
 // two in three.
 //
-// It comes to an end: a split is of a rollup that has failed, and its parts are smaller; who
-// is freed has seen others fail, or somebody leave; and who could not be merged or run with
-// others is alone for good.
+// It comes to an end: a rollup is split when it has failed, and its parts are smaller; a
+// change is freed when others have failed or left; and a change that could not be merged or
+// run with others is alone for good.
 
 // partners returns the others of a change's rollup, by id.
 func (c *landing) partners(ch *queue.Change) []queue.ChangeID {
@@ -71,8 +71,8 @@ func (c *landing) partners(ch *queue.Change) []queue.ChangeID {
 	return out
 }
 
-// triedFirst returns those of a rollup that has failed who are tried before a change: of
-// its own, or of one ahead of it.
+// triedFirst returns the members of a failed rollup that are tried before a change: of its
+// own rollup, or of one ahead of it.
 func (c *landing) triedFirst(n *derived.Node) []queue.ChangeID {
 	first := n.Ch.After
 	for i := 0; first == "" && i < len(n.Edges); i++ {

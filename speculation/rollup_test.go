@@ -70,7 +70,7 @@ func TestARollupLandsAsOneMerge(t *testing.T) {
 	w.audit.final()
 }
 
-// What would be red in between is never on main: the second change mends what
+// A red commit in between is never on main: the second change mends what
 // the first breaks, and alone the first could not land.
 func TestARollupHasNoCommitInBetween(t *testing.T) {
 	w, pulls := lineUp(t, unit, rolling, edit{"b/code": "bad x"}, edit{"b/code": "-bad heal"})
@@ -101,7 +101,7 @@ func TestARollupIsGivenUp(t *testing.T) {
 		}
 		if want == queue.Rejected {
 			for _, f := range ch.Verdict.Failures {
-				// Where others of the build have landed since, it is what the change is on main.
+				// If others of the build have landed since, it is the change on main.
 				if c := w.commits[f.Ran.Commit]; f.Ran.Change != ch.ID || !maps.Equal(c.tree, w.commits[ch.Verdict.Commit].tree) || len(w.commits[ch.Verdict.Commit].carries()) != 1 {
 					t.Errorf("%s is rejected by a build of %v", ch.ID, c.carries())
 				}
@@ -146,7 +146,7 @@ func TestARollupIsRecognised(t *testing.T) {
 	w.audit.final()
 }
 
-// Without overload, and where little work is shared, nobody is joined.
+// Without overload, or with little work in common, no changes are joined.
 func TestWhoIsNotRolledUp(t *testing.T) {
 	for name, edits := range map[string][]edit{
 		"one waits":         {{"a/code": "x"}},
@@ -164,8 +164,8 @@ func TestWhoIsNotRolledUp(t *testing.T) {
 	}
 }
 
-// What a rollup has shown counts for those behind it that were built on its
-// members one by one: the targets are the same.
+// Results of a rollup count for changes behind it that were built on its members
+// one by one: the targets are the same.
 func TestResultsOutliveARollup(t *testing.T) {
 	w, pulls := lineUp(t, unit, rolling, edit{"a/code": "x"}, edit{"a/code": "y"})
 	w.tell(queue.Capacity{Slots: 2})
@@ -183,8 +183,8 @@ func TestResultsOutliveARollup(t *testing.T) {
 	w.audit.final()
 }
 
-// What mends a red main goes before all that waits for it, whoever would like to
-// be joined with it.
+// A change that mends a red main goes before all that wait for it, and is not held
+// up to join them.
 func TestARepairLandsUnderRollups(t *testing.T) {
 	for name, repair := range map[string]edit{"by its keys": {"b/code": "heal"}, "by taking the target away": {"b/code": "deleted"}} {
 		t.Run(name, func(t *testing.T) {

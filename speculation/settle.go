@@ -22,7 +22,7 @@ func (c *settling) settle() {
 }
 
 // settleOnce goes through the order once; it reports whether a verdict has
-// changed who is ahead of whom.
+// changed the order.
 func (c *settling) settleOnce() bool {
 	if c.s.Push != nil {
 		c.onTip = tipLinks{}
@@ -39,8 +39,8 @@ func (c *settling) settleOnce() bool {
 				continue
 			}
 			n := c.facts.Futures.Node(id)
-			known := st.Status == derived.Failed && n != nil && c.facts.Futures.Regardless(n, nil) == derived.Failed && c.agrees(l, derived.Failed)
-			if !known && !c.agree(tip, ahead, id, st.Status) {
+			known := st.Status == derived.Failed && n != nil && c.facts.Futures.Regardless(n, nil) == derived.Failed && c.endsAs(l, derived.Failed)
+			if !known && !c.allPathsEnd(tip, ahead, id, st.Status) {
 				continue
 			}
 		}
@@ -97,11 +97,11 @@ func (c *settling) turnedAway() []*queue.Link {
 	return out
 }
 
-// agree reports whether all paths of a change over the undecided changes ahead
+// allPathsEnd reports whether all paths of a change over the undecided changes ahead
 // of it are known and have the given status (BLRD: EuroSys'19 authors,
-// "Bypassing Large Diffs", 2023). No path is left out because it cannot be the
-// final one; only paths whose base does not merge take no part.
-func (c *settling) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.ChangeID, want derived.Status) bool {
+// "Bypassing Large Diffs", 2023). Paths that cannot be the final one count, too;
+// only paths with a base that does not merge take no part.
+func (c *settling) allPathsEnd(base queue.CommitID, ahead []queue.ChangeID, id queue.ChangeID, want derived.Status) bool {
 	if len(ahead) > plan.MaxBypass {
 		return false
 	}
@@ -113,16 +113,16 @@ func (c *settling) agree(base queue.CommitID, ahead []queue.ChangeID, id queue.C
 		case len(rest.Picks) > 0 || l == nil:
 			return false
 		}
-		if !c.agrees(l, want) {
+		if !c.endsAs(l, want) {
 			return false
 		}
 	}
 	return true
 }
 
-// agrees reports whether a path's end is of the kind of a status: the change may
-// not land there, or there is nothing to land.
-func (c *settling) agrees(l *queue.Link, want derived.Status) bool {
+// endsAs reports whether the end of a path has a status, or an equal one: a change that
+// fails and one that does not merge may both not land.
+func (c *settling) endsAs(l *queue.Link, want derived.Status) bool {
 	st := c.facts.Links.State(l)
 	switch want {
 	case derived.Failed, derived.Conflicting:
@@ -195,9 +195,9 @@ func (c *settling) reject(ch *queue.Change, l *queue.Link, st derived.LinkState)
 }
 
 // blame splits decisive failures against a link into the change's own and those that
-// rest on what of main is not proven: of the latter it names the red targets. What
-// names its target rests on main where that target does; what names none, as soon as
-// any key of the step does.
+// rest on unproven keys of main: of the latter it names the red targets. A failure
+// rests on main if its target is unproven there; one without a target, if any key of
+// the step is.
 func (c *settling) blame(l *queue.Link, broken []*queue.Entry) (own []*queue.Entry, red []string) {
 	for _, e := range broken {
 		unproven, bad := c.mainAt(l, e)
@@ -232,7 +232,7 @@ func (c *settling) excused(l *queue.Link, e *queue.Entry) bool {
 }
 
 // restsOnMain is why a change is parked that fails only where main does, on the given
-// targets: main is red there, or nobody can run there what main is verified by.
+// targets: main is red there, or no runner can run main's commands there.
 func (c *settling) restsOnMain(targets []string) queue.Reason {
 	why := queue.Reason{Code: queue.ReasonRedMain, Names: targets, Drift: c.judging.driftOf(targets)}
 	root := c.facts.Root()
@@ -311,7 +311,7 @@ func (c *settling) decide(ch *queue.Change, phase queue.Phase, why queue.Reason,
 		p.Active = ""
 	}
 	p.Ended++
-	c.judging.remembered(ch)
+	c.judging.recordEnded(ch)
 	p.Landed = p.Landed || phase == queue.Landed || phase == queue.NothingToLand
 	commit := queue.CommitID("")
 	if v != nil {
@@ -334,7 +334,7 @@ func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 	}
 	v.Commit = commit
 	if ch.Phase.Final() {
-		// Main is the truth: whatever the state believed, it has landed.
+		// Main is the truth: it has landed, in spite of the state.
 		c.move(ch, queue.Pending, queue.Reason{})
 		c.facts.Futures.Distrust() // what was made on it tells something again
 	}
@@ -390,10 +390,10 @@ func (c *settling) park(ch *queue.Change, why queue.Reason, until queue.Instant)
 	c.topple(ch)
 }
 
-// unpark brings changes back whose cause has ended, and lets go of those that
-// have been parked for too long. What returns only to be stuck again has been
-// parked all along.
-func (c *settling) unpark() {
+// unparkDue brings parked changes back when their cause has ended, and lets go of
+// those that have been parked for too long. A change that returns only to be stuck
+// again counts as parked all along.
+func (c *settling) unparkDue() {
 	limit := c.facts.Rules().ParkedLimit
 	for _, ch := range c.parked() {
 		end := ch.Decided.Add(limit)
@@ -407,12 +407,12 @@ func (c *settling) unpark() {
 		case limit > 0 && c.facts.Now >= end:
 			c.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonParkedLimit, Names: []string{string(ch.Reason.Code)}}, nil)
 		case waitsOutside(ch) && ch.Until != 0 && c.facts.Now >= ch.Until:
-			c.guarding.lookAgain(ch)
+			c.guarding.inspectWaiting(ch)
 			c.wakeAt(end)
 			c.wakeAt(ch.Until)
 		case ch.Until != 0 && c.facts.Now >= ch.Until,
 			onMain(ch.Reason.Code) && !c.stillRed(ch):
-			c.unparkNow(ch)
+			c.unpark(ch)
 		default:
 			c.wakeAt(end)
 			c.wakeAt(ch.Until)
@@ -447,8 +447,8 @@ func (c *settling) stillRed(ch *queue.Change) bool {
 	})
 }
 
-// unparkNow puts a change back into the order, where it was.
-func (c *settling) unparkNow(ch *queue.Change) {
+// unpark puts a change back into the order, where it was.
+func (c *settling) unpark(ch *queue.Change) {
 	if onMain(ch.Reason.Code) {
 		c.entering.forgetFailures(ch.ID) // they were made while main was red
 	}

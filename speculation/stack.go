@@ -19,7 +19,7 @@ import (
 // All of that is looked at again in each turn (restack), so it does not matter in
 // which order, how late or how often people, the forge and builds say something.
 
-// raise puts those who would come before what they are on top of right behind it.
+// raise puts changes that would come before their parent right behind it.
 func (c *settling) raise() {
 	for again, round := len(c.facts.Order.Stacked) > 0, 0; again && round <= queue.MaxStack; round++ {
 		again = false
@@ -77,7 +77,7 @@ func (c *settling) heldBack(ch *queue.Change) bool {
 	return ch.Phase == queue.Analyzing && !ch.Stale && c.s.Footprints[ch.ID] != nil && (ch.Parent != 0 || c.judging.awaitsHead(ch))
 }
 
-// topple parks those who are on top of a change that has left the order.
+// topple parks the changes on top of one that has left the order.
 func (c *settling) topple(ch *queue.Change) {
 	if len(c.facts.Order.Stacked) == 0 {
 		return
@@ -89,9 +89,8 @@ func (c *settling) topple(ch *queue.Change) {
 	}
 }
 
-// restack brings everybody in line with what is below: those whose parent has
-// landed are on top of nobody any more, those whose parent is out are parked, and
-// those whose parent is back are back.
+// restack follows the parents of changes: a change has no parent any more when that has
+// landed, is parked while its parent is out, and is back when its parent is back.
 func (c *settling) restack() {
 	for again, round := true, 0; again && round <= queue.MaxStack; round++ {
 		again = false
@@ -153,7 +152,7 @@ func (c *settling) restackOne(ch *queue.Change) bool {
 func (c *settling) comeBack(ch *queue.Change) bool {
 	switch {
 	case ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonParent:
-		c.unparkNow(ch)
+		c.unpark(ch)
 	case ch.Phase == queue.Analyzing && !ch.Stale && c.s.Footprints[ch.ID] != nil && c.grounded(ch):
 		c.pend(ch, c.s.Footprints[ch.ID])
 	default:
@@ -162,7 +161,7 @@ func (c *settling) comeBack(ch *queue.Change) bool {
 	return true
 }
 
-// pend puts a change into the order whose footprint is known.
+// pend puts a change with a known footprint into the order.
 func (c *settling) pend(ch *queue.Change, f *queue.Footprint) {
 	if ch.Phase == queue.Analyzing && c.grounded(ch) && !c.judging.awaitsHead(ch) {
 		c.move(ch, queue.Pending, queue.Reason{})

@@ -84,7 +84,7 @@ func TestStackThatTurnsOver(t *testing.T) {
 	}
 }
 
-// Who is below is merged by hand: the one on top lands on main.
+// The change below is merged by hand: the one on top lands on main.
 func TestStackMergedByHand(t *testing.T) {
 	w, pulls := tower(t, 2)
 	w.step(w.say(pulls[0], "boss", "/queue pause"))
@@ -108,7 +108,7 @@ func TestStackMergedByHand(t *testing.T) {
 }
 
 // A push is lost or refused after the forge has been told to show the one on top
-// against main. That was not a person, so it stays on top, and is not in the queue
+// against main. No person did that, so it stays on top, and is not in the queue
 // without the one below.
 func TestStackWhosePushFails(t *testing.T) {
 	for name, fail := range map[string]func(*world){
@@ -146,7 +146,7 @@ func TestStackWhosePushFails(t *testing.T) {
 	}
 }
 
-// Who is below another is in the lists of those that conflict with the other only,
+// A change below another is in the lists of those that conflict with the other only,
 // so these are made again when its place changes.
 func TestStackThatMovesInTheOrder(t *testing.T) {
 	l, files := plain("a", "b", "c")

@@ -14,8 +14,8 @@ import (
 )
 
 // stated is a predict.Model with given numbers, by the numbers of the pull
-// requests. What is not stated is certain to be good, never conflicts, and
-// takes a minute.
+// requests. A change that is not stated is certain to be good, never conflicts,
+// and takes a minute.
 type stated struct {
 	good  map[int]float64
 	pairs map[[2]int]float64 // chance that both, each green on its own, are red together
@@ -43,7 +43,7 @@ func (m stated) Duration(ch *queue.Change) (time.Duration, bool) {
 func (m stated) Cold() bool { return false }
 
 // papers are the rules under which the core plans as the papers have it: one
-// value for each build, from given probabilities, whatever was built before.
+// value for each build, from given probabilities, independent of earlier builds.
 func papers(off ...config.Ingredient) config.Rules {
 	return config.Rules{Order: config.OrderArrival, Threshold: 1e-6, Off: append(off, config.IngredientAdaptive, config.IngredientAging,
 		config.IngredientBeliefs, config.IngredientJustInTime, config.IngredientMargin, config.IngredientPreempt, config.IngredientTargetThreshold)}

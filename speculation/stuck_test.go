@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// A change whose merge cannot be made, however often it is tried, is let go in
-// the end: that it returns to be tried again does not begin its time anew.
+// A change whose merge can never be made is let go in the end: its returns to be
+// tried again do not begin its time anew.
 func TestMergeThatCanNeverBeMade(t *testing.T) {
 	w := quiet(t, unit, config.Rules{Admission: config.Admission{ParkedLimit: 2 * time.Hour}})
 	p := w.open(w.main, edit{"a/code": "fine"})

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// How long what nobody needs is kept.
+// The time for which unneeded records are kept.
 const (
 	keepVerdict   = 24 * time.Hour
 	keepFootprint = 2 * time.Hour // of what has landed: what arrives later may break with it

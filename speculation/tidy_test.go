@@ -31,8 +31,8 @@ func TestTidyIsDeterministic(t *testing.T) {
 }
 
 // TestWhoHasLandedIsKnownWhileAPathWithoutItTells: a build that hangs keeps the path that
-// it is for, without a change that has landed since. What that path tells is of main
-// without it, for a core made from the stored state as well.
+// it is for, without a change that has landed since. That path tells of main without it,
+// for a core made from the stored state as well.
 func TestWhoHasLandedIsKnownWhileAPathWithoutItTells(t *testing.T) {
 	w := quiet(t, unit, config.Rules{Spare: config.SpareAlways})
 	first := w.land(edit{"a/code": "one"})
@@ -150,8 +150,8 @@ func wideState() *queue.State {
 	return s
 }
 
-// A change may outlive what is known of many that it was suspected to break with.
-// What is believed of it then is the same to the last bit each time.
+// A change may outlive the records of many that it was suspected to break with. Its
+// beliefs then are the same to the last bit each time.
 func TestForgettingPairsIsDeterministic(t *testing.T) {
 	made := func() float64 {
 		s := queue.NewState("main")
@@ -183,9 +183,9 @@ func TestForgettingPairsIsDeterministic(t *testing.T) {
 }
 
 // A head that is fast-forwarded stands on main's tip, and by another link on a commit
-// that main's line has left, which a build still runs on. What is made on the head
-// stands on main, whichever of the two links is the first by id, and is kept: it would
-// be asked for again at once, and so for ever.
+// that main's line has left, which a build still runs on. A merge made on the head
+// stands on main, with either of the two links the first by id, and is kept: it would be
+// asked for again at once, and so for ever.
 func TestMergeOnHeadOfTwoLinksIsKept(t *testing.T) {
 	for _, left := range []queue.CommitID{"a-left", "z-left"} {
 		s := queue.NewState("main")

@@ -127,8 +127,8 @@ func (c *mainline) observed(b queue.Observed) {
 }
 
 // mainSeen reports whether main has been read in this very turn, and has it
-// read if not: nobody may have said that it has moved, and a rejection rests on
-// where it is now.
+// read if not: the event of its move may be lost, and a rejection rests on where it is
+// now.
 func (c *mainline) mainSeen() bool {
 	if !c.seen && c.observing == "" {
 		c.upkeep.observe()
@@ -136,8 +136,8 @@ func (c *mainline) mainSeen() bool {
 	return c.seen
 }
 
-// recognise settles the changes whose landing shows on main, and reports whether
-// the commit is one that the gate has let pass, as far as the state knows.
+// recognise settles the changes that have landed with a commit on main, and reports
+// whether the gate has let it pass, as far as the state knows.
 func (c *mainline) recognise(l queue.LineCommit) bool {
 	all := true
 	if ch := c.forwarded(l); ch != nil {
@@ -362,8 +362,8 @@ func (c *mainline) pushed(b queue.Pushed) {
 	}
 }
 
-// unsure handles a push of which nobody knows what came: main is read, and it
-// is the truth.
+// unsure handles a push without a known result: main is read, and it is the
+// truth.
 func (c *mainline) unsure(id string) {
 	if p := c.s.Push; p != nil && p.ID == id {
 		p.Unsure = true
@@ -398,7 +398,7 @@ func (c *mainline) unland(id queue.ChangeID) {
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(p.Head)}}, nil)
 		return
 	}
-	// What came for it while it was too late counts now.
+	// Events that came for it while it was too late count now.
 	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
 		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})
 }
@@ -425,7 +425,7 @@ func (c *mainline) resume(user string) {
 	c.goOn(user)
 	for _, ch := range c.settling.parked() {
 		if ch.Reason.Code == queue.ReasonProtected {
-			c.settling.unparkNow(ch)
+			c.settling.unpark(ch)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func greeting(w *world) {
 	}
 }
 
-// Without its two rows, whoever says the command is told that it is none.
+// Without its two rows, the command is answered as unknown.
 func TestAddACommand(t *testing.T) {
 	for _, test := range []struct {
 		user, said string
@@ -105,8 +105,8 @@ func (reading) DurationOf(*predict.Case) (predict.Dist, bool) {
 	return predict.LogNormal.Of(90, 0), true
 }
 
-// What a model that reads cases said at an analysis is in the state: a core that is made
-// anew with another model believes it, too, and outcomes move the shift of what comes later.
+// The prediction of a model that reads cases is in the state from an analysis on: a core that
+// is made anew with another model believes it, too, and outcomes move the shift of later ones.
 func TestWhatAModelReadsIsKept(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	w.core.facts.Beliefs.Model = reading{predict.Default}
@@ -135,8 +135,8 @@ func TestWhatAModelReadsIsKept(t *testing.T) {
 	}
 }
 
-// A requirement of a new kind parks whoever asks to land, and lets it in once the forge
-// no longer names it: the core knows no list of kinds.
+// A requirement of a new kind parks a change, and lets it in once the forge no longer
+// names it: the core knows no list of kinds.
 func TestAddARequirement(t *testing.T) {
 	w, p, _ := asking(t)
 	builds := len(w.runs)

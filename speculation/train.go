@@ -14,8 +14,8 @@ import (
 const maxTrain = 256
 
 // land forms the train: the changes that may land next, each on the commit of
-// the one before, on the commit where main will be. What the gate lets pass of
-// its front is pushed; a change that the gate refuses is left out, and the
+// the one before, on the commit where main will be. The part of its front that
+// the gate lets pass is pushed; a change that the gate refuses is left out, and the
 // keys in its way are what plan builds. The train is sticky, because keys on
 // the whole tree can only be verified on the very commits that land.
 func (c *landing) land() {
@@ -73,17 +73,17 @@ func (c *landing) members() []queue.ChangeID {
 		}
 		l := c.s.Links[queue.LinkOf(at, id)]
 		switch {
-		case !c.mayJoin(id, in), c.meets(line, id, c.failsOn):
+		case !c.mayJoin(id, in), c.hasLink(line, id, c.failsOn):
 			i++ // what was seen to fail has its verdict when main is there
 		case c.doubtful(at, id):
 			i++ // it is tried beside the train
 		case l != nil && !c.facts.Links.Cleared(l):
 			i++ // it waits for an approval of what it would change here
-		case l == nil && c.waits(line, at, id, in):
+		case l == nil && c.awaitsBuild(line, at, id, in):
 			i++ // it is being built on less than this, and that may tell more
 		case l == nil:
-			// Whoever comes next is merged on this one, so they wait for it; all
-			// that could follow are asked for in one go.
+			// The next members are merged on this one, so they wait for it; all that
+			// could follow are asked for in one go.
 			next := c.couldFollow(ready, in, line, at)
 			c.wants = append(c.wants, derived.Want{Base: at, Picks: next})
 			for _, n := range next {
@@ -100,15 +100,15 @@ func (c *landing) members() []queue.ChangeID {
 			}
 			at = l.Commit
 			line[at] = true
-			ready, i = slices.Delete(ready, i, i+1), 0 // who was passed over may follow now
+			ready, i = slices.Delete(ready, i, i+1), 0 // changes passed over may follow now
 		}
 	}
 	return train
 }
 
-// meets reports whether one of a change's links on the commits of a line is of a
+// hasLink reports whether one of a change's links on the commits of a line is of a
 // kind.
-func (c *landing) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
+func (c *landing) hasLink(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
 	for l := range c.facts.Links.LinksOf[id] {
 		if len(l.With) == 0 && line[l.Parent] && is(l) {
 			return true
@@ -117,16 +117,15 @@ func (c *landing) meets(line map[queue.CommitID]bool, id queue.ChangeID, is func
 	return false
 }
 
-// waits reports whether a change waits for what is being learned of it on some
-// commit of a line that ends at a commit. Where its futures say already that it passes
-// behind the members of the train, it does not: a build on less may never come.
-func (c *landing) waits(line map[queue.CommitID]bool, at queue.CommitID, id queue.ChangeID, in map[queue.ChangeID]bool) bool {
-	return c.meets(line, id, c.waitsOn) && (c.s.Links[queue.LinkOf(at, id)] != nil || c.facts.Futures.Regardless(c.facts.Futures.Node(id), in) != derived.Verified)
+// awaitsBuild reports whether a change waits for a build of it on some commit of a line
+// that ends at a commit. If its futures say already that it passes behind the members of
+// the train, it does not wait: a build on less may never come.
+func (c *landing) awaitsBuild(line map[queue.CommitID]bool, at queue.CommitID, id queue.ChangeID, in map[queue.ChangeID]bool) bool {
+	return c.hasLink(line, id, c.undecidedLink) && (c.s.Links[queue.LinkOf(at, id)] != nil || c.facts.Futures.Regardless(c.facts.Futures.Node(id), in) != derived.Verified)
 }
 
-// waitsOn reports whether it is not known yet if a change may land as a link, nor
-// will be soon.
-func (c *landing) waitsOn(l *queue.Link) bool {
+// undecidedLink reports whether a link is undecided, and not about to be decided.
+func (c *landing) undecidedLink(l *queue.Link) bool {
 	return c.facts.Links.State(l).Status == derived.Unknown && !c.due(l)
 }
 
@@ -177,8 +176,8 @@ func (c *landing) unproven(id queue.ChangeID) int {
 	return 1
 }
 
-// doubted returns the changes whose pull requests are being looked at again, or put back
-// to their heads.
+// doubted returns the changes with pull requests that are being looked at again, or put
+// back to their heads.
 func (c *landing) doubted() map[queue.ChangeID]bool {
 	out := maps.Clone(c.returning)
 	for _, r := range c.s.Requests {
@@ -204,12 +203,12 @@ func (c *landing) failsOn(l *queue.Link) bool {
 	return false
 }
 
-// mayJoin reports whether a change may land behind the given members: nothing
-// that conflicts with it is ahead and undecided, or whatever is ahead has been
-// shown not to matter (a bypass).
+// mayJoin reports whether a change may land behind the given members: no change in
+// conflict with it is ahead and undecided, or it has one outcome whether those land
+// or not (a bypass).
 func (c *landing) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	n := c.facts.Futures.Node(id)
-	if n == nil || c.settling.meeting[id] || !c.facts.Order.Upheld(n.Ch, in) {
+	if n == nil || c.settling.asking[id] || !c.facts.Order.Upheld(n.Ch, in) {
 		return false
 	}
 	if !slices.ContainsFunc(c.facts.Order.FirstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {
@@ -229,7 +228,7 @@ func (c *landing) couldFollow(ready []queue.ChangeID, in map[queue.ChangeID]bool
 			if len(out) == resolveChunk {
 				return out
 			}
-			if with[id] || c.doubtful(at, id) || !c.mayJoin(id, with) || c.meets(line, id, c.failsOn) || c.waits(line, at, id, with) {
+			if with[id] || c.doubtful(at, id) || !c.mayJoin(id, with) || c.hasLink(line, id, c.failsOn) || c.awaitsBuild(line, at, id, with) {
 				continue
 			}
 			out = append(out, id)
@@ -352,8 +351,8 @@ func (c *landing) repairs(l *queue.Link) bool {
 			continue
 		}
 		red := reds[i]
-		// That the target is gone is known by the footprint only, but that is
-		// enough here: the gate has the last word on what may pass.
+		// Only the footprint tells that the target is gone, and that is enough here:
+		// the gate has the last word on what may pass.
 		if red && f != nil && slices.Contains(f.Write, r.Target) && !slices.Contains(f.Affected, r.Target) {
 			return true
 		}

@@ -64,7 +64,7 @@ func (w *world) punctual() {
 }
 
 // A forge is in trouble each time main is pushed, for some time. The push is tried again
-// until it goes through; nobody has to lift anything.
+// until it goes through, without an act of people.
 func TestPushOfAForgeInTrouble(t *testing.T) {
 	for _, times := range []int{1, 3, maxAttempts, 3 * maxAttempts} {
 		w := quiet(t, unit, config.Rules{})
@@ -88,8 +88,8 @@ func TestPushOfAForgeInTrouble(t *testing.T) {
 	}
 }
 
-// A forge is in trouble for half an hour, for whatever it is asked by chance. Nothing is
-// lost, doubled or paused, and the first change that waits lands within a minute of the end.
+// A forge is in trouble for half an hour, for random calls. No change is lost or doubled,
+// landings are not paused, and the first change that waits lands within a minute of the end.
 func TestOutage(t *testing.T) {
 	for seed := range uint64(50) {
 		l, files := plain("a", "b", "c")

@@ -11,9 +11,9 @@ import (
 // A try builds a pull request on main, made as it would land (by the same method, with
 // each commit on the way that landing would verify), and tells what came of it. It has no place
 // in the order, is on no path and in no train, so nothing waits for it and it
-// cannot land. Its builds take slots that nobody else wants, and the caps on
-// builds count them. What passes there has passed (the ledger knows no tries),
-// so landing the same content later builds less.
+// cannot land. Its builds take free slots, and the caps on builds count them.
+// Their passes count (the ledger knows no tries), so landing the same content
+// later builds less.
 
 // tryOut begins a try of a pull request at its present head.
 func (c *settling) tryOut(r *queue.Request, b queue.Inspected) {
@@ -103,8 +103,8 @@ func (c *settling) tryAgain(r *queue.Request, b queue.Inspected, of queue.Change
 	c.tryOut(r, b)
 }
 
-// lastTry returns the latest that was tried of a pull request, where nobody has
-// asked to land it since.
+// lastTry returns the latest try of a pull request that was not asked to land
+// since.
 func (c *settling) lastTry(number int) *queue.Change {
 	p := c.s.Pulls[number]
 	if p == nil {
@@ -117,9 +117,9 @@ func (c *settling) lastTry(number int) *queue.Change {
 	return tried
 }
 
-// triedLast is lastTry, where a retry is about that: it was built, and the pull request
-// is not in the queue.
-func (c *settling) triedLast(number int) *queue.Change {
+// tryToRetry is lastTry if a retry is about it: it was built, and the pull request is
+// not in the queue.
+func (c *settling) tryToRetry(number int) *queue.Change {
 	if try := c.lastTry(number); try != nil && try.Would == nil && c.facts.Links.Active(number) == nil {
 		return try
 	}
@@ -151,7 +151,7 @@ func (c *settling) tryLink(ch *queue.Change) *queue.Link {
 	return l
 }
 
-// settleTries ends the tries whose outcome is known.
+// settleTries ends the tries with a known outcome.
 func (c *settling) settleTries() {
 	for _, ch := range c.facts.Tries() {
 		if ch.Would != nil {

@@ -17,7 +17,7 @@ import (
 
 // TestNaiveTwin draws changes, an order, chances, and results that are known,
 // and compares what the core makes of them with what the naive twin says. First
-// without slots: who lands and who is rejected, at each turn and in the end.
+// without slots: which land and which are rejected, at each turn and in the end.
 // Then with some: which builds start, on which paths, for which targets, at
 // which value, and that no better one was left out. No build ends. (With
 // SUBMITQUEUE_SOAK set the world checks each turn, too, and logs it.)
@@ -379,7 +379,7 @@ func (r *twinRun) suspected() bool {
 	})
 }
 
-// left returns the open targets of a path that nobody builds and somebody should.
+// left returns the open targets of a path that should be built and are not.
 func (r *twinRun) left(x choice) []string {
 	running := map[string]bool{}
 	for _, b := range r.core.State().Builds {

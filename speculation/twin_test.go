@@ -19,7 +19,7 @@ import (
 // TestNaiveTwin (twin_run_test.go) draws cases of up to six changes, and
 // compares.
 //
-// What it does not cover: footprints that are wrong or say "everything", added
+// It does not cover footprints that are wrong or say "everything", added
 // edges, merge conflicts and empty merges, steps on the whole tree, sets of
 // keys that failed together, retries, red or unproven main, beliefs that follow
 // results, pairs of which one has landed, aging, just-in-time, pre-emption,
@@ -122,7 +122,7 @@ func (w *twin) mayReject(c int) bool {
 	return !slices.ContainsFunc(subsets(w.ahead(c)), func(s []int) bool { return w.path(c, s) != fails })
 }
 
-// mustReject: one target is red on every path. Where paths are red at different
+// mustReject: one target is red on every path. If paths are red at different
 // targets the core may wait (it follows whole paths over few changes only).
 func (w *twin) mustReject(c int) bool {
 	return slices.ContainsFunc(w.aff[c], func(t string) bool {

@@ -14,9 +14,9 @@ import (
 // says by which version its commit and its parent are: the gate compares them.
 // While the server knows a newer version, main is proven under that, too, aside
 // (Main.Next): by what has passed under the version in force on a commit where
-// the newer one sees the same target, and for the rest by builds in slots that
-// nobody else wants. Once all of main's tip has passed, the newer version takes
-// over in one turn. What has passed stays in the ledger under both.
+// the newer one sees the same target, and for the rest by builds in free slots.
+// Once all of main's tip has passed, the newer version takes over in one turn.
+// Passes stay in the ledger under both.
 //
 // Say that go/1 is in force, the server is upgraded and knows go/2, and change a
 // lands meanwhile. a is built and lands under go/1. Main's tip moves, and is
@@ -28,8 +28,8 @@ import (
 // A busy main could keep that from ever coming: each time that all has passed, it
 // has moved, by what only the newer version sees as another target. So after some
 // of that landings wait, for a short time and then for a longer one, while what is
-// left is built before all else. What is red under the newer version holds up
-// nobody, and emergencies do not wait. Where no slot is ever free, the proof takes
+// left is built before all else. Keys that are red under the newer version hold up no
+// change, and emergencies do not wait. If no slot is ever free, the proof takes
 // one from some time on.
 
 // The tools of the hosts are part of a version's name (queue.Toolset): where a step has
@@ -97,8 +97,8 @@ func (c *mainline) judgeBy(version string) {
 	c.takeOver(version)
 }
 
-// takeOver puts a version in force. What was resolved and analyzed under the
-// former one is forgotten: no chain has keys of both.
+// takeOver puts a version in force. Merges and analyses of the former one are
+// forgotten: no chain has keys of both.
 func (c *mainline) takeOver(version string) {
 	m := &c.s.Main
 	if m.Analyzer != "" {
@@ -136,7 +136,7 @@ func (c *mainline) dropNext() {
 	c.touchMain()
 }
 
-// former returns the version whose passes may prove keys under the one in force,
+// former returns the version by whose passes keys of the one in force may be proven,
 // or "".
 func (c *mainline) former() string {
 	if m := &c.s.Main; c.facts.Now < m.FormerTo && m.Former != m.Analyzer {
@@ -267,7 +267,7 @@ func (c *mainline) prove(proven []queue.Entry) {
 		e.Failures = nil
 		c.turn.Archive = append(c.turn.Archive, e)
 		if c.facts.Ledger.Keys[e.ID] != nil {
-			c.judging.remember(e)
+			c.judging.readArchived(e)
 		}
 	}
 }

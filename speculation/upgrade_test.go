@@ -67,8 +67,8 @@ func TestUpgradeWithoutBuilds(t *testing.T) {
 	}
 }
 
-// TestUpgradeInIdleSlots: what has not passed is built in slots that nobody
-// wants, and makes way for changes; until it has passed, the elder version decides.
+// TestUpgradeInIdleSlots: keys without a pass are built in free slots, and make way
+// for changes; until they have passed, the elder version decides.
 func TestUpgradeInIdleSlots(t *testing.T) {
 	w := versioned(t, unit)
 	clear(w.store.archive) // so that nothing is known of how it passed
@@ -151,7 +151,7 @@ func TestUpgradeFollowsMain(t *testing.T) {
 }
 
 // TestUpgradeThatFails: go/2 sees that a depends on b, which go/1 has not seen. a
-// is red under it, so go/1 goes on, nobody is rejected for that, and people are
+// is red under it, so go/1 goes on, no change is rejected for that, and people are
 // told. A repair lets go/2 in.
 func TestUpgradeThatFails(t *testing.T) {
 	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}, unless: "heal"})
@@ -366,8 +366,8 @@ func TestLandingsWaitForTheSwitch(t *testing.T) {
 }
 
 // TestRefutedWhileItsMergeIsMadeAgain: a change is turned down between the switch
-// and the merge, made anew, of what was built on it. That build is of no use any
-// more, which the merge says.
+// and the merge, made anew, of a change that was built on it. The merge shows that
+// the build is of no use any more.
 func TestRefutedWhileItsMergeIsMadeAgain(t *testing.T) {
 	w := versioned(t, unit, rule{target: "a", all: []string{"bad"}})
 	w.law.needs = map[string][]string{"b": {"a"}}
@@ -401,7 +401,7 @@ func TestRefutedWhileItsMergeIsMadeAgain(t *testing.T) {
 }
 
 // TestLinksOfAnElderServer: a server that knows nothing of versions had the queue
-// for a while. What it has resolved is resolved again, and lands.
+// for a while. Changes that it has resolved are resolved again, and land.
 func TestLinksOfAnElderServer(t *testing.T) {
 	w := versioned(t, unit)
 	p := w.land(edit{"a/code": "fine"})
@@ -422,8 +422,8 @@ func TestLinksOfAnElderServer(t *testing.T) {
 }
 
 // TestRootThatAnElderServerForgot: a server that knows nothing of versions had the
-// queue for a while and has taken away the link of what is unproven under go/2.
-// That is no proof.
+// queue for a while and has removed the link of the keys unproven under go/2. Its
+// absence is no proof.
 func TestRootThatAnElderServerForgot(t *testing.T) {
 	w := versioned(t, unit)
 	clear(w.store.archive)

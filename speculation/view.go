@@ -21,7 +21,7 @@ func (c *Core) View(id queue.ChangeID) (v queue.View, ok bool) {
 	return v, ok
 }
 
-// brief is a view without its conflicts, whose witnesses take time to name.
+// brief is a view without its conflicts, since their witnesses take time to name.
 func (c *telling) brief(id queue.ChangeID) (v queue.View, ok bool) {
 	ch := c.s.Changes[id]
 	if ch == nil {
@@ -132,8 +132,8 @@ func (c *Core) Queue(name string) queue.QueueView {
 	return q
 }
 
-// redTargets returns the targets of main whose failure is decisive, and is not that
-// nobody can run the command. The result belongs to the core.
+// redTargets returns the targets of main with a decisive failure, except commands that
+// no runner can run. The result belongs to the core.
 func (c *telling) redTargets() []string {
 	root := c.facts.Root()
 	if root == nil {
@@ -216,7 +216,7 @@ func (c *telling) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	case crowded.Code != "":
 		out = append(out, crowded)
 	case held:
-	case c.settling.meeting[ch.ID]:
+	case c.settling.asking[ch.ID]:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsResolve})
 	case proven && len(v.Ahead) == 0:
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsTrain})

@@ -6,10 +6,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// What has passed on main long ago may fail by now (drift.go). So keys of main that
-// nobody has seen to pass for `verify_main` are run again, on a commit of main, in
-// slots that nobody else wants: the quickest first, a few minutes at a time. A key
-// that fails is run again at once, until that decides.
+// A key that has passed on main long ago may fail by now (drift.go). So keys of main
+// without a pass for `verify_main` are run again, on a commit of main, in free slots:
+// the quickest first, a few minutes at a time. A key that fails is run again at once,
+// until that decides.
 
 const (
 	watchMost  = 500              // keys that one look at main may bring

@@ -41,7 +41,7 @@ func (c *telling) next(ch *queue.Change) queue.Next {
 		}
 	case queue.ReasonWaitsTime:
 		if out.For = awaits(n); len(out.For) == 0 {
-			out.Code, out.Until = queue.ReasonWaitsSlot, 0 // whoever it waited for has left since: it is not early any more
+			out.Code, out.Until = queue.ReasonWaitsSlot, 0 // the change it waited for has left since: it is not early any more
 		}
 	case queue.ReasonWaitsShared:
 		for _, b := range c.sharers(n) {
@@ -63,8 +63,8 @@ func (c *telling) next(ch *queue.Change) queue.Next {
 	return out
 }
 
-// awaits returns the changes ahead for whose verdicts a build waits that would
-// be too early, the last to be decided first.
+// awaits returns the changes ahead that an early build waits for the verdicts of, the
+// last to be decided first.
 func awaits(n *derived.Node) []queue.ChangeID {
 	var due []*derived.Node
 	for _, i := range plan.MindOf(n).Deal.Due {

@@ -172,7 +172,7 @@ func TestAnswerKnownAndTrain(t *testing.T) {
 	}
 }
 
-// What a change would build is being built already, by one with the same content.
+// The keys of a change are being built already, by one with the same content.
 func TestAnswerShared(t *testing.T) {
 	s := newStage(t, young(config.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.2}})
 	for range 2 {
@@ -233,8 +233,8 @@ func TestWorth(t *testing.T) {
 	}
 }
 
-// TestBeliefsAreShown holds that a failure is shown with those who may be to
-// blame for it.
+// TestBeliefsAreShown holds that a failure is shown with the changes that may be
+// to blame for it.
 func TestBeliefsAreShown(t *testing.T) {
 	s := newStage(t, young(config.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9, 2: 0.8}, pairs: map[[2]int]float64{{1, 2}: 0.05}},
 		rule{target: "a", all: []string{"c1", "c2"}})

@@ -140,8 +140,8 @@ func (s *script) why(number int) string {
 	return out.String()
 }
 
-// A change that leaves after the plan was made takes nobody's place in what
-// others were said to wait for.
+// A change that leaves after the plan was made is no longer named among those that
+// others wait for.
 func TestWhoLeavesIsWaitedForNoMore(t *testing.T) {
 	d := plan.Deal{Due: []int{0, 2, 3}}
 	d.Leave(2)

@@ -11,7 +11,7 @@ import (
 // A freeze on a schedule (config.Freeze) is a pause like one that somebody asks for by
 // /queue freeze, and ends by itself. It is opened and closed by the clock of the turn and
 // the configuration of the branch alone, so that nothing is lost where the server was away
-// at its start or its end. What people have paused or frozen stays theirs: the schedule
+// at its start or its end. A pause or freeze by people stays theirs: the schedule
 // holds landings again after that, if its window has not ended. /queue resume ends the
 // windows that are open, and no later ones.
 

@@ -55,7 +55,7 @@ func (s *stage) finishAll() {
 }
 
 // A freeze of the configuration begins and ends by itself: builds go on, landing waits, and
-// all who wait are told until when and why.
+// all changes that wait show until when and why.
 func TestWindowHoldsLandings(t *testing.T) {
 	s, start := frozen(t, config.FreezeExcept{})
 	s.finishAll()
@@ -75,7 +75,7 @@ func TestWindowHoldsLandings(t *testing.T) {
 	s.calm()
 }
 
-// What the configuration excepts lands meanwhile, and so does an emergency; nothing else.
+// Only changes that the configuration excepts land meanwhile, and emergencies.
 func TestWindowExcepts(t *testing.T) {
 	for name, x := range map[string]struct {
 		except config.FreezeExcept
@@ -107,8 +107,8 @@ func TestWindowExcepts(t *testing.T) {
 	}
 }
 
-// Somebody who lets landings go on ends the window that is open, and not the next one. What
-// somebody has paused stays paused when a window ends.
+// A resume ends the window that is open, and not the next one. A pause by people stays when
+// a window ends.
 func TestWindowAndPeople(t *testing.T) {
 	s, start := frozen(t, config.FreezeExcept{})
 	s.finishAll()
@@ -155,7 +155,7 @@ func TestWindowEndsWithItsRule(t *testing.T) {
 	s.calm()
 }
 
-// Windows without a gap between them are one to who waits.
+// Windows without a gap between them are shown as one.
 func TestWindowsAreJoined(t *testing.T) {
 	s, start := frozen(t, config.FreezeExcept{})
 	rule, _ := daily(start.Add(15*time.Minute), config.FreezeExcept{})

@@ -49,7 +49,7 @@ func newAudit(w *world) audit {
 func (a *audit) forget() {
 	a.lossy = true
 	a.phases = map[queue.ChangeID]queue.Phase{}
-	// What was started in the lost turns is not counted any more.
+	// Builds started in the lost turns are not counted any more.
 	a.spent, a.counted = slices.Clone(a.w.core.State().Spent), map[queue.BuildID]bool{}
 	for id := range a.w.core.State().Builds {
 		a.counted[id] = true
@@ -173,8 +173,8 @@ func (a *audit) repeat(c *Core, events []queue.Event) {
 }
 
 // remembered is what a core has derived of its state that verdicts and plans go by.
-// Assumption keys are told by how they differ from the front: whoever landed long
-// ago is in all of them, or, with its footprint forgotten, in none.
+// Assumption keys are told by how they differ from the front: a change that landed
+// long ago is in all of them, or, with its footprint forgotten, in none.
 func remembered(c *Core) string {
 	var out strings.Builder
 	fmt.Fprintln(&out, "proven:", derived.Sorted(c.facts.Futures.Verified))
@@ -517,7 +517,7 @@ func (a *audit) started(b *queue.Build) {
 	}
 }
 
-// owners checks that everything that waits has somebody who moves it on.
+// owners checks that each thing that waits has an action or a time that moves it on.
 func (a *audit) owners(t Turn) {
 	w, s := a.w, a.w.core.State()
 	w.Helper()

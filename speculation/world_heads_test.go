@@ -56,8 +56,8 @@ func (w *world) shows(p *pull) queue.CommitID {
 	return b.shown
 }
 
-// note has the forge take note of where a branch is, and tell of it. What has nothing to
-// merge by then, it closes.
+// note has the forge take note of where a branch is, and tell of it. It closes pull requests
+// with nothing left to merge.
 func (w *world) note(p *pull, b *branch) {
 	if b.shown == b.at {
 		return
@@ -236,8 +236,8 @@ func (w *world) forgottenBranches() {
 	}
 }
 
-// heads demands that nobody's change is cancelled, or called too late, because of a push of
-// our own.
+// heads demands that no change is cancelled, or called too late, because of a push of our
+// own.
 func (a *audit) heads() {
 	w, s := a.w, a.w.core.State()
 	w.Helper()

@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// hosts are the computers of a world's runners. The zero value is a CI of which
-// nobody knows where it runs what.
+// hosts are the computers of a world's runners. The zero value is a CI with unknown
+// hosts.
 type hosts struct {
 	names   []string
 	broken  string                      // fails all that it is given, at once: idle again, it takes most of the work
@@ -68,7 +68,7 @@ func (h *hosts) unbenched(b *queue.Build) []string {
 	return fit
 }
 
-// fails says whether a host fails whatever it is given of a tree, and how.
+// fails says whether a host fails all builds of a tree, and how.
 func (h *hosts) fails(host string, t tree) (how breakage, fails bool) {
 	lacks := func(c string) bool { return setOf(c)[h.missing] }
 	if h.missing != "" && slices.ContainsFunc(slices.Collect(maps.Values(t)), lacks) {
@@ -114,8 +114,8 @@ func (w *world) job(r *run, j queue.Job) (out queue.JobDone) {
 	return out
 }
 
-// hostsCome tells which hosts are there; builds run on those that are not, too: nobody
-// says at once that one has gone.
+// hostsCome tells which hosts are there; builds run on others, too: the event that one
+// has gone comes later.
 func (h *history) hostsCome() {
 	f := queue.Fleet{}
 	for _, name := range h.hosts.names {
@@ -128,7 +128,7 @@ func (h *history) hostsCome() {
 	}
 }
 
-// drawHosts draws where builds run: nobody knows, on one computer, or on three of
+// drawHosts draws where builds run: on unknown hosts, on one computer, or on three of
 // which one may be broken.
 func (h *history) drawHosts() {
 	kind := h.pick(4, "hosts")

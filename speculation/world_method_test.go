@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// How the world lands by squash, rebase and fast-forward.
+// The world's landings by squash, rebase and fast-forward.
 
 // standing is the past that a parent and a head have in common: with the content
 // of what the head is on top of on the parent, that one.

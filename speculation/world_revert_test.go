@@ -70,7 +70,7 @@ func (a *audit) reverts() {
 			t := w.commits[r.Commit].tree
 			for _, k := range w.keysOf(t) {
 				st, _ := queue.NewStepSet(stepsOf(t)).Step(k.Step)
-				if w.core.hunting.accused(x.Commit, st.Name, k.Target) && !w.green(t, k) {
+				if w.core.hunting.isAccused(x.Commit, st.Name, k.Target) && !w.green(t, k) {
 					w.Fatalf("hunt %s: the revert of %s is called proven, and %s on %s is red with it", id, x.Commit, st.Name, k.Target)
 				}
 			}

@@ -143,7 +143,7 @@ func (w *world) mustRestart() {
 }
 
 // mustLose goes back to what was stored some turns ago, while main and the
-// forge stay as they are. What the forge still shows is read again.
+// forge stay as they are. Facts that the forge still shows are read again.
 func (w *world) mustLose(turns int) {
 	w.Helper()
 	turns = min(turns, len(w.store.before))

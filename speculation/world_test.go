@@ -284,7 +284,7 @@ type law struct {
 	by    string          // version of the analyzer that hashes are of; "": there is one
 	blind map[string]bool // versions that do not see what a target depends on
 
-	// What versions put into a target's hash besides, needed or not.
+	// Further parts that versions put into a target's hash, needed or not.
 	sees map[string]map[string][]string
 }
 

@@ -34,23 +34,23 @@ type door struct {
 
 var doors = []door{
 	{"writes what has passed into an entry of the ledger", writesField("queue.Entry", "ID", "Keys", "Passed", "Confirmed", "Lost"), map[string]string{
-		"speculation.judging.pass":    "what a build of ours was asked for, or what a pass that covers the tree shows of its commit",
-		"speculation.judging.entry":   "a new entry, in which nothing has passed",
-		"speculation.judging.revoke":  "it is to count no more",
-		"speculation.judging.unprove": "main has failed it since, at the same hash",
-		"speculation.judging.drifted": "a copy of one, as if it had never passed",
-		"speculation.judging.opaque":  "of a set, in which nothing passes",
-		"app.passes.translate":        "what has passed under the analyzer's former version, where the commit that it ran on has the key under this one",
+		"speculation.judging.writePass":     "what a build of ours was asked for, or what a pass that covers the tree shows of its commit",
+		"speculation.judging.entry":         "a new entry, in which nothing has passed",
+		"speculation.judging.revoke":        "it is to count no more",
+		"speculation.judging.unprove":       "main has failed it since, at the same hash",
+		"speculation.judging.revokeDrifted": "a copy of one, as if it had never passed",
+		"speculation.judging.opaque":        "of a set, in which nothing passes",
+		"app.passes.translate":              "what has passed under the analyzer's former version, where the commit that it ran on has the key under this one",
 	}},
 	{"puts an entry into the ledger", putsInto("queue.State", "Ledger"), map[string]string{
-		"speculation.judging.entry":    "a new one",
-		"speculation.judging.opaque":   "a new one of a set, for what fails without a name",
-		"speculation.judging.remember": "a pass that the archive has kept",
+		"speculation.judging.entry":        "a new one",
+		"speculation.judging.opaque":       "a new one of a set, for what fails without a name",
+		"speculation.judging.readArchived": "a pass that the archive has kept",
 	}},
 	{"puts an entry into the archive", writesField("speculation.Turn", "Archive"), map[string]string{
-		"speculation.judging.pass":    "what has passed in a build",
-		"speculation.judging.unprove": "that it has failed since",
-		"speculation.mainline.prove":  "what has passed under the analyzer's former version",
+		"speculation.judging.writePass": "what has passed in a build",
+		"speculation.judging.unprove":   "that it has failed since",
+		"speculation.mainline.prove":    "what has passed under the analyzer's former version",
 	}},
 	{"has a ref at the forge moved", calls("forge/mirror", "Push", "PushHeads", "Delete"), map[string]string{
 		"app.pusher.pushMain":        "the target branch, along a chain that the gate has let pass",

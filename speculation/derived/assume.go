@@ -12,12 +12,12 @@ import (
 // Assumption keys: what a target would be on main with some changes assumed,
 // before anybody has merged them. A target's content depends on the changes
 // that affect it and on nothing else, so its assumption key is an exclusive or
-// over their marks: whatever the order of landing, and whatever else has landed.
-// A link that is resolved tells which keys stand behind the
-// assumption keys of its targets. They are derived from footprints, which may
-// be wrong: they choose what is built, who may go before whom and what is looked
-// at, and never suffice for a verdict. What lands has passed the gate, and who is
-// rejected has failed on main as it is, both by real links.
+// over their marks, independent of the order of landing and of other changes.
+// A link that is resolved tells which keys stand behind the assumption keys of
+// its targets. Assumption keys are derived from footprints, which may be wrong:
+// they choose builds, which changes may go before which, and what is looked at,
+// and never suffice for a verdict. A change that lands has passed the gate, and
+// one that is rejected has failed on main as it is, both by real links.
 
 // Mark is the share of one change, or the place of one target, in assumption
 // keys.
@@ -223,8 +223,8 @@ func (fs *Futures) Reassume() {
 	}
 }
 
-// Origin returns where on main the chain of a link begins and who is on it.
-// A chain from nowhere that is known is in no epoch.
+// Origin returns where on main the chain of a link begins and which changes are on
+// it. A chain from an unknown commit is in no epoch.
 func (fs *Links) Origin(parent queue.CommitID) (queue.Line, []queue.ChangeID) {
 	if parent == fs.s.Main.Tip {
 		return fs.s.Main.Line, nil
@@ -240,9 +240,9 @@ func (fs *Links) Origin(parent queue.CommitID) (queue.Line, []queue.ChangeID) {
 	return queue.Line{Epoch: -1}, nil
 }
 
-// Reroot finds the place of links that were made on what nobody knew to be
-// main, or that main has come to by a way of its own: what stands on its tip
-// stands on its line.
+// Reroot finds the place of links that were made on a commit not known to be
+// main's, or that main has come to by another way: a link on its tip stands on
+// its line.
 func (fs *Links) Reroot() (moved []*queue.Link) {
 	here := fs.s.Main.Line
 	lost := map[queue.CommitID][]*queue.Link{}
@@ -306,7 +306,7 @@ func (a *Assumptions) grow(n int) {
 
 func (fs *Futures) assumeOne(l *queue.Link, back *Assumptions) {
 	a := &fs.Assumed
-	var members, gone []*Affects // gone: of those who have been turned down
+	var members, gone []*Affects // gone: of changes that have been turned down
 	size := 0
 	for _, id := range l.Changes() {
 		x := fs.AffectedBy(id)
@@ -322,7 +322,7 @@ func (fs *Futures) assumeOne(l *queue.Link, back *Assumptions) {
 	for _, id := range l.Chain {
 		x := fs.AffectedBy(id)
 		if x == nil {
-			return // gone without a trace: nobody assumes it any more
+			return // gone without a trace: no future assumes it any more
 		}
 		chain = append(chain, x)
 		if fs.Links.TurnedDown(id) {

@@ -34,7 +34,7 @@ func (fs *Beliefs) Good(id queue.ChangeID) float64 {
 }
 
 // Prior is the chance that a change is green on its own before anything of it is known.
-// Where the model knows no more than an average, that follows what the queue has seen.
+// An average of the model's is corrected by the queue's own results.
 func (fs *Beliefs) Prior(ch *queue.Change) float64 {
 	if ch.Guess.Good > 0 {
 		return ClampChance(ch.Guess.Good)
@@ -51,8 +51,8 @@ func (fs *Beliefs) untrained(ch *queue.Change) float64 {
 	return ClampChance(q)
 }
 
-// Ask has predictions come from another model from now on. What the one before has said of
-// changes stays.
+// Ask has predictions come from another model from now on. Earlier predictions stay with
+// their changes.
 func (fs *Beliefs) Ask(m predict.Model) { fs.Model = m }
 
 // Read asks a model that reads cases about a change that has just been analyzed, with a

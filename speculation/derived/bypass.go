@@ -9,7 +9,7 @@ import (
 // outcomes it is followed: 2^maxOpen futures of the target.
 const maxOpen = 8
 
-// Regardless reports whether a change has one outcome whatever becomes of the
+// Regardless reports whether a change has one outcome in all futures of the
 // undecided changes ahead that a train does not hold: verified if each of its
 // targets passes in all futures, failed if one fails in all (BLRD, "Bypassing
 // Large Diffs", 2023, taken per target). Futures that
@@ -19,7 +19,7 @@ func (fs *Futures) Regardless(n *Node, in map[queue.ChangeID]bool) Status {
 		return Unknown // there may be others ahead than there are edges
 	}
 	if !fs.Order.Upheld(n.Ch, in) {
-		return Unknown // what it is on top of has to land first, whatever else becomes of it
+		return Unknown // the change below it in its stack has to land first
 	}
 	edges := fs.Edges(n)
 	size := len(n.X.Targets)

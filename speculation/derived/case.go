@@ -151,7 +151,7 @@ func (fs *Beliefs) written(c *predict.Case, ch *queue.Change) {
 	}
 }
 
-// PairCase returns what is known of two changes now, whichever comes first.
+// PairCase returns what is known of two changes now, the same in either order.
 func (fs *Beliefs) PairCase(a, b *queue.Change) *predict.PairCase {
 	c := predict.NewPairCase()
 	if a.Author != "" && b.Author != "" {

@@ -186,7 +186,7 @@ func TestEachPairFeatureHasItsCause(t *testing.T) {
 	judge(t, predict.PairFeatures(), pairCauses, apart, pairOf)
 }
 
-// What the analysis has not shown, the forge may have said; what nobody has is missing.
+// Values that the analysis lacks come from the forge; values that both lack are missing.
 func TestTheForgeFillsInForTheAnalysis(t *testing.T) {
 	s := waiting()
 	ch := s.Changes["it"]

@@ -5,15 +5,14 @@ import (
 )
 
 // Changed takes in that a record of the state is another than before, is new, or is gone.
-// Requests, pull requests, actions and what is remembered for models alone are nothing to
-// facts.
+// No fact depends on requests, pull requests, actions, or records for models alone.
 func (fs *Facts) Changed(r queue.Ref) {
 	switch r.Kind {
 	case queue.KindRequest, queue.KindPull, queue.KindAction, queue.KindAuthor, queue.KindArea, queue.KindPromises, queue.KindModel:
 		return
 	case queue.KindChange:
 		if !fs.Order.changed(queue.ChangeID(r.ID)) {
-			return // nobody plans for it yet
+			return // no plan has it yet
 		}
 	}
 	fs.news++
@@ -64,7 +63,7 @@ func (fs *Order) changed(id queue.ChangeID) bool {
 // Sorted reports whether the order is up to date.
 func (fs *Order) Sorted() bool { return fs.sorted }
 
-// Seating returns how often it has changed who is in the order, and where.
+// Seating counts the changes of the order: of its members and of their places.
 func (fs *Order) Seating() int { return fs.seating }
 
 // Serial returns how many links have been taken in.
@@ -77,7 +76,7 @@ func (fs *Futures) Distrust() { fs.Assumed.stale = true }
 // Distrusted reports whether all assumptions are to be made anew.
 func (fs *Futures) Distrusted() bool { return fs.Assumed.stale }
 
-// Forget lets go of what was assumed of a change whose footprint is gone.
+// Forget drops the assumptions on a change whose footprint is gone.
 func (fs *Futures) Forget(id queue.ChangeID) {
 	delete(fs.Verified, id)
 	delete(fs.Assumed.By, id)

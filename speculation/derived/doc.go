@@ -9,8 +9,8 @@
 //	Ledger     has this key passed, or decisively failed? does a failed set weigh against a link?
 //	Links      what is known of a merge (State), and of the chain that it stands on?
 //	Builds     what runs, for which keys, and when does it end?
-//	Order      who comes before whom, who conflicts with whom, who is on top of whom?
-//	Futures    what is known of a target on a future that nobody has merged?
+//	Order      which changes are before, in conflict with, or on top of which?
+//	Futures    what is known of a target on a future that is not merged yet?
 //	Beliefs    how likely is a change good, how likely do two break together, how long does a target take?
 //	Quotas     which builds wait for a quota?
 //	TreeSteps  what is known of steps on the whole tree?
@@ -19,8 +19,8 @@
 //
 // Step writes the state and then calls Changed with the reference of the record. That is
 // the one call that it must not forget, and Core.touch, which also has the record stored,
-// makes it: what is not told to the facts is not stored either, and tests of recovery find
-// it. Changes of links, builds, footprints and entries of the ledger are taken in by the
+// makes it: a record that the facts do not hear of is not stored either, and tests of
+// recovery find it. Changes of links, builds, footprints and entries of the ledger are taken in by the
 // method named after them (IndexLink, IndexBuild, NewFootprint, Learned), each beside the
 // one place that makes such a record. Counters that say whether something is fresh are
 // this package's own; others see them through Freshness, Decisions and Seating.
@@ -47,8 +47,8 @@
 //
 // Facts decide nothing. Verdicts are given by package speculation from Links and Ledger;
 // assumption keys and beliefs choose what is built and never suffice for a verdict.
-// Reading fills caches, so whoever reads a core has it alone. That is the loop that makes
-// its turns: between two of them it makes an immutable view (Core.Queue, Core.View) and
-// publishes it, and pages and API read that, never a core (app/view.go). The actions of the
-// same owner take the loop's lock.
+// Reading fills caches, so a core has one reader, the loop that makes its turns: between
+// two of them it makes an immutable view (Core.Queue, Core.View) and publishes it, and pages
+// and API read the view, never a core (app/view.go). The actions of the same owner take the
+// loop's lock.
 package derived

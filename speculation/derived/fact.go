@@ -167,10 +167,10 @@ type LinkInfo struct {
 	rest    Footing
 }
 
-// basis is what links are judged by beside themselves. How far main is proven is of it,
-// since that says what a failure under a cloud counts for (weighed).
+// basis is the state that links are judged by, beside themselves. It holds how far main is
+// proven, since failures on an unproven main count for less (Weighed).
 type basis struct {
-	version  int          // of the ledger, and of who has landed
+	version  int          // of the ledger, and of the landed changes
 	surveyed bool         // it is known what main has unproven
 	root     queue.LinkID // that, if it is anything
 }
@@ -183,8 +183,8 @@ func (fs *Links) basis() basis {
 // Footing is what a link's chain rests on.
 type Footing struct {
 	at   int  // losses when it was looked at
-	Lost bool // nobody knows any more what somebody there affects
-	Down bool // somebody there has been turned down
+	Lost bool // the footprint of a change there is gone
+	Down bool // a change there has been turned down
 }
 
 // Lose has links looked at again that rest on a change which has gone, or of which
@@ -320,7 +320,7 @@ func (fs *Links) LinkTo(commit queue.CommitID) *queue.Link {
 type ground int
 
 const (
-	lostGround    ground = iota // on a line that main has left, or nobody knows on what
+	lostGround    ground = iota // on a line that main has left, or on an unknown commit
 	refutedGround               // on main's line, with a change that has been turned down
 	sideGround                  // with changes that may still land, but not on main as it is
 	tipGround                   // on a chain from main's tip that may still land

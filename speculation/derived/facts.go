@@ -27,8 +27,8 @@ type Facts struct {
 	Now       queue.Instant                                 // of the turn under way
 	Open      map[queue.ChangeID]*queue.Change              // those without a verdict
 	asked     map[string]string                             // "kind/subject" of a task → its action's key
-	version   int                                           // of the ledger, and of who has landed
-	news      int                                           // how often something has been touched that plans and comments may rest on
+	version   int                                           // of the ledger, and of the landed changes
+	news      int                                           // counts touched records that plans and comments may rest on
 	decisions int                                           // how often a change has been decided or put on its way
 	stepSets  map[queue.Digest]map[queue.Digest]config.Step // step set → its steps by digest
 }
@@ -52,7 +52,7 @@ type Links struct {
 	AssumedBy map[queue.ChangeID]int                  // live builds and links that assume a change to land
 	serial    int                                     // of the last link that was taken in
 	walked    trail                                   // the last path
-	untidy    map[queue.ChangeID]bool                 // of which there may be links that nobody needs
+	untidy    map[queue.ChangeID]bool                 // changes that may have links of no use
 	left      bool                                    // something has left the state that links were kept for
 }
 
@@ -64,7 +64,7 @@ type Builds struct {
 	BuildsOf map[queue.ChangeID]int // live builds of each change
 }
 
-// Order is what is known of who comes before whom.
+// Order is which changes come before which.
 type Order struct {
 	*Facts
 	Index       *index.Index
@@ -75,7 +75,7 @@ type Order struct {
 	Pending     []*queue.Change                            // the same
 	Rank        map[queue.ChangeID]int                     // places in it
 	moved       []*queue.Change                            // may have come into the order or left it since
-	seating     int                                        // how often it has changed who is in the order, and where
+	seating     int                                        // counts changes of the members and their places
 	Stacked     map[queue.ChangeID]*queue.Change           // those without a verdict that are on top of another
 	rollups     map[queue.ChangeID][]queue.ChangeID        // members of each rollup, in order
 }
@@ -96,7 +96,7 @@ type Futures struct {
 // Beliefs is how likely changes are good, and how long their builds take.
 type Beliefs struct {
 	*Facts
-	Model predict.Model // of changes that nothing is known of yet
+	Model predict.Model // the source of predictions
 }
 
 // Quotas is which changes wait for a quota.

@@ -12,9 +12,9 @@ func approved(ch *queue.Change) bool { return ch != nil && (ch.Approved || ch.Vo
 // Guard names the globs in force.
 func (fs *Links) Guard() queue.Digest { return queue.GuardOf(fs.Permissions().Protected) }
 
-// Cleared reports whether a link changes no protected path without an
-// administrator's approval. One that was told by other globs than those in force
-// tells nothing.
+// Cleared reports whether an administrator has approved all protected paths that
+// a link changes. A link that was checked by other globs than those in force is
+// not cleared.
 func (fs *Links) Cleared(l *queue.Link) bool {
 	if l.Change == "" {
 		return true // main itself

@@ -8,7 +8,7 @@ import (
 )
 
 // Known is what is known of an assumption key: the keys behind it, as the links
-// that have it say, the latest first. Where footprints are right they agree.
+// that have it say, the latest first. If footprints are right they agree.
 type Known struct {
 	mark   Mark
 	Target int
@@ -24,7 +24,7 @@ type Known struct {
 type Source struct {
 	Link   *queue.Link
 	of     queue.ChangeID // one of the link's
-	Known  *Known         // nil: somebody below who affects the target has been turned down, so it will never be like this
+	Known  *Known         // nil: a change below that affects the target has been turned down, so it will never be like this
 	Target int
 	place  int     // among the targets of that change
 	Facts  []*Fact // of its keys
@@ -90,8 +90,8 @@ func (fs *Futures) remove(s *Source) {
 	s.Known = nil
 }
 
-// Disprove forgets what links told of targets that one affects who has been turned
-// down and is in them or below.
+// Disprove forgets what links told of targets of a change that has been turned down
+// and is in them or below.
 func (fs *Futures) Disprove(id queue.ChangeID) {
 	x := fs.AffectedBy(id)
 	if x == nil {
@@ -215,8 +215,8 @@ func (fs *Futures) Unassume(l *queue.Link) {
 	i.Sources = nil
 }
 
-// Look says what is known of an assumption key: unknown with no source where
-// nothing is.
+// Look says what is known of an assumption key: Unknown without a source if no link
+// has told of it.
 func (fs *Futures) Look(m Mark) (Status, *Known) {
 	k := fs.Assumed.Known[m]
 	if k == nil {

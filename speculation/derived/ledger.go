@@ -95,8 +95,8 @@ func (fs *Ledger) IsDrift(k queue.Key) bool {
 	return slices.ContainsFunc(fs.s.Main.Drift, func(d queue.Drift) bool { return d.Key == id })
 }
 
-// onlyDrift reports whether nothing of what a root link has unproven has come with a
-// commit.
+// onlyDrift reports whether all that a root link has unproven is drift: no commit has
+// brought it.
 func (fs *Ledger) onlyDrift(root *queue.Link) bool {
 	facts := fs.Links.Info(root).Facts
 	for i, k := range root.Keys {

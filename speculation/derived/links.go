@@ -79,8 +79,8 @@ func (fs *Links) Judge(l *queue.Link, facts []*Fact) LinkState {
 }
 
 // HoldsAll reports whether every key of a failed set is among a link's keys:
-// then one of them fails, whichever it is. Callers have seen that one has not
-// passed; that others have since leaves fewer to suspect.
+// then one of them fails. Callers have seen that one has not passed; each that
+// has passed since leaves fewer to suspect.
 func HoldsAll(facts []*Fact, set *queue.Entry) bool {
 	for _, k := range set.Keys {
 		id := k.ID()

@@ -21,8 +21,7 @@ func (fs *Facts) External() config.External {
 	return config.ExternalTrust
 }
 
-// Root returns the link whose keys are what main has unproven, or nil when
-// main is proven.
+// Root returns the link of main's unproven keys, or nil when main is proven.
 func (fs *Facts) Root() *queue.Link {
 	if fs.s.Main.Root == "" {
 		return nil
@@ -35,8 +34,8 @@ func (fs *Facts) ProvenMain() bool {
 	return fs.s.Main.Tip != "" && fs.s.Main.Surveyed == fs.s.Main.Tip && fs.Root() == nil
 }
 
-// NextRoot returns the link whose keys main has not proven under the newer
-// version, or nil.
+// NextRoot returns the link of main's unproven keys under the newer version, or
+// nil.
 func (fs *Facts) NextRoot() *queue.Link {
 	if n := fs.s.Main.Next; n != nil && n.Root != "" {
 		return fs.s.Links[n.Root]

@@ -10,8 +10,8 @@ import (
 )
 
 // Node is a pending change as the plan sees it. It is derived memory, kept
-// between turns: what of it can have changed is marked by whoever changes it,
-// and looked at again when the plan comes to it.
+// between turns: an event marks the parts that it can have changed, and the plan
+// makes them again when it comes to the node.
 type Node struct {
 	ID    queue.ChangeID
 	Ch    *queue.Change
@@ -91,7 +91,7 @@ func (fs *Futures) stir(target int) {
 			n := p.n
 			n.Dealt = false
 			if n.Stirs = append(n.Stirs, p.at); len(n.Stirs) > 2*len(n.X.Targets)+8 {
-				n.Stirs, n.Shape, n.Stirred = n.Stirs[:0], false, true // nobody has looked for long
+				n.Stirs, n.Shape, n.Stirred = n.Stirs[:0], false, true // the plan has not come to it for long
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func (fs *Futures) Edges(n *Node) []Edge {
 		if to == nil {
 			continue
 		}
-		// Who stays ahead keeps its place relative to the others.
+		// A change that stays ahead keeps its place relative to the others.
 		if at := slices.IndexFunc(old, func(e Edge) bool { return e.To == to }); at >= 0 {
 			e := old[at]
 			e.Q = fs.Beliefs.PairChance(a, n.ID)

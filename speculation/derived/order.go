@@ -124,7 +124,7 @@ func (fs *Order) Sort() {
 }
 
 // ForgetAhead drops the cached lists that a change at a place is or may come to
-// be in. Who stays in the order keeps its place relative to the others.
+// be in. A change that stays in the order keeps its place relative to the others.
 func (fs *Order) ForgetAhead(id queue.ChangeID, place int) {
 	if fs.tied(fs.s.Changes[id]) {
 		fs.StaleAll() // it is in lists of others than those it conflicts with
@@ -184,7 +184,7 @@ func (fs *Order) staleAhead(id queue.ChangeID) {
 	}
 }
 
-// StaleAll forgets who is ahead of whom.
+// StaleAll drops the cached lists of all changes ahead.
 func (fs *Order) StaleAll() {
 	clear(fs.AheadOf)
 	for _, n := range fs.Futures.Nodes {
@@ -306,11 +306,11 @@ func (fs *Beliefs) work(f *queue.Footprint) time.Duration {
 	return total
 }
 
-// Landable reports whether nothing but keys on the whole tree is left to pass.
+// Landable reports whether only keys on the whole tree may be left to pass.
 func Landable(s Status) bool { return s == Verified || s == TreeKeysOnly }
 
-// Held reports whether main lets nothing but repairs land until what is unproven
-// on it has passed.
+// Held reports whether main lets only repairs land until its unproven keys have
+// passed.
 func (fs *Order) Held() bool {
 	root := fs.Root()
 	return fs.External() == config.ExternalHold && root != nil && !fs.Ledger.onlyDrift(root)

@@ -9,14 +9,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Quotas cap the builds that run at one time. A build for which its quota has
-// no place left waits; nothing is parked or rejected for that. A quota that
-// binds while others wait lets it have a slot that is left when everybody else
-// has been served, and what then runs is not stopped for others. Because each
-// quota has at least one place, and the first build that waits for it and assumes
-// nothing has its places in other quotas kept meanwhile, each change gets its
-// turn. Builds of main and of what is about to land are counted
-// and never wait: all others wait for them.
+// Quotas cap the builds that run at one time. A build whose quota has no place
+// left waits; no change is parked or rejected for that. A slot that is left when
+// all others are served goes to such a build, which is not stopped for others
+// then. Each quota has at least one place, and the first build that waits for it
+// on no assumption has its places in other quotas kept meanwhile, so each change
+// gets its turn. Builds of main and of changes about to land are counted and
+// never wait: all others wait for them.
 
 // Portion is the place that a build takes in a quota.
 type Portion struct {

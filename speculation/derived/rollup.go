@@ -6,8 +6,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// GatherRollups finds out who is in which rollup: the members in order, each in
-// its rollup's list. It holds until the order or a member changes.
+// GatherRollups lists the members of each rollup, in order. It holds until the order or a member changes.
 func (fs *Order) GatherRollups() {
 	clear(fs.rollups)
 	for _, ch := range fs.Pending {

@@ -50,7 +50,7 @@ func (fs *Order) OnTop(number int) []*queue.Change {
 }
 
 // relatives returns those in the order that a change is on top of or that are on
-// top of it: they conflict with it, whatever they affect.
+// top of it: they conflict with it by that alone.
 func (fs *Order) relatives(ch *queue.Change) []queue.ChangeID {
 	if !fs.tied(ch) {
 		return nil
@@ -69,8 +69,8 @@ func (fs *Order) relatives(ch *queue.Change) []queue.ChangeID {
 	return out
 }
 
-// seekStacked is seek where there are stacks: who is behind a change is behind
-// everybody below that one, so that no path has it without them.
+// seekStacked is seek where there are stacks: a change behind another is behind
+// all below that one, so that no path has the other without them.
 func (fs *Order) seekStacked(id queue.ChangeID, most int) []queue.ChangeID {
 	mine := fs.Rank[id]
 	in := map[queue.ChangeID]bool{}

@@ -107,9 +107,9 @@ func (fs *TreeSteps) Breaks(id queue.ChangeID) float64 {
 	return q
 }
 
-// Shown says what steps on the whole tree have shown of a change: verified where
-// they have passed with it, failed where they have failed with it and nothing
-// else can be the reason, else unknown.
+// Shown says what steps on the whole tree have shown of a change: Verified if
+// they have passed with it, Failed if they have failed with it and it alone can
+// be the reason, else Unknown.
 func (fs *TreeSteps) Shown(id queue.ChangeID) Status {
 	st := Unknown
 	for l := range fs.Links.LinksOf[id] {

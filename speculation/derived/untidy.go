@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Tells reports whether a link tells something of what targets are like without those
-// who have landed beside it: of whom that holds, their footprints say.
+// Tells reports whether a link tells something of a target. A change of it that was
+// turned down voids the targets that it affects (Source.Known).
 func (i *LinkInfo) Tells() bool {
 	return slices.ContainsFunc(i.Sources, func(s Source) bool { return s.Known != nil })
 }

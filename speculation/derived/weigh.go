@@ -6,20 +6,20 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// A run that names no target says something of the step on the commit it ran on, and
-// nothing of any key: where CI runs everything on each push, what has failed may be
-// what was below the change. So its failure is kept under the asked set (an opaque
+// A failure that names no target is one of the step on the commit it ran on, and not of
+// any key: if CI runs everything on each push, the cause may be below the change. So
+// its failure is kept under the asked set (an opaque
 // entry), and counts against a link only
 //
-//   - where it ran on the link's own commit, or
-//   - where the link has all keys of the set and what the run had below them is below
-//     the link, too, or on main by now;
+//   - if it ran on the link's own commit, or
+//   - if the link has all keys of the set, and all changes below them in the run are
+//     below the link, too, or on main by now;
 //
-// and never where main itself was not proven in the step meanwhile, unless main still
-// is not: then it says that the change waits for main, and no more.
+// and only if main was proven in the step at that time, or is still unproven: then the
+// failure makes the change wait for main, and no more.
 
 // Weighed returns an opaque entry with those of its failures that count against a link;
-// nil where none does. What says that a root link is red ran on main itself.
+// nil where none does. Only runs on main itself say that a root link is red.
 func (fs *Ledger) Weighed(e *queue.Entry, l *queue.Link) *queue.Entry {
 	at := l.Commit
 	if part := l.PartOf(e.Keys[0]); part != nil {

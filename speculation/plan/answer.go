@@ -7,8 +7,8 @@ import (
 
 // Answer is what the plan has said of a change: why no build of its likeliest
 // future begins. It is derived memory and decides nothing; a change that the
-// last plan has not come to is out of its window. Names and numbers are found
-// when somebody asks (why.go).
+// last plan has not come to is out of its window. why.go adds names and numbers
+// for a view.
 type Answer struct {
 	Plan   int
 	kind   queue.WorthKind // of the candidate that it is about
@@ -22,8 +22,8 @@ type Answer struct {
 	Rivals int
 }
 
-// answer keeps what the plan says of a change. What lands is spoken of last by
-// the train.
+// answer keeps what the plan says of a change. For a change that lands, the
+// train's answer stays.
 func (p *answers) answer(n *derived.Node, a Answer) {
 	if n == nil || MindOf(n).Said.Plan == p.Plans && MindOf(n).Said.kind == queue.WorthTrain {
 		return
@@ -32,7 +32,7 @@ func (p *answers) answer(n *derived.Node, a Answer) {
 	MindOf(n).Said = a
 }
 
-// answerFor does so where it is of the future that the change is to land on.
+// answerFor does so if the answer is of the future that the change is to land on.
 func (p *answers) answerFor(n *derived.Node, to aim, a Answer) {
 	if to.first() {
 		a.kind = to.kind

@@ -51,8 +51,8 @@ func (p *slots) starts(cand candidate) bool {
 
 // share makes of a candidate one for several changes, with others of the plan
 // that wait for the same slot: room is how many more it may hold. The others
-// are used up. done is false where the chain has to be resolved first; ok, where
-// nobody joins.
+// are used up. done is false if the chain has to be resolved first, ok if no
+// change joins.
 func (p *slots) share(cand *candidate, others []candidate, room int) (done, ok bool) {
 	chain := p.companions(*cand, others, room)
 	if len(chain) < 2 {
@@ -89,8 +89,8 @@ func (p *slots) assumes(cand candidate) bool {
 // than the longest build in it would alone.
 const longestBatch = 2.0
 
-// companions returns who shares a candidate's build, itself first: in the order
-// of the plan, those without conflict with who is in it.
+// companions returns the changes that share a candidate's build, its own first: in
+// the order of the plan, each without conflict with those before it.
 func (p *slots) companions(cand candidate, others []candidate, room int) []queue.ChangeID {
 	in := []queue.ChangeID{cand.change}
 	if p.assumes(cand) {
@@ -231,7 +231,7 @@ func (p *slots) spanOf(ids []queue.ChangeID, keys []queue.Key) time.Duration {
 	return time.Duration(math.Round((fixed+took)*1e3)) * time.Millisecond
 }
 
-// occupyAlso takes the places of those who share a build.
+// occupyAlso takes the places of the changes that share a build.
 func (p *slots) occupyAlso(cand candidate) {
 	if len(p.facts.Quotas.Quotas()) > 0 {
 		for _, id := range cand.also {
@@ -240,7 +240,7 @@ func (p *slots) occupyAlso(cand candidate) {
 	}
 }
 
-// over reports whether nobody that a build is for waits for it any more.
+// over reports whether no change of a build waits for it any more.
 func (p *slots) over(b *queue.Build) bool {
 	return !slices.ContainsFunc(b.For(), func(id queue.ChangeID) bool {
 		ch := p.s.Changes[id]

@@ -8,22 +8,22 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-const MaxBypass = 3 // undecided changes ahead over all of whose outcomes whole paths are followed: 2^maxBypass
+const MaxBypass = 3 // undecided changes ahead of which all outcomes are followed as whole paths: 2^MaxBypass
 
 const bypassWorth = 0.8 // of the likeliest future's value, for the other outcome of one that is late: both are needed
 
 const lateFactor = 2 // how many times longer than the bypassing change the other still takes
 
-const spareSpent = 1.5 // whole builds of a change after which nothing unlikely of it is built
+const spareSpent = 1.5 // whole builds of a change after which only its likely futures are built
 
-const idleShare = 0.5 // share of busy slots up to which unlikely futures cost nobody anything
+const idleShare = 0.5 // share of busy slots up to which unlikely futures delay no other build
 
-// spares considers what free slots are good for where nothing is known of
-// changes but an average: the other outcome of the first undecided change
+// spares considers builds for free slots if only an average is known of
+// changes: the other outcome of the first undecided change
 // ahead, and of those that will be undecided for much longer than the build
 // takes, and all outcomes of a few once the likeliest is proven, so that the
-// change may land before them ("Bypassing Large Diffs", 2023). Where changes are
-// predicted it costs half as many builds again and gains nothing.
+// change may land before them ("Bypassing Large Diffs", 2023). With a predictor
+// it costs half as many builds again and gains nothing.
 func (p *planning) spares(n *derived.Node, edges []derived.Edge, f *Future, value float64) {
 	chance := MindOf(n).chance
 	cold := p.facts.Rules().Spare == config.SpareAlways || n.Ch.Spent < spareSpent && p.facts.Rules().Spare != config.SpareNever && p.facts.Beliefs.Model.Cold() && p.facts.Busy() <= idleShare

@@ -9,30 +9,30 @@
 //
 // # The rules
 //
-// What a plan does, in this order (proposals, in plan.go):
+// A plan does this, in this order (proposals, in plan.go):
 //
 //  1. main's own keys: the unproven ones at once, red ones again after a pause; controls,
 //     hunts and probes of main (probe.go, control.go, watch.go).
 //  2. The train: keys that its commits still miss, and steps on the whole tree (line.go).
 //  3. Each pending change, in order: its likeliest future is found greedily, the likelier
-//     outcome of each change ahead given those before it (outlook.go). What is known of
-//     each target there comes from assumption keys (node.go).
+//     outcome of each change ahead given those before it (outlook.go). The state of each
+//     target there comes from assumption keys (node.go).
 //  4. Needed is computed per target: the product of the chances of only those changes
 //     ahead that affect it. The value of a build is the mean of needed over the targets that
 //     it would verify, by cost, times what waiting, lane and project make of it (worth.go).
 //  5. A first build takes all targets of a change; a later one only those whose own chance
 //     to be needed is at least Single (0.4), and just in time: not before the last decision
 //     ahead is expected within 1.3 of its duration (offer.go).
-//     What has failed there before, and is to be run again before that decides, is run at
-//     once: all behind it wait for that. A change that has failed on its likeliest future
-//     is taken not to land (plan.go).
+//     A target that has failed there, and is to be run again before that decides, is run
+//     at once: all behind it wait for that. A change that has failed on its likeliest
+//     future is taken not to land (plan.go).
 //  6. Further futures by flips of the least certain outcome ahead (offer.go), and spare
-//     ones for slots that nobody wants (bypass.go).
+//     ones for free slots (bypass.go).
 //  7. Candidates are taken by value until the slots are full or the value is below the
-//     threshold (0.3); a running build gives way only to one worth twice as much; what can
-//     tell nothing any more is stopped, or narrowed to the keys that somebody waits for
-//     (slots.go). Quotas hold back, and lend what nobody else wants (quota.go). First
-//     builds of changes that share nothing may be one build (batch.go), and under overload
+//     threshold (0.3); a running build gives way only to one worth twice as much; a build
+//     that can tell nothing any more is stopped, or narrowed to the keys that a change
+//     waits for (slots.go). Quotas hold back, and lend free slots (quota.go). First builds
+//     of changes that share nothing may be one build (batch.go), and under overload
 //     changes may land as one merge, which is split when it fails (rollup.go, rollupsize.go,
 //     rollupsplit.go).
 //
@@ -42,7 +42,7 @@
 // behind a; c edits z. No durations are known.
 //
 //	candidate   targets   needed                     value
-//	a on M      x         1 (nobody is ahead)        1
+//	a on M      x         1 (no change is ahead)     1
 //	c on M      z         1                          1
 //	b on M+a    x, y      x: 0.9, y: 1               0.95, less than 1: no slot
 //

@@ -10,9 +10,8 @@ import (
 
 // train considers the keys on the whole tree of the links about to land, of what
 // is tried beside them, and of what is checked before it boards. A link is worth
-// what the chance is that nobody before it on the train fails, the more the
-// shorter the steps are beside the change's own build, which has been spent
-// already.
+// the chance that none before it on the train fails, and more the shorter the
+// steps are than the change's own build, which has been spent already.
 func (p *planning) train() {
 	if !p.facts.TreeSteps.HasTreeSteps() && len(p.s.Train) == 0 {
 		return
@@ -71,8 +70,8 @@ func (p *planning) trainValue(id queue.ChangeID, chance float64) float64 {
 const minGain = preemptGain
 
 // probe considers checking changes alone while their first build runs. A change
-// that fails on the train has whoever follows it built again, so that it is known
-// before is worth its chance to fail, once for each of those.
+// that fails on the train has all behind it built again, so to know it before is
+// worth its chance to fail, once for each of those.
 func (p *planning) probe() {
 	if p.facts.Without(config.IngredientTrials) || !p.facts.TreeSteps.HasTreeSteps() {
 		return

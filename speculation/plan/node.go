@@ -11,7 +11,7 @@ import (
 // change are one factor.
 const strong = 0.02
 
-// Future is one path of a change: who of those ahead is assumed to land, and
+// Future is one path of a change: which of those ahead are assumed to land, and
 // what is known of it.
 type Future struct {
 	N      *derived.Node
@@ -87,8 +87,8 @@ func (p *Planner) seeLikely(n *derived.Node, edges []derived.Edge) {
 	p.sum(f)
 }
 
-// setFails reports whether keys that failed together, nobody knows which, are
-// all among those of a future.
+// setFails reports whether all keys of a failed set, of which one at least is red,
+// are among those of a future.
 func (p *Planner) setFails(f *Future) bool {
 	held := map[queue.Digest]bool{}
 	var open []queue.Digest
@@ -155,8 +155,8 @@ func (p *planning) partOf(n *derived.Node, keys []queue.Key) derived.Work {
 // other.
 const ProbablyBreaks = 0.1
 
-// Leave takes an edge out of a deal that its plan has made: who is behind it moves
-// up.
+// Leave takes an edge out of a deal that its plan has made: the edges behind it
+// move up.
 func (d *Deal) Leave(at int) {
 	kept := d.Due[:0]
 	for _, i := range d.Due {

@@ -54,7 +54,7 @@ func (p *planning) makeDeal(f *Future, edges []derived.Edge, first bool, d *Deal
 		open[i] = true
 	}
 	p.marked = open
-	// What one change ahead affects is of one area, and is built in a row.
+	// Targets of one change ahead are of one area, and are built in a row.
 	for i := range edges {
 		unknownRow, openRow := 0.0, 0.0
 		for _, at := range edges[i].Shared {

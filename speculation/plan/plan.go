@@ -15,7 +15,7 @@ const valueMain = 1000
 
 const valueTrain = 100
 
-const parkedHours = 7 * 24 // beyond this nobody waits for a chance to improve
+const parkedHours = 7 * 24 // beyond this waiting for a better chance ends
 
 // candidate is a build that could be worth running.
 type candidate struct {
@@ -24,8 +24,8 @@ type candidate struct {
 	also   []queue.ChangeID // built by it, too
 	group  []queue.ChangeID // of a rollup: its members
 	chain  []queue.ChangeID // assumed to land before it
-	lead   *derived.Node    // whose value it has, where several changes share it
-	node   *derived.Node    // with takes: who is assumed to land, where chain is not made yet
+	lead   *derived.Node    // its value is that of this one, if several changes share it
+	node   *derived.Node    // with takes: the changes assumed to land, if chain is not made yet
 	takes  []bool
 	only   []int       // places of the node's targets that are to be verified; nil: all
 	keys   []queue.Key // of link
@@ -42,8 +42,8 @@ type Train struct {
 	Boarding map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and those that are tried beside it
 }
 
-// Planner makes one plan after the other. What it keeps between them saves work and
-// is no fact: a new planner makes the same plan.
+// Planner makes one plan after the other. Its memory between plans saves work and
+// holds no facts: a new planner makes the same plan.
 type Planner struct {
 	s     *queue.State
 	facts *derived.Facts
@@ -82,8 +82,8 @@ type planning struct {
 	single  float64                 // threshold of a target's chance to be needed, in a build that is not the first
 	served  map[queue.ChangeID]bool // have joined another's build in this turn
 	walked  []queue.ChangeID        // memory of offer
-	since   []*derived.Affects      // of the last on the line, as far as somebody has asked
-	capped  []*queue.Change         // may have no more builds; told when the plan is done, whose candidates name who is ahead by place
+	since   []*derived.Affects      // of the last on the line, as far as they were needed
+	capped  []*queue.Change         // may have no more builds; told when the plan is done, since its candidates name changes ahead by place
 	lent    []borrower              // above a quota that binds only while others wait, in the order of the plan
 	propose func(Proposal)          // what comes of the plan goes this way, and no other
 }
@@ -401,9 +401,9 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 	p.spares(n, edges, f, f.mean*aging)
 }
 
-// alone considers a change that nobody is ahead of: nothing is assumed, and
-// what is known of it decides. Where the assumption keys say that it may land or
-// not and nothing comes of that, the merge itself is asked.
+// alone considers a change that no change is ahead of: no assumption is made. If
+// the assumption keys have its outcome already and no verdict follows, its merge
+// is resolved.
 func (p *planning) alone(n *derived.Node, f *Future, aging float64) {
 	if f.Status == derived.Unknown {
 		p.offer(n, nil, f, &MindOf(n).Deal, aging, aim{kind: queue.WorthAlone})
@@ -421,8 +421,8 @@ func (p *planning) alone(n *derived.Node, f *Future, aging float64) {
 	}
 }
 
-// onMain returns the link of a change on main alone; it is resolved where it is
-// not.
+// onMain returns the link of a change on main alone; it asks for the merge if there
+// is none.
 func (p *planning) onMain(n *derived.Node) *queue.Link {
 	l, rest, _ := p.facts.Links.Walk(p.facts.Links.Front(), []queue.ChangeID{n.ID})
 	if l == nil {
@@ -431,9 +431,9 @@ func (p *planning) onMain(n *derived.Node) *queue.Link {
 	return l
 }
 
-// follow walks a path from where main will be, and has it resolved where it is
-// not. A member of the base that does not merge is taken as not landing. There is
-// nothing to resolve where that is below the change itself.
+// follow walks a path from where main will be, and asks for merges that it lacks.
+// A member of the base that does not merge is taken as not landing; if that is
+// below the change in its stack, no merge is left to ask for.
 func (p *planning) follow(id queue.ChangeID, base []queue.ChangeID) (*queue.Link, derived.Want) {
 	for {
 		l, rest, void := p.facts.Links.Walk(p.facts.Links.Front(), append(slices.Clone(base), id))

@@ -18,8 +18,8 @@ func HuntLink(h *queue.Hunt, commit queue.CommitID) queue.LinkID {
 	return queue.LinkOf(commit, "") + queue.LinkID("@hunt:"+h.ID)
 }
 
-// hunts considers builds of main's line that tell who has turned it red: what runs
-// for that goes on, and free slots split what is left into equal parts.
+// hunts considers builds of main's line that tell which commit has turned it red:
+// running ones go on, and free slots split the open stretch into equal parts.
 func (p *probes) hunts() {
 	running := 0
 	for _, b := range p.facts.Builds.Building {
@@ -27,7 +27,7 @@ func (p *probes) hunts() {
 			running++
 		}
 	}
-	// Where no slot is free, one is worth having before builds on assumptions.
+	// If no slot is free, one build goes before builds on assumptions.
 	room := min(max(p.s.Slots-len(p.s.Builds), 0), mostProbes-running)
 	if room <= 0 && running == 0 {
 		room = 1
@@ -45,7 +45,7 @@ func (p *probes) hunts() {
 // returns how many these are.
 func (p *probes) probes(h *queue.Hunt, room int) (begun int) {
 	at := map[int]bool{}    // commits of the line that are to be built
-	fresh := map[int]bool{} // of these, those of which nothing runs
+	fresh := map[int]bool{} // of these, those without a running build
 	for i := range h.Trails {
 		t := &h.Trails[i]
 		red, bad := t.Bad()
@@ -115,9 +115,9 @@ func (p *probes) holdsBack(h *queue.Hunt) bool {
 }
 
 // verify considers the build of one commit for all trails of a hunt to which it
-// tells something. What of it runs already goes on; the rest is built where a new
-// build is due (fresh), so that one which has brought no result is not begun again at
-// once beside another.
+// tells something. Its running builds go on; the rest is built only if a new build is
+// due (fresh), so that a build without a result is not begun again at once beside
+// another.
 func (p *probes) verify(h *queue.Hunt, commit int, fresh bool) {
 	l := p.linkAt(h, commit)
 	if l == nil {

@@ -25,7 +25,7 @@ type Start struct {
 	Build     *queue.Build               // by apply: the one that was started
 }
 
-// Stop ends a build that can tell nothing any more, or whose slot is worth more to another.
+// Stop ends a build that can tell nothing any more, or that gives its slot to one worth more.
 type Stop struct{ Build queue.BuildID }
 
 // Merge is a chain of merges that has to be made before something can be built.
@@ -41,12 +41,12 @@ type Part struct {
 }
 
 // Divide parts a rollup that has failed: the first of its members are tried, as a rollup
-// where they are several, and the rest wait for what that shows. Rest is empty where a
-// rest has its turn that is a single change.
+// if they are several, and the rest wait for the result. Rest is empty when a rest of one
+// change has its turn.
 type Divide struct{ First, Rest []queue.ChangeID }
 
-// Free lets changes join rollups again: what has failed with them is known to be the
-// fault of others, or tells nothing any more. By are those others.
+// Free lets changes join rollups again: the failure with them is known to be the fault
+// of others (By), or tells nothing any more.
 type Free struct{ Members, By []queue.ChangeID }
 
 // Probe asks for the link by which a commit of main's line is built for a hunt.

@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// borrower is a build that can have a slot that nobody else wants.
+// borrower is a build above its quota that can have a free slot.
 type borrower struct {
 	cand candidate
 	kept bool // its places are counted
@@ -40,8 +40,8 @@ func (p *slots) inTurn(id queue.ChangeID) bool {
 	})
 }
 
-// overQuota reports whether a candidate has to wait for its quotas. Where others
-// may want the slot more, but need not, it is remembered for lend.
+// overQuota reports whether a candidate has to wait for its quotas. If the quota
+// binds only while others wait, it is remembered for lend.
 func (p *slots) overQuota(cand candidate) bool {
 	ch := p.s.Changes[cand.change]
 	if ch == nil || len(p.facts.Quotas.Quotas()) == 0 || !cand.spare && slices.Contains(p.s.Train, ch.ID) {

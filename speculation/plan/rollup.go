@@ -116,8 +116,8 @@ func (p *rollups) free(n *derived.Node) bool {
 		(n.Ch.Builds == 0 || MindOf(n).Deal.unknown.Share >= rollupShared && !MindOf(n).Likely.doubted())
 }
 
-// placed reports whether nobody in conflict with a change would be among the
-// members of a rollup that has a place in the order.
+// placed reports whether no change in conflict with a change would come between
+// the members of a rollup that has a place in the order.
 func (p *rollups) placed(ch, at *queue.Change, group []queue.ChangeID) bool {
 	before := func(x, y *queue.Change) bool {
 		return cmp.Or(cmp.Compare(x.Arrival, y.Arrival), cmp.Compare(x.ID, y.ID)) < 0
@@ -144,7 +144,7 @@ func (p *rollups) common(n *derived.Node, targets map[int]bool) float64 {
 }
 
 // mayOvertake reports whether a change may take its place behind another, before
-// those in between: within the bounds of the order, and before nobody that it
+// those in between: within the bounds of the order, and before no change that it
 // probably breaks or that has been built without it.
 func (p *rollups) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) bool {
 	rules := p.facts.Rules()
@@ -160,7 +160,7 @@ func (p *rollups) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) b
 	return true
 }
 
-// joints considers the rollups whose members the plan has come to.
+// joints considers the rollups that the plan has come to all members of.
 func (p *rollups) joints() {
 	for _, at := range p.facts.Order.Rollups() {
 		group := p.facts.Order.Members(at)
@@ -247,8 +247,8 @@ func (p *rollups) rollup(group []queue.ChangeID) {
 		aim: aim{kind: queue.WorthTogether}})
 }
 
-// jointOnMain asks for what the merge itself has left to show, where the
-// assumption keys say that nothing is left and nothing comes of that.
+// jointOnMain asks for the merge itself, and for the keys that it still lacks, if
+// the assumption keys have none left and no verdict follows.
 func (p *rollups) jointOnMain(group []queue.ChangeID, value float64) {
 	l, rest, _ := p.joint(p.facts.Links.Front(), nil, group)
 	if l == nil {
@@ -262,8 +262,8 @@ func (p *rollups) jointOnMain(group []queue.ChangeID, value float64) {
 }
 
 // jointState says by assumption keys whether a rollup on a future has a target
-// left that is not known and that no build verifies, and which builds verify the
-// rest. One that has failed there has nothing left.
+// left that is unknown and that no build verifies, and which builds verify the
+// rest. A rollup that has failed there has no target left.
 func (p *rollups) jointState(group []queue.ChangeID, base []*derived.Node) (open bool, busy []*queue.Build) {
 	seen := map[int]bool{}
 	for _, id := range group {

@@ -7,9 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// How many changes a rollup has, and where one that has failed is split: group testing
-// (Hwang 1972; Aldridge, Johnson and Scarlett 2019, section 2.2), where who is tested and
-// passes has landed.
+// The size of a rollup, and the place to split one that has failed: group testing
+// (Hwang 1972; Aldridge, Johnson and Scarlett 2019, section 2.2), except that changes that
+// are tested and pass have landed.
 
 // bestSize returns with how many of some changes a rollup is expected to take the fewest
 // builds for each that lands: chances[i] is that of the i-th, given that those before it
@@ -95,9 +95,8 @@ func (p *rollups) sized(group []queue.ChangeID) (all, together, apart float64) {
 	return rounded(all), rounded(builds / lands), rounded(singly / good)
 }
 
-// sound is the chance that a change is good on its own. Where no more is known than an
-// average and nothing has failed with it, that is the average by now: what the change was
-// given when it came is older.
+// sound is the chance that a change is good on its own. If only an average is known of it
+// and no build with it has failed, it is the present average: its own prediction is older.
 func (p *rollups) sound(id queue.ChangeID) float64 {
 	q := p.facts.Beliefs.Good(id)
 	if b := p.s.Beliefs[id]; b != nil && len(b.Doubts) == 0 && p.facts.Beliefs.Model.Cold() {

@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// part splits the rollups that have failed, frees those that are to blame for nothing,
-// and gives up those that make no sense any more.
+// part splits the rollups that have failed, frees those that are not to blame, and gives
+// up those that make no sense any more.
 func (p *rollups) part() {
 	p.facts.Order.GatherRollups()
 	sets := p.facts.Order.Rollups()
@@ -20,7 +20,7 @@ func (p *rollups) part() {
 	var fresh [][]queue.ChangeID
 	for _, at := range sets {
 		switch group := p.facts.Order.Members(at); {
-		case len(group) < 2: // whose others have gone
+		case len(group) < 2: // the others have gone
 			p.propose(Free{Members: group})
 		case !p.holds(group):
 			p.propose(Part{Rollup: group[0], Unsettled: true})
@@ -67,7 +67,7 @@ func (p *rollups) strand(failed []queue.ChangeID, behind [][]queue.ChangeID) {
 
 // turn looks at the rest of a rollup that has failed. While the first part is being
 // tried it waits. When that has landed, the rest is what fails: it is split in turn. When
-// that fails, or somebody is no longer there, nothing is known of the rest.
+// that fails or is gone, the rest is freed.
 func (p *rollups) turn(rest []queue.ChangeID) {
 	first := p.s.Changes[p.s.Changes[rest[0]].After]
 	switch {
@@ -90,7 +90,7 @@ func (p *rollups) turn(rest []queue.ChangeID) {
 	p.propose(Free{Members: rest})
 }
 
-// set returns those who are tried with a change, itself among them.
+// set returns the changes that are tried with a change, itself among them.
 func (p *rollups) set(id queue.ChangeID) []queue.ChangeID {
 	if group := p.facts.Order.RollupOf(id); group != nil {
 		return group
@@ -98,8 +98,8 @@ func (p *rollups) set(id queue.ChangeID) []queue.ChangeID {
 	return []queue.ChangeID{id}
 }
 
-// split has the part of changes tried that is as likely to be good as not, given which
-// targets they fail on: who does not affect these is not to blame.
+// split has the part of changes tried whose chance to be good is nearest one half, given
+// the targets that they fail on: a change that affects none of these is not to blame.
 func (p *rollups) split(group []queue.ChangeID, bad []int) {
 	if len(group) == 1 {
 		p.propose(Divide{First: group})
@@ -244,8 +244,8 @@ func (p *rollups) holds(group []queue.ChangeID) bool {
 }
 
 // sift takes the candidates of a change, from a place among them, that its rollup or one
-// ahead makes idle: it is built with the others, or not before it is known who of those
-// that have failed together is to blame, or only where who is ahead probably lands.
+// ahead makes idle: it is built with the others, or not before the change to blame for
+// their failure is known, or only where the changes ahead probably land.
 func (p *rollups) sift(n *derived.Node, from int) {
 	if p.facts.Rules().Batch != config.BatchRollup {
 		return

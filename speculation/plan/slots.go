@@ -11,9 +11,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// cancelRefuted stops builds of what has been decided, and those that can tell
-// nothing any more: of each target that they still have to verify it is known
-// that it will not be like this on main.
+// cancelRefuted stops builds of decided changes, and those that can tell nothing
+// any more: each target that they still have to verify is known not to be like
+// this on main.
 func (p *slots) cancelRefuted() {
 	for _, live := range p.facts.Builds.Building {
 		b := live.Build
@@ -96,8 +96,8 @@ type reach struct {
 	all  int   // of those that touch everything
 }
 
-// stands reports whether nobody behind a place on the line affects some open
-// target of a build.
+// stands reports whether some open target of a build is affected by no change
+// behind a place on the line.
 func (p *slots) stands(b *queue.Build, l *queue.Link, from int) bool {
 	r := &p.reach
 	if p.reachAt != p.facts.Futures.Anew() {

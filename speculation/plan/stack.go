@@ -8,7 +8,7 @@ import (
 )
 
 // stackTake corrects which outcome of a change ahead a likeliest future takes:
-// that everybody below lands, and nobody who is on top of one that does not.
+// that all below it land, and that none on top of one that does not land does.
 func (p *planning) stackTake(n *derived.Node, edges []derived.Edge, i int, q float64) (take bool, chance float64) {
 	if edges[i].Below {
 		return true, max(q, leastUpheld)
@@ -34,7 +34,7 @@ func (p *planning) carried(edges []derived.Edge, takes []bool, i int) bool {
 	return at < 0 || takes[at]
 }
 
-// sound reports whether there can be a future: it has everybody below whom it has.
+// sound reports whether there can be a future: with each change it has all below it.
 func (p *planning) sound(edges []derived.Edge, takes []bool) bool {
 	if len(p.facts.Order.Stacked) == 0 {
 		return true
@@ -47,8 +47,8 @@ func (p *planning) sound(edges []derived.Edge, takes []bool) bool {
 	return true
 }
 
-// fall takes those out of a future who are on top of one that does not land in
-// it, and reports whether there are any.
+// fall takes the changes out of a future that are on top of one that does not land
+// in it, and reports whether there are any.
 func (p *planning) fall(edges []derived.Edge, takes []bool, i int) bool {
 	if len(p.facts.Order.Stacked) == 0 || takes[i] {
 		return false
@@ -62,8 +62,8 @@ func (p *planning) fall(edges []derived.Edge, takes []bool, i int) bool {
 	return any
 }
 
-// without a change that does not merge, a base has nobody who is on top of it; ok
-// is false where the last is.
+// dropVoid takes a change that does not merge, and all on top of it, out of a base;
+// ok is false if last is among them.
 func (p *planning) dropVoid(base []queue.ChangeID, void, last queue.ChangeID) (_ []queue.ChangeID, ok bool) {
 	low := p.s.Changes[void]
 	if p.facts.Order.IsBelow(low, p.s.Changes[last]) {

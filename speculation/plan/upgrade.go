@@ -9,14 +9,14 @@ import (
 
 const valueUpgrade = 1e-6 // less than what any change's build is worth
 
-const upgradeSpan = 5 * time.Minute // of a build under the newer version: it is lost when somebody wants the slot
+const upgradeSpan = 5 * time.Minute // of a build under the newer version: it is lost when another build takes the slot
 
 const upgradeKeys = 100 // the same in keys
 
 const UpgradePatience = 6 * time.Hour // after this one build of the proof goes before others
 
-// upgrade considers what main has unproven under the newer version: in slots that
-// nobody wants, what has failed again with back-off.
+// upgrade considers main's unproven keys under the newer version, for free slots; keys
+// that have failed are tried again with back-off.
 func (p *probes) upgrade() {
 	root, n := p.facts.NextRoot(), p.s.Main.Next
 	if root == nil {

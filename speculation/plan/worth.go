@@ -34,7 +34,7 @@ func (p *answers) aging(ch *queue.Change) float64 {
 	return 1 + p.facts.Now.Sub(ch.Arrival).Hours()
 }
 
-// rounded makes numbers the same in whatever order they were computed: they are
+// rounded makes numbers independent of the order of computing, since they are
 // stored.
 func rounded(q float64) float64 { return math.Round(q*1e12) / 1e12 }
 

@@ -37,7 +37,7 @@ type Trial struct {
 // Calibrate chooses a calibration for what a model has said of rows that it was not
 // fitted to, in time order: each kind is fitted to the earlier half and judged by log
 // loss on the later one, each row shifted by those before it (Shift), so that no kind is
-// chosen for a drift alone. Where neither is better than none by more than two standard
+// chosen for a drift alone. If neither is better than none by more than two standard
 // errors of the difference, it is Uncalibrated; else the best, fitted to all rows.
 //
 // Platt is a logistic regression on the log-odds, of targets (N₊+1)/(N₊+2) and 1/(N₋+2)

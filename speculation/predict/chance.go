@@ -71,7 +71,7 @@ const fewest = 30
 // The rows before the latest, which judge, are split again: three fifths to fit to,
 // two fifths that choose C, the columns (as Eliminate does) and the calibration
 // (Calibrate), by the log loss of chances that are shifted as in service: a drift that
-// the shift follows chooses nothing. Where no calibration is chosen, the regression is
+// the shift follows chooses nothing. If no calibration is chosen, the regression is
 // fitted once more to both parts; else it stays as it is, for a calibration is right
 // for the very model that it was fitted to. The rows that judge have no part in the model
 // that they judge. The model that is returned is made the same way from all
@@ -80,7 +80,7 @@ const fewest = 30
 //
 // Columns enter as they are: counts with a long tail say more as logarithms.
 //
-// Weights weigh the fits. Where rows choose or judge, each counts alike.
+// Weights weigh the fits. Rows that choose or judge count alike.
 func FitChance(x [][]float64, y []bool, w []float64, opt ChanceOptions) (*Chance, *ChanceReport, error) {
 	all, err := checked(x, y, w)
 	if err != nil {

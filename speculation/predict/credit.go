@@ -44,7 +44,7 @@ func SeeChance(credit, model, without float64, came bool) float64 {
 }
 
 // BlendTime returns the duration between that of a model and that without one: their mean as
-// logarithms. Where one of them is not positive it is the other.
+// logarithms. If one of them is not positive, it is the other.
 func BlendTime(credit float64, model, without time.Duration) time.Duration {
 	if model <= 0 || without <= 0 {
 		return max(model, without)
@@ -72,6 +72,6 @@ func moved(credit, by float64) float64 {
 }
 
 // Sound reports whether a change counts as sound by itself for models: it has landed, or it
-// was turned down and is believed to have broken with others more than by itself. What breaks
-// with others is of the chances of pairs, and would be counted twice.
+// was turned down and is believed to have broken with others more than by itself. A break
+// with others belongs to the chances of pairs, and would be counted twice here.
 func Sound(landed bool, belief float64) bool { return landed || belief >= 0.5 }

@@ -10,12 +10,12 @@ import (
 // Unseen is assumed for a target before anything at all has been run.
 const Unseen = 5 * time.Second
 
-// How much a level of the hierarchy weighs against the one above it, in observations.
+// The weight of a level of the hierarchy in the one below it, in observations.
 // Runs of one target are alike: a single one says more of it than all others together.
 const (
 	pullTarget = 0.5  // of the area, on a target
 	pullLevel  = 3    // of the step on an area, of all on a step
-	pullUnseen = 0.05 // of Unseen, which nobody has measured, on all
+	pullUnseen = 0.05 // of Unseen, a guess, on all
 )
 
 // window is how many observations the running mean of a target remembers: it follows a
@@ -63,7 +63,7 @@ func Fail(d *queue.Duration, failed float64) *queue.Duration {
 // above it: its area, its step, and all (each may be nil). From the top down, each level
 // is the mean of what was seen there and of the level above, which counts for a few
 // observations (Efron and Morris, "Stein's estimation rule and its competitors", 1973).
-// Where nothing was seen at all, it is Unseen.
+// Before anything was seen, it is Unseen.
 func Duration(target, area, step, all *queue.Duration) time.Duration {
 	est := float64(Unseen)
 	pull := pullUnseen

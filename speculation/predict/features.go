@@ -17,8 +17,8 @@ type Feature struct {
 	Static  bool   // the same from a change's analysis to its verdict, unless the change is analyzed again
 }
 
-// Case is what is known of one change at one moment, in plain values. NaN is what nobody
-// knows; NewCase makes a case of which nothing is known. Counts are as they were counted:
+// Case is what is known of one change at one moment, in plain values. A value that is not
+// known is NaN; NewCase makes a case of such values. Counts are as they were counted:
 // Vector takes their logarithms. Flags are 0 or 1, shares from 0 to 1.
 type Case struct {
 	// The change.
@@ -112,8 +112,8 @@ func CaseOf(values map[string]float64) *Case { return caseOf(features, values) }
 // MarshalJSON writes what is known, by the names of the columns.
 func (c *Case) MarshalJSON() ([]byte, error) { return encode(features, c) }
 
-// UnmarshalJSON reads that. What it does not name is unknown; a name of another version
-// is passed over. Errors: what is no object of numbers.
+// UnmarshalJSON reads that. Columns that it does not name are unknown; names of other
+// versions are passed over. Anything but an object of numbers is an error.
 func (c *Case) UnmarshalJSON(data []byte) error { return decode(features, c, data) }
 
 func listed[C any](table []column[C]) []Feature {

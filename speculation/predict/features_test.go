@@ -50,7 +50,7 @@ func TestFeaturesAreComplete(t *testing.T) {
 }
 
 // Names are stable and their order is, since stored models and rows hold them: columns
-// are only ever appended. Whoever appends one does so here, too.
+// are only ever appended, and the new one is appended here, too.
 func TestFeaturesAreAppendOnly(t *testing.T) {
 	for table, want := range map[string]string{
 		"Case": "affected new_targets gone_targets everything graph commits files dirs lines_added lines_removed hunks binaries build_files test_files " +

@@ -101,9 +101,9 @@ type race struct {
 	others []entrant
 }
 
-// edges appends the ends of what is integrated apart: four panels that hold all of c, cut
-// where a rule may not see what happens between its nodes. That is now, before which no
-// running build ends, and the middle of each build that ends in a moment, measured by c.
+// edges appends the ends of the panels: four that hold all of c, cut at the points that a
+// rule may miss between its nodes. These are now, before which no running build ends, and
+// the middle of each build that ends in a moment, measured by c.
 func (q *race) edges(all []float64) []float64 {
 	low, high := max(q.c.from, -reach), math.Hypot(max(q.c.from, 0), reach)
 	for i := range 5 {

@@ -233,7 +233,7 @@ func (c *candidate) scan(g *grower, p part, feature int, bins []bin, low bin) {
 			d := low.sum*p.total.weight - p.total.sum*low.weight
 			if n, m := d*d, low.weight*(p.total.weight-low.weight); n*den > num*m {
 				num, den = n, m
-				// Where no row is without a value, one that comes later goes with the larger part.
+				// If all rows have a value, a later row without one goes with the larger part.
 				*c = candidate{n, m, feature, below, i, before > 0 || bins[len(bins)-1].rows == 0 && 2*low.rows >= total}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// How much of what has been is remembered.
+// Bounds of the history that is remembered.
 const (
 	authorMemory = 100 // verdicts of an author
 	authorPull   = 5   // verdicts that everybody's rate counts as in an author's
@@ -22,7 +22,7 @@ const (
 )
 
 // WideChange is how many directories a change touches at most from which anything is
-// learned of directories: what sweeps through all of them says nothing of any.
+// learned of directories: a sweep through all of them says nothing of any.
 const WideChange = 16
 
 // Ended says how a change ended, for SeeAuthor.

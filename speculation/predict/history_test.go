@@ -44,7 +44,7 @@ func TestAuthorsAreRemembered(t *testing.T) {
 	}
 }
 
-// Whatever happens, what is remembered of one author is bounded.
+// The memory of one author is bounded for any history.
 func TestAuthorsAreBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var a *queue.Author

@@ -61,7 +61,7 @@ func (t *term) z(v float64) (z float64, ok bool) {
 // Prob. w weighs the rows, nil is 1 for each; a row of weight 0 is as if it were not
 // there.
 //
-// Where y has one value only, there is nothing to separate: all weights are 0 and the
+// If y has one value only, there is nothing to separate: all weights are 0 and the
 // bias is ln((P+½)/(N+½)) of the weights of both outcomes (Jeffreys' prior).
 //
 // Newton's method with step halving, Hessian by Cholesky (iteratively reweighted least

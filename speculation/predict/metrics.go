@@ -51,7 +51,7 @@ func same(a, b int) {
 }
 
 // AUC returns the chance that a true row, drawn at random, has a greater p than a false
-// one; equal ones count one half (the Mann-Whitney statistic by mid-ranks). Where all
+// one; equal ones count one half (the Mann-Whitney statistic by mid-ranks). If all
 // rows are of one kind it is 0.5.
 func AUC(p []float64, y []bool) float64 {
 	same(len(p), len(y))

@@ -8,7 +8,7 @@ import (
 )
 
 // NGBoostOptions say how FitNGBoost learns. A zero value of a field means its
-// default. What is out of range is an error.
+// default. A value out of range is an error.
 type NGBoostOptions struct {
 	Dist    Family  // LogNormal by default; its durations must be positive
 	Stages  int     // at most so many stages of two trees; 500
@@ -37,7 +37,7 @@ type NGBoostOptions struct {
 	// takes the score from 2.48 to 2.40 and from 3.06 to 2.89.
 	MeanStages int
 	// Pause is called before each stage; nil: nothing is. An error of it ends the training
-	// and is FitNGBoost's. What it does has no part in the model.
+	// and is FitNGBoost's. It has no influence on the model.
 	Pause func() error
 	Refit bool // learn once more from all rows, with the number of stages and the c found
 }

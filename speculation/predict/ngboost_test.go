@@ -355,7 +355,7 @@ func TestNGBoostOfNothingToLearn(t *testing.T) {
 	near(t, "the deviation", sd, 0.5, 1e-9)
 }
 
-// What would leave the range of numbers is not learned.
+// A step that would leave the range of numbers is not learned.
 func TestNGBoostStaysInRange(t *testing.T) {
 	x, y := sloped(6, 50, 2)
 	for i := range y {
@@ -452,7 +452,7 @@ func TestNGBoostPredictDoesNotAllocate(t *testing.T) {
 	m.Predict(x[0][:7])
 }
 
-// Whatever the text, it is refused or it predicts numbers.
+// Any text is refused, or its model predicts numbers.
 func FuzzNGBoostJSON(f *testing.F) {
 	x, y := sloped(9, 60, 2)
 	f.Add(must(json.Marshal(must(predict.FitNGBoost(x, y, predict.NGBoostOptions{Stages: 2})))))

@@ -1,7 +1,7 @@
 package predict
 
 // PairCase is what is known of two changes at one moment, in plain values as in Case.
-// It is the same whichever of the two comes first.
+// It is the same in either order of the two.
 type PairCase struct {
 	SharedTargets, SharedShare, SharedDirs float64
 	SameAuthor                             float64

@@ -16,13 +16,13 @@
 //
 //	func (bySize) Good(ch *queue.Change) float64 { return 1 / (1 + float64(ch.Touches.Targets)/1000) }
 //
-// What it says is bounded by whoever asks, and moves builds only: that main stays green
-// under any model is a property test of package speculation.
+// Callers bound its answers, and these move builds only: a property test of package
+// speculation shows that main stays green under any model.
 //
 // # What do models see of a change?
 //
 // A Case, with a row of these columns (Features). A name is stable and means the same for
-// ever; columns are appended only. What nobody knows is NaN. Counts, hours and days are
+// ever; columns are appended only. Unknown values are NaN. Counts, hours and days are
 // log1p in rows. The analysis goes before the forge where both know. Static columns stay as
 // they are from a change's analysis on, unless it is analyzed again.
 //
@@ -84,8 +84,8 @@
 // first day hold in its place. Pairs are not trained.
 //
 // A Trained is asked once for each analysis of a change, and what it says is kept with the
-// change; outcomes move its chances by a Shift that the queue keeps. What builds of a change
-// show enters by package speculation's beliefs, not by the model: that would count it twice.
+// change; outcomes move its chances by a Shift that the queue keeps. Results of a change's
+// builds enter package speculation's beliefs; in the model they would be counted twice.
 package predict
 
 import (
@@ -95,7 +95,7 @@ import (
 )
 
 // Model predicts outcomes. Implementations are pure: the same change gets the
-// same answer. What its analysis has shown is in its Touches: how many targets,
+// same answer. The results of its analysis are in its Touches: how many targets,
 // files and directories, whether it alters the graph or is unknown, and how
 // often its targets have failed lately. They are set before a model is asked for
 // the first time, and again with each analysis.

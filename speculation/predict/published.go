@@ -44,7 +44,7 @@ const PublishedZero = 1e-3
 
 // PublishedNeeded returns P_needed of a build by the published formula, the
 // product of outcomes and of P(it ends before k) for each k that it may bypass.
-// Where the latter product tends to 0 it is the fallback: the outcomes of all
+// If the latter product tends to 0 it is the fallback: the outcomes of all
 // changes ahead. ahead and passable are as in Needed, before has P(c ends before
 // k) for each passable k.
 func PublishedNeeded(ahead, passable, before []float64) float64 {

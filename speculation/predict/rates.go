@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// How much a prior weighs against what was seen, in observations, and after how many
-// observations what was seen first counts little.
+// The weight of a prior, in observations, and the number of observations after which the
+// first ones count little.
 const (
 	goodPull, goodMemory = 20, 300
 	pairPull, pairMemory = 1000, 20000

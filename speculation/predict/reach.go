@@ -39,7 +39,7 @@ func Expected(reaches []queue.Reach, group int, plain time.Duration) time.Durati
 
 // Reach returns between which logarithms of the ratio of the actual time to the expected one
 // four of five verdicts of a group come. A group of which nothing is known has the reach of
-// all groups, and where nothing at all is known it is wide for a forecast of deviation
+// all groups; before anything is known it is wide for a forecast of deviation
 // sigma. Group 0 is all of them.
 func Reach(reaches []queue.Reach, group int, sigma float64) (low, high float64) {
 	for _, g := range [2]int{group, 0} {

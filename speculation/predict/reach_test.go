@@ -12,8 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// Whatever the forecasts get wrong, and when they begin to get something else wrong, four
-// of five intervals hold.
+// Four of five intervals hold under any error of the forecasts, and when it becomes another.
 func TestReachIsCalibrated(t *testing.T) {
 	for name, err := range map[string]func(r *rand.Rand, i int) float64{
 		"far too wide":  func(r *rand.Rand, _ int) float64 { return 0.05 * r.NormFloat64() },
@@ -46,7 +45,7 @@ func TestReachIsCalibrated(t *testing.T) {
 	}
 }
 
-// What nobody has seen is wide, and a new group has what is known of all.
+// The reach is wide before the first score, and a new group has the reach of all groups.
 func TestReachOfWhatIsNew(t *testing.T) {
 	if low, high := predict.Reach(nil, 3, 0.5); low > -0.5 || high < 0.5 {
 		t.Errorf("cold: %v to %v", low, high)

@@ -42,8 +42,8 @@ func Slim(r queue.Row) (queue.Row, bool) {
 }
 
 // Samples returns the changes of an event archive in the order in which they were analyzed.
-// A change is left out whose arrival no row tells. What ended otherwise than by a landing or
-// a failure, such as by a push, is not Decided.
+// Changes without a row of their arrival are left out. Only changes that ended by a landing
+// or a failure, and not by a push for example, are Decided.
 func Samples(rows []queue.Row) []Sample {
 	var out []Sample
 	arrivals := map[queue.ChangeID]*queue.ArrivalRow{}

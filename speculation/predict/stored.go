@@ -41,8 +41,8 @@ func (m NGBoost) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What is not a model that predicts
-// finite numbers is an error, and leaves the model as it was.
+// UnmarshalJSON implements json.Unmarshaler. Text that is no model, or one that predicts
+// infinite numbers, is an error, and leaves the model as it was.
 func (m *NGBoost) UnmarshalJSON(text []byte) error {
 	var s storedBoost
 	if err := json.Unmarshal(text, &s); err != nil {

@@ -20,7 +20,7 @@ type Reader interface {
 	DurationOf(*Case) (Dist, bool)
 }
 
-// Trained is a model of one queue's past, made by Train. It is immutable. Where it knows
+// Trained is a model of one queue's past, made by Train. It is immutable. If it knows
 // nothing it is the Prior that it embeds. Its JSON form is exact, has its version, and names
 // its columns: a version of this package that has more of them can use it.
 type Trained struct {
@@ -141,8 +141,8 @@ func (t *Trained) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedTrained{trainedVersion, t.columns, t.report, t.good, t.took, t.typical})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What is no model, is of another version, or has
-// columns that this version has not, is an error.
+// UnmarshalJSON implements json.Unmarshaler. It is an error if the text is no model, is of
+// another version, or has columns that this version does not have.
 func (t *Trained) UnmarshalJSON(text []byte) error {
 	var s storedTrained
 	if err := json.Unmarshal(text, &s); err != nil {

@@ -112,8 +112,8 @@ func TestPushesFromOutsideBreakWhatIsPending(t *testing.T) {
 	}
 }
 
-// What lands as one commit is judged as one: one red commit, however many of the
-// pair it holds, and each change still has one decision.
+// Changes that land as one commit are judged as one: one red commit for any number of
+// pairs, and each change still has one decision.
 func TestCheckerTakesARollupAsOneCommit(t *testing.T) {
 	as := func(commit, c int) sim.Decision { return sim.Decision{Change: c, At: 1, Landed: true, Commit: commit} }
 	for name, x := range map[string]struct {

@@ -46,7 +46,7 @@ func (f *forest) keyOf(a queue.Aim) (queue.Key, bool) {
 
 // startOnMain begins a build of main itself, which passes: these worlds' main is red
 // nowhere that a control looks. It takes what its targets take in changes that affect
-// them; where nobody names targets, what some change takes.
+// them; if no targets are named, what some change takes.
 func (d *driver) startOnMain(b *queue.Build) {
 	d.serial++
 	r := &run{id: b.ID, serial: d.serial, change: -1, began: d.now, failing: map[int]bool{}}

@@ -3,8 +3,8 @@
 //
 // # A world and its truth
 //
-// A World holds what arrives when, what it affects, what is broken, who really
-// breaks whom, and what a predictor believed. Every strategy gets the same one,
+// A World holds changes, when they arrive, what they affect, which are broken or
+// break with which, and what a predictor believed. Every strategy gets the same one,
 // so ratios between them compare like with like. Time is in minutes from the
 // start of the world; nothing here reads a clock to decide, and the only chance
 // is seeded, so the same world, strategy and options give the same outcome.
@@ -30,7 +30,7 @@
 //	generate.go    worlds of one's own; predict.go: what a predictor of a quality believes
 //	features.go    what can be seen of a change before it is built
 //	trace.go       worlds from a repository's history; history.go: from a queue's own
-//	truth.go       which targets fail on which state; graph.go: who may conflict
+//	truth.go       which targets fail on which state; graph.go: which changes may conflict
 //	duration.go    how long a build takes
 //	checker.go     what a strategy did wrong, from the truth alone
 //	strategy.go    Strategy, Options, Outcome, and the list of strategies;

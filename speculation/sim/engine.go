@@ -21,7 +21,7 @@ type policy interface {
 // build is a run of all targets of one change, or of several at once.
 type build struct {
 	id      int
-	changes []int // built together; the first is whose base it is
+	changes []int // built together, on the base of the first
 	assumed []int
 	key     uint64
 	end     float64
@@ -60,8 +60,8 @@ func newEngine(ctx context.Context, w *World, o Options) *engine {
 		planned: math.Inf(-1), wake: math.Inf(1), attempts: make([]int, n), current: make([][]*build, n), decided: make([]bool, n)}
 }
 
-// run replays the world. Where nothing can happen any more it ends, even with
-// changes undecided: the checker counts them.
+// run replays the world. It ends when no more can happen, even with changes
+// undecided: the checker counts them.
 func (e *engine) run(p policy) (*Outcome, error) {
 	began := cpu()
 	for turn := 0; e.step(p); turn++ {

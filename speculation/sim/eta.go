@@ -42,7 +42,7 @@ func (d *driver) look() {
 	}
 }
 
-// etaOf holds forecasts against decisions; nil where nobody has made any.
+// etaOf holds forecasts against decisions; nil without any.
 func etaOf(out *Outcome, first int) *ETA {
 	decided := map[int]queue.Instant{}
 	for _, d := range out.Decisions {

@@ -94,7 +94,7 @@ func (f *Features) touch(r *rand.Rand, w *World, c *Change) {
 	f.Dirs = len(dirs)
 }
 
-// crowd is who writes changes.
+// crowd is the authors of changes.
 type crowd struct{ sound, broken []float64 } // chances added up
 
 func crowdOf(r *rand.Rand, changes int) *crowd {
@@ -127,10 +127,10 @@ func (f *Features) check() error {
 	return nil
 }
 
-// nobody writes changes of worlds without features.
+// nobody is the author of all changes in worlds without features.
 const nobody = "dev"
 
-// author returns who has written a change.
+// author returns the author of a change.
 func (w *World) author(change int) string {
 	if f := w.Changes[change].Features; f != nil && f.Author != "" {
 		return f.Author

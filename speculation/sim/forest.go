@@ -39,7 +39,7 @@ type forest struct {
 type place struct {
 	commit queue.CommitID
 	id     queue.ChangeID
-	change int // -1: a push from outside, whose number is push
+	change int // -1: the push from outside with number push
 	push   int
 }
 
@@ -182,7 +182,7 @@ func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
 	return out
 }
 
-// content stands for the whole tree of a commit: whatever is in it, in any order.
+// content stands for the whole tree of a commit: the sum of its parts, in any order.
 func (f *forest) content(root int, stack []int) uint64 {
 	out := f.trunk
 	for _, p := range f.line[root:] {
@@ -309,8 +309,8 @@ func informedRules(w *World) map[string]string {
 }
 
 // rulesOf reads the settings of the queue section, over base, over those that a server
-// has where nothing is set. What is wrong with them it says on one line, without the
-// places in a file that nobody has written.
+// has by default. Its errors are one line, without lines and columns, since there is no
+// file.
 func rulesOf(base, set map[string]string) (config.Rules, error) {
 	all := map[string]string{}
 	maps.Copy(all, base)

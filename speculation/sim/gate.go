@@ -7,7 +7,7 @@ type gate struct {
 	graph  *Graph
 	window int  // how many of the undecided changes may be built
 	floor  int  // smallest window; 0: the window does not move
-	eager  bool // a failure is final at once, whatever it was built on
+	eager  bool // a failure is final at once, on any base
 
 	changes []gateChange
 	pending []int // undecided, by arrival

@@ -41,8 +41,8 @@ type Params struct {
 	Flaky        float64 // chance that a build reports a sound target as failed
 	ExternalPush float64 // commits per hour that reach main without the queue
 	TreeStepMin  float64 // a step on the whole tree that each landing needs
-	TreeBroken   float64 // share of changes that break it; nobody predicts them
-	Opaque       bool    // nobody can say what a change affects, as with analyzer: none
+	TreeBroken   float64 // share of changes that break it, unpredicted
+	Opaque       bool    // targets of changes are not known, as with analyzer: none
 }
 
 // Defaults returns the parameters of the given worlds at 500 changes per hour.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Where what has passed on heads counts, main is green at each commit, each change has
+// If passes on heads count, main is green at each commit, each change has
 // one verdict, and fewer builds are made: the older the branches, the more of them.
 func TestHeadsKeepMainGreen(t *testing.T) {
 	t.Parallel()

@@ -26,12 +26,12 @@ import (
 //     elsewhere. It breaks with the change that the failing build had and the passing one had
 //     not, of several with the one that came last before it. A change that did not merge
 //     breaks with those that it clashed with, where both affect a target.
-//   - pushes: commits of main from outside. What they affect is not told: nothing.
+//   - pushes: commits of main from outside, taken to affect nothing.
 //   - the step on the whole tree: the mean of what it took.
 //   - beliefs: chance and duration as predicted then, where the archive has them.
 //   - features: author, paths and numbers of the arrival.
 //
-// What is not told is drawn from p's seed as in a generated world: the truth about changes
+// The rest is drawn from p's seed as in a generated world: the truth about changes
 // without a verdict of their own, and what a predictor of p's quality believes of pairs.
 func FromHistory(rows []queue.Row, p Params) (*World, error) {
 	h := newPastWorld(rows, p.Changes)

@@ -34,8 +34,8 @@ func mustRecord(t *testing.T, w *World, workers int) ([]queue.Row, map[int]bool)
 	return rows, landed
 }
 
-// What ours writes down of a world gives a world in which the same changes are broken, the
-// same that land are sound, and what was rejected for a conflict is not sound either.
+// The archive that ours writes of a world gives a world in which the same changes are broken
+// and those that landed are sound; changes rejected for a conflict are not.
 func TestHistoryRoundTrip(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Params){
@@ -130,7 +130,7 @@ func TestHistoryDurations(t *testing.T) {
 	}
 }
 
-// What a history does not tell is drawn; what it tells is taken.
+// Values of the history are taken; missing ones are drawn.
 func TestHistoryTells(t *testing.T) {
 	arrival := func(id string, at queue.Instant, targets ...string) queue.Row {
 		return queue.Row{At: at, Arrival: &queue.ArrivalRow{Change: queue.ChangeID(id), Author: "ann", Arrival: at, Targets: targets, Affected: len(targets), Chance: 0.25}}
@@ -187,7 +187,7 @@ func TestHistoryTells(t *testing.T) {
 	}
 }
 
-// Whatever rows say, they make a world in which every rule holds, or an error.
+// Any rows make a world in which every rule holds, or an error.
 func TestHistoryOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		change := rapid.SampledFrom([]queue.ChangeID{"1", "2", "3", "4", "5", ""})

@@ -12,8 +12,8 @@ type optimistic struct{}
 // window is the same with Zuul's flow control over one queue: changes are built
 // while they are among the first 20; a landing makes that one more, a failure
 // halves it, down to 3 (`window`, `window-floor`, `window-increase-factor`,
-// `window-decrease-factor` in Zuul's documentation, section "Pipeline"). What a
-// smaller window leaves out is stopped.
+// `window-decrease-factor` in Zuul's documentation, section "Pipeline"). Builds
+// outside a smaller window are stopped.
 type window struct{}
 
 // github is GitHub's merge queue ("Managing a merge queue", GitHub Docs) with a
@@ -25,7 +25,7 @@ type github struct{}
 
 // gitlab is GitLab's merge train ("Merge trains", GitLab Docs): one queue, at
 // most 20 pipelines in parallel; a merge request whose pipeline fails leaves the
-// train at once, whatever becomes of those ahead of it, and all pipelines behind
+// train at once, before those ahead of it are decided, and all pipelines behind
 // it start again.
 type gitlab struct{}
 

@@ -79,11 +79,11 @@ type driver struct {
 	unit  queue.Digest // digest of the step on targets
 
 	now    queue.Instant
-	last   queue.Instant // nobody waits for longer
+	last   queue.Instant // the run ends then at the latest
 	wake   queue.Instant
 	eta    queue.Instant // forecasts are looked at then
 	mail   []queue.Event // to be told at once
-	later  []queue.Event // to be told with what happens next: nobody waits for it
+	later  []queue.Event // to be told with the next event: no change waits for it
 	runs   map[queue.BuildID]*run
 	ends   runs
 	ids    map[queue.ChangeID]int
@@ -103,7 +103,7 @@ type driver struct {
 type run struct {
 	id      queue.BuildID
 	serial  int
-	change  int   // whose attempt it is
+	change  int   // the attempt is of this one
 	changes []int // that it is for
 	targets []int
 	whole   bool // the step on the whole tree

@@ -35,7 +35,7 @@ func mustWorld(t *testing.T, change func(*Params)) *World {
 }
 
 // skipped leaves out a case: by chance all but one of n, and none where SUBMITQUEUE_REQUIRE
-// names "long". What a case does is the same each time.
+// names "long". A case does the same each time.
 func skipped(n int) bool { return !storetest.Required("long") && rand.IntN(n) > 0 }
 
 // fewer is how many changes a world has: all where SUBMITQUEUE_REQUIRE names "long", and
@@ -47,9 +47,9 @@ func fewer(all, few int) int {
 	return few
 }
 
-// Whatever the world is like and whichever ingredient is left out, main is
-// green, each change has one verdict, and what lands is what arrival order
-// would have landed but for a few.
+// In any world, with any ingredient left out, main is green, each change has
+// one verdict, and all but a few of the changes that arrival order would land
+// are landed, and no others.
 func TestOursKeepsMainGreen(t *testing.T) {
 	t.Parallel()
 	worlds := map[string]*World{
@@ -81,8 +81,8 @@ func TestOursKeepsMainGreen(t *testing.T) {
 	}
 }
 
-// Where workers are short few builds are stopped for others: a change keeps what
-// runs for it until it is known to be of no use.
+// If workers are short few builds are stopped for others: a change keeps its
+// builds until they are known to be of no use.
 func TestOursStopsFewBuilds(t *testing.T) {
 	t.Parallel()
 	w := mustWorld(t, func(p *Params) { p.Changes = fewer(400, 200) })
@@ -167,7 +167,7 @@ func TestOursRefusesASetting(t *testing.T) {
 	}
 }
 
-// What a server has by default can be set otherwise.
+// A server's defaults can be set otherwise.
 func TestOursTakesASetting(t *testing.T) {
 	rules, err := rulesOf(nil, map[string]string{"retries": "1", "max_overtake": "2h", "builds_per_change": "7"})
 	if err != nil || rules.Retries != 1 || rules.MaxOvertake != 2*time.Hour || rules.BuildsPerChange != 7 {

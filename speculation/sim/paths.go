@@ -112,8 +112,8 @@ func (p *paths) branch(best path) {
 // and returns how likely all that is together and the path's key. Of one that the
 // change may bypass, both outcomes are needed as much: as likely as it is that the
 // change ends before it (CI at Scale, 2025, the general formula of P_needed), unless it
-// is next to impossible that it ends before all of them. What it took is in assume
-// until the next walk. It collects the flips where asked to.
+// is next to impossible that it ends before all of them. The path is in assume until
+// the next walk. With collect it collects the flips.
 func (p *paths) walk(c int, flips []int, collect bool) (needed float64, key uint64) {
 	x := &p.changes[c]
 	p.stamp++
@@ -170,8 +170,8 @@ func (p *paths) firstOf(c int, ahead []int) float64 {
 }
 
 // chance returns how likely a change ahead is to land, given what is decided and
-// what the present walk assumes of those before it. Where it has been built on
-// just that, its result is known.
+// what the present walk assumes of those before it. If it has been built on just
+// that, its result is known.
 func (p *paths) chance(a int) float64 {
 	if !p.predict {
 		return 0.5

@@ -87,7 +87,7 @@ func (p *Params) believe(r *rand.Rand, c *Change, sound float64) {
 	c.Predicted.DurationSDMin = thousandth(c.Predicted.DurationMin * sigma)
 }
 
-// uninformed returns the world as one sees it whom no predictor tells anything: each
+// uninformed returns the world as one sees it without a predictor: each
 // change, each pair and each duration is like any other, as likely to be good as a new
 // server holds it to be.
 func (w *World) uninformed() *World {
@@ -108,7 +108,7 @@ func (w *World) uninformed() *World {
 // belief returns the calibrated probability of something with a prior, as seen
 // by a predictor whose view of cases that hold and of those that do not are two
 // normal distributions of deviation 1 at a distance of d ("d-prime" of signal
-// detection). It is calibrated whatever d is; d = 0 returns the prior.
+// detection). It is calibrated for every d; d = 0 returns the prior.
 func belief(r *rand.Rand, prior, d float64, holds bool) float64 {
 	if prior <= 0 || prior >= 1 {
 		return min(0.9999, max(0.0001, prior))

@@ -42,7 +42,7 @@ func CheckSettings(strategies []Strategy, set map[string]string) error {
 		}
 	}
 	for _, s := range strategies {
-		// Where nothing happens, settings are all that can be wrong.
+		// In an empty world only settings can be wrong.
 		_, err := s.Run(context.Background(), &World{}, Options{Workers: 1, Set: SettingsFor(s, set)})
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name(), err)
@@ -78,7 +78,7 @@ func settingsOf(strategies []Strategy) []string {
 	return slices.Compact(out)
 }
 
-// unknownSetting says which names are known, or whose the name is.
+// unknownSetting says which names are known, or which strategies have the name.
 func unknownSetting(key string, known []string) error {
 	var owners []string
 	for _, s := range Strategies() {

@@ -13,7 +13,7 @@ type submitQueue2019 struct{}
 
 // submitQueue2024 adds what "CI at Scale: Lean, Green, and Fast" (2025) does
 // since 2024, by the paper's own formulas: a change may be decided before others ahead
-// of it when it has the same result whatever becomes of them (BLRD); of one ahead that it
+// of it when it has the same result for each of their outcomes (BLRD); of one ahead that it
 // probably ends before (by the normal distributions of both build times, `first`, 0.9),
 // both outcomes are needed as much as that is likely; and a build with needed below
 // `threshold` (0.1) is not run. The paper gives no value of either threshold. Nor does it

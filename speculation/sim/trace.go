@@ -14,8 +14,7 @@ import (
 
 // ReadTrace makes a world of a history: JSON lines, gzip or not, one landed
 // change each, with landed or time (unix seconds), author, paths, added, removed
-// and commits; further members are ignored. What a history does not tell is
-// drawn from p's seed:
+// and commits; further members are ignored. The rest is drawn from p's seed:
 //
 //   - targets: the first two folders of each path; those of one top folder are a
 //     group. A path in the root is target "".
@@ -101,7 +100,7 @@ func worldOf(all []traced, p Params) (*World, error) {
 	retime, own := p.RatePerHour != 0, float64(len(all))/max(1, (all[len(all)-1].at()-all[0].at())/3600)
 	p.Changes, p.Large = len(all), 0
 	if !retime {
-		p.RatePerHour = 1 // whatever its own is
+		p.RatePerHour = 1 // its own is not used
 	}
 	if err := p.validate(); err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ func record(t *testing.T, w *World, workers int) []queue.Row {
 	return rows
 }
 
-// What a queue has archived of a world with features is enough to predict later changes
-// better than by how often they land; and the queue runs with it.
+// The archive of a world with features is enough to predict later changes better than by how
+// often they land; and the queue runs with it.
 func TestTrainedBeatsTheBaseRate(t *testing.T) {
 	t.Parallel()
 	w := mustWorld(t, func(p *Params) { p.Changes, p.Seed, p.Broken, p.RatePerHour = fewer(2500, 1000), 5, 0.12, 100 })

@@ -83,7 +83,7 @@ func TestTrainsCarryATreeStep(t *testing.T) {
 	}
 }
 
-// Where changes are few, the step is over when the change's own build is, but
+// If changes are few, the step is over when the change's own build is, but
 // for the two minutes after which the simulator says that a build has started.
 func TestStepRunsBesideTheBuildWhereChangesAreFew(t *testing.T) {
 	w := independent(40, func(i int, c *Change) { c.ArriveMin = float64(15 * i) })
@@ -93,7 +93,7 @@ func TestStepRunsBesideTheBuildWhereChangesAreFew(t *testing.T) {
 	}
 }
 
-// What probably breaks the step is found before it boards: without that, those
+// A change that probably breaks the step is found before it boards: otherwise those
 // behind it are built again each time.
 func TestTrialsKeepTheTrainGoing(t *testing.T) {
 	t.Parallel()
@@ -105,9 +105,9 @@ func TestTrialsKeepTheTrainGoing(t *testing.T) {
 	}
 }
 
-// Where nobody knows what a change affects, the queue is in strict order and
-// every build is of the whole tree. Main is green, and as long as failures are
-// foreseen nobody waits for long.
+// If targets of changes are not known, the queue is in strict order and every
+// build is of the whole tree. Main is green, and as long as failures are
+// foreseen no change waits for long.
 func TestOpaqueWorldsAreInOrder(t *testing.T) {
 	t.Parallel()
 	broken := each(20, func(c *Change) { c.BrokenTarget = c.ID })

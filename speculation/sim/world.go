@@ -12,7 +12,7 @@ type World struct {
 	Arrivals    string  // fixed, poisson, bursts, or trace
 	RatePerHour float64 // arrivals per hour
 	LargeShare  float64 // share of large diffs among the changes
-	OverheadMin float64 // what each build costs whatever it builds
+	OverheadMin float64 // cost of each build besides its targets
 	Targets     []Target
 	Changes     []Change // in order of arrival; a change's index is its id
 
@@ -20,7 +20,7 @@ type World struct {
 	Flaky       float64 // chance that a build reports a sound target as failed
 	TreeStepMin float64 // a step on the whole tree that each landing needs; part of each peer's builds
 	Pushes      []Push  // commits that reach main without the queue, by time
-	Opaque      bool    // nobody can say what a change affects: each is built whole, and conflicts with every other
+	Opaque      bool    // targets of changes are not known: each is built whole, and conflicts with every other
 }
 
 // Target is the smallest unit that is built; its id is its index.
@@ -64,9 +64,9 @@ type Chance struct {
 	P    float64
 }
 
-// Push is a commit that reached main without the queue. It is sound: what is
-// pending and breaks with it is the pending change's problem, and what has
-// landed and would break with it has been adapted by whoever pushed.
+// Push is a commit that reached main without the queue. It is sound: a pending
+// change that breaks with it has to be mended, and the author of the push has
+// adapted landed changes that would break with it.
 type Push struct {
 	AtMin   float64
 	Targets []int
