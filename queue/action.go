@@ -8,9 +8,9 @@ import (
 )
 
 // Action is something to be done outside: at least once, under its key, after
-// the state that asks for it has been stored. What comes of it arrives as an
-// event that names the key. An action whose deadline passes without one is
-// tried again under a new attempt, with a limit.
+// the state that asks for it has been stored. Its result arrives as an event
+// that names the key. An action whose deadline passes without one is tried
+// again under a new attempt, with a limit.
 type Action struct {
 	Key       string  `json:"key"`
 	Attempt   int     `json:"attempt"`           // one more than have failed

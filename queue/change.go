@@ -189,9 +189,9 @@ type Verdict struct {
 	Closed    bool       `json:"closed,omitempty"`    // with Along: the forge shows it as closed all the same, as far as is known
 }
 
-// Evidence is one failing step with what a person needs to see of it. What ran
-// was the commit of a build, and that may have been another change's: a key is
-// verified once for whoever needs it.
+// Evidence is one failing step with what a person needs to see of it. The
+// commit that ran may be that of another change's build: a key is verified
+// once for all changes that need it.
 type Evidence struct {
 	Step     string   `json:"step"`
 	Run      string   `json:"run,omitempty"` // the step's command, as configured
@@ -210,9 +210,10 @@ type Evidence struct {
 	Host string  `json:"host,omitempty"` // of the target branch itself: where that was, if known
 }
 
-// Output returns the tail without the lines in which the runner says what Step
-// and Run say: that is for whoever reads the whole log. Where the step is one
-// of the queue's own, because the configuration cannot be used, they all are.
+// Output returns the tail without the lines in which the runner repeats Step
+// and Run: these are for readers of the whole log. Of the queue's own step,
+// made when the configuration cannot be used, it leaves out all lines of the
+// queue.
 func (e Evidence) Output() string {
 	ours := "[submitqueue] step "
 	if e.Step == config.Path {

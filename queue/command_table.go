@@ -24,7 +24,7 @@ type CommandRow struct {
 	Keeps bool
 	// Forms are how it can be written, for the help.
 	Forms []CommandForm
-	// Who returns what the permissions say of who may give it; nil: anybody.
+	// Who returns the permissions' answer to who may give it; nil: anybody.
 	Who func(config.Permissions) config.Who
 	// Also are commands with permissions that may be asked for as well.
 	Also []Verb
@@ -109,8 +109,8 @@ func (t CommandTable) Row(v Verb) CommandRow {
 	return CommandRow{Verb: v}
 }
 
-// Who returns what the permissions of a configuration say of a command; "" for those
-// that anybody may give.
+// Who returns who may give a command by the permissions of a configuration; "" for
+// commands that anybody may give.
 func (t CommandTable) Who(v Verb, p config.Permissions) config.Who {
 	if may := t.Row(v).Who; may != nil {
 		return may(p)

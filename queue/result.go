@@ -154,7 +154,8 @@ type JobDone struct {
 	Cut   bool   `json:"cut,omitempty"`   // with JobTimeout: it was ended by the job's Limit, before the step's time-out; no result
 
 	// Began and Ended are when it was run, by the clock of the server; 0: not known, as
-	// of what has just ended. What is said again, of a run before, says so by them.
+	// of a job that has just ended. A result that is reported again, of an earlier run,
+	// has them set.
 	Began Instant `json:"began,omitempty"`
 	Ended Instant `json:"ended,omitempty"`
 

@@ -12,7 +12,8 @@ import (
 // historyMax is about how many notes of a queue are kept.
 const historyMax = 10_000
 
-// Commit implements queue.Store. What it sends grows with the turn only.
+// Commit implements queue.Store. The bytes that it sends grow with the turn
+// only.
 //
 // When the connection breaks while Redis answers, the client may send the turn
 // again; where the first one was written, the answer is ErrStale.

@@ -110,7 +110,7 @@ const (
 	short = 100 * time.Millisecond // a lease to wait for on the real clock
 )
 
-// elapse lets d pass on the store's clock. Where that is the real one, it waits
+// elapse lets d pass on the store's clock. If that is the real one, it waits
 // for a lease on another queue to expire.
 func (h Harness) elapse(t *testing.T, d time.Duration) {
 	t.Helper()
