@@ -143,7 +143,7 @@ func (a *ancestries) grown(ctx context.Context, m *History, name string, tip que
 }
 
 // readAncestry begins an ancestry that ends with a tip: with the whole history, unless
-// that is long. Where it begins in between cannot be left to git, which goes by dates.
+// that is long. Git cannot choose a beginning in between: it goes by dates.
 func readAncestry(ctx context.Context, m *History, tip queue.CommitID) (*ancestry, error) {
 	if err := m.objects.Flush(ctx); err != nil {
 		return nil, err

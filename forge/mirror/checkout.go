@@ -92,8 +92,8 @@ func (m *Worktrees) take(dir string) bool {
 	return true
 }
 
-// fill brings the files of a tree into dir. What goes wrong with a directory
-// that was used before is tried once more with an empty one.
+// fill brings the files of a tree into dir. After a failure in a directory that
+// was used before it tries once more with an empty one.
 func (m *Worktrees) fill(ctx context.Context, tree queue.TreeID, dir string) error {
 	index := m.indexOf(dir)
 	if err := os.MkdirAll(filepath.Dir(index), 0o755); err != nil {
@@ -132,7 +132,7 @@ func (m *Worktrees) refill(ctx context.Context, tree queue.TreeID, dir, index st
 	_, err := os.Stat(m.filledMark(dir))
 	filled := err == nil
 	if filled {
-		// What was a submodule is in no index any more where the tree has none there.
+		// A former submodule is in no index if the tree has none there.
 		steps = append(steps, clean)
 	}
 	for _, args := range steps {

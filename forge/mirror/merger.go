@@ -40,8 +40,8 @@ type merged struct {
 // kilobytes have gathered or its input ends. To have the answers without a new
 // process for each link of a chain, the merger asks one merge more, whose
 // answer is a conflict in a path longer than any such buffer: it pushes what is
-// before it out of the process. Whether that works is tried when a process
-// starts, never assumed; where it does not, each batch has its own process.
+// before it out of the process. Each process is tested for that when it starts;
+// if it does not work, each batch has its own process.
 type merger struct {
 	repo   *repository
 	helper *helper

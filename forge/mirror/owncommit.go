@@ -14,7 +14,7 @@ import (
 // more of them either.
 const OwnMost = 250
 
-// OwnCommit is a commit that a head brings. What it says is hostile text.
+// OwnCommit is a commit that a head brings. Its texts are hostile.
 type OwnCommit struct {
 	Commit  queue.CommitID
 	Tree    queue.TreeID
