@@ -12,9 +12,9 @@ const MaxWitnesses = 5
 // FootprintOf returns what a change can influence and what it newly depends
 // on: the difference between main and the tree of main with the change.
 //
-// Where the two cannot be compared target by target (one of them is unknown,
-// the settings differ, or a file that is in every hash changed), the footprint
-// is All. Write then names up to five of those files, as definition nodes, for
+// If the two cannot be compared target by target (one of them is unknown, the
+// settings differ, or a file that is in every hash changed), the footprint is
+// All. Write then names up to five of those files, as definition nodes, for
 // people who ask why.
 func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footprint {
 	f := queue.Footprint{Main: mainCommit, Analyzer: change.Analyzer}

@@ -147,7 +147,7 @@ func buildFile(label string) string {
 
 // named returns the files that a text of a description stands for: //x from the
 // root, ../x from the build directory, /tree/x; all below a folder, if it ends
-// with a slash. Where it must be a file, one of the tree that is not there is
+// with a slash. If it must be a file, one of the tree that is not there is
 // missing.
 func (s *scanned) named(v string, must bool) []conflict.Entry {
 	file := ""

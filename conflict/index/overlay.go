@@ -10,7 +10,7 @@ import (
 
 // hub is where added edges of a change with the same upper part meet: what
 // reaches one of its heads (read) influences all of the upper part (write).
-// In the rows it is a set like a change. What the overlay does to a change is
+// In the rows it is a set like a change. The overlay's effect on a change is
 // not written into the rows: it is the change's reach, a set of hubs.
 type hub struct {
 	set

@@ -11,12 +11,13 @@
 //
 // # Names
 //
-// What an analyzer calls ./cart is go:./cart in hashes, conflicts and reports,
-// and "def:web:x" is the definition node that the analyzer web calls "def:x".
-// Only commands are given the names without the analyzer's. What an analyzer
-// finds is hashed by the rules of package conflict; a file that two of them
-// claim is in the hashes of both, and one that none claims follows `unowned`,
-// as does one that is claimed by targets of an analyzer that has none to verify.
+// The target ./cart of the analyzer go is go:./cart in hashes, conflicts and
+// reports, and "def:web:x" is the definition node that the analyzer web calls
+// "def:x". Only commands are given the names without the analyzer's. The graph
+// of an analyzer is hashed by the rules of package conflict; a file that two of
+// them claim is in the hashes of both, and one that none claims follows
+// `unowned`, as does one that is claimed by targets of an analyzer that has none
+// to verify.
 //
 // # What moves all targets of one analyzer
 //

@@ -36,8 +36,8 @@ type trusting struct {
 // ID implements conflict.Analyzer.
 func (a trusting) ID() string { return a.all.ID() }
 
-// Graph implements conflict.Analyzer. What is run is written in the
-// configuration, which an analyzer under a folder does not see: so it is
+// Graph implements conflict.Analyzer. Commands are written in the
+// configuration, which an analyzer under a folder does not see: so they are
 // compared here, before any of them runs.
 func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	if a.target == nil {

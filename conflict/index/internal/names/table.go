@@ -23,8 +23,7 @@ type ID uint32
 
 // Table numbers names. The zero Table is empty.
 //
-// Where a name stands in it depends on a seed of the process; nothing that it
-// answers does.
+// A name's place in it depends on a seed of the process; its answers do not.
 type Table struct {
 	seed   maphash.Seed
 	slots  []uint64 // half of the hash, and the id plus one; 0 where free
