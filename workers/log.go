@@ -108,8 +108,8 @@ func (s *Logs) endLocked(name string, l *liveLog) {
 	delete(s.live, name)
 }
 
-// prune removes the oldest ended logs until both bounds hold. What it cannot
-// read or remove is tried again at the end of the next log.
+// prune removes the oldest ended logs until both bounds hold. Logs that it
+// cannot read or remove are tried again at the end of the next log.
 func (s *Logs) prune() {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

@@ -128,8 +128,8 @@ func (r *room) hides(path string) bool {
 	return false
 }
 
-// realPath returns the path of something without symbolic links. What does not exist yet has
-// its own.
+// realPath returns the path of something without symbolic links. A path that does not exist
+// yet is its own.
 func realPath(path string) (string, bool) {
 	if path == "" {
 		return "", false

@@ -30,8 +30,8 @@ type Checkouter interface {
 // Filler is implemented by a Checkouter that can fetch what git does not have in a commit:
 // submodules, and files that Git LFS keeps.
 type Filler interface {
-	// Fill puts what is wanted into a checkout that is not released yet. What it has put
-	// there, the next Checkout takes away. Errors as in Checkout.
+	// Fill puts what is wanted into a checkout that is not released yet. The next
+	// Checkout removes those files. Errors as in Checkout.
 	Fill(ctx context.Context, commit queue.CommitID, dir string, want config.Checkout) error
 }
 
@@ -169,8 +169,8 @@ func (r *Runner) begin() error {
 	return r.files.fresh()
 }
 
-// alone sees to it that nothing of the slot's user runs. Where steps have namespaces,
-// nothing outlives them.
+// alone sees to it that nothing of the slot's user runs. If steps have namespaces, no
+// process outlives them.
 func (r *Runner) alone() error {
 	uid := r.files.guest.uidOf()
 	if uid == 0 || r.files.guest.room != nil {

@@ -58,7 +58,7 @@ func (t *transcript) Write(p []byte) (int, error) {
 func (t *transcript) take() {
 	line := string(t.line)
 	if t.long {
-		// Whether a secret was cut in two is not known: its first half must not show.
+		// A secret may be cut in two: its first half must not show.
 		line = line[:len(line)-len(line)/8] + " [... line cut]"
 	}
 	t.line, t.long = t.line[:0], false

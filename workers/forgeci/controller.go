@@ -220,8 +220,8 @@ func (c *Controller) Log(id queue.BuildID) (workers.Log, error) {
 	return nil, workers.ErrNoLog
 }
 
-// Close implements workers.Controller. What runs at the forge goes on: it is
-// found again after a restart.
+// Close implements workers.Controller. Runs at the forge go on: they are found
+// again after a restart.
 func (c *Controller) Close(ctx context.Context) error {
 	c.mu.Lock()
 	was := c.closed

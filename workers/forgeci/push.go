@@ -320,8 +320,9 @@ func (c *Controller) sync(ctx context.Context, commit queue.CommitID) {
 	c.clock(before, c.o.Now(), got.Now)
 }
 
-// clock notes the forge's clock from an answer. It tells whole seconds: within
-// two it is ours. What can be the time on the way is taken to be just that.
+// clock notes the forge's clock from an answer. It tells whole seconds: a
+// difference below two is none. A difference that the time of the request can
+// explain is none either.
 func (c *Controller) clock(asked, answered, told time.Time) {
 	if told.IsZero() {
 		return
