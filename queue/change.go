@@ -258,7 +258,7 @@ const (
 	ReasonWaitsTime     ReasonCode = "early"          // its build would be too early; Names: the changes ahead that it waits for; Until: when it is due
 	ReasonWaitsCap      ReasonCode = "cap"            // its builds on assumptions are used up; Names: builds, limit
 	ReasonWaitsHour     ReasonCode = "hour"           // the builds of this hour are used up; Names: limit; Until
-	ReasonWaitsKnown    ReasonCode = "known"          // nothing is left to build on its likeliest future; Names: what it has shown there
+	ReasonWaitsKnown    ReasonCode = "known"          // its likeliest future has been built; Names: the results there
 	ReasonWaitsQuota    ReasonCode = "quota"          // Names: the quota, its builds at one time, when it binds
 	ReasonWaitsAhead    ReasonCode = "ahead"          // Names: undecided conflicting changes ahead
 	ReasonWaitsApart    ReasonCode = "apart"          // no build with those ahead of it could be made, which may be their fault: it waits for their verdicts
@@ -295,7 +295,7 @@ const (
 	ReasonBlame      ReasonCode = "blame"          // answer: Culprits; without any, Names: "searching" and the red targets, or none
 	ReasonProtected  ReasonCode = "protection"     // parked: the forge refused to take it, pushed alone; Detail: the rule; Until: it is tried again then
 	ReasonStuck      ReasonCode = "action-failed"  // parked: an action failed too often; Detail: its error
-	ReasonParent     ReasonCode = "stack-parent"   // parked: what it is on top of is not in the queue; Names: its number and, where it was there, its phase and why
+	ReasonParent     ReasonCode = "stack-parent"   // parked: the pull request below it is not in the queue; Names: its number and, if it was in the queue, its phase and reason
 
 	ReasonRequirements ReasonCode = "requirements" // parked: its pull request does not meet what is asked of it; Unmet
 
@@ -309,7 +309,7 @@ const (
 	ReasonStackDeep    ReasonCode = "stack-deep"      // more than MaxStack are below it
 	ReasonNeedsApprove ReasonCode = "needs-approval"  // Names: protected paths
 	ReasonNoConfig     ReasonCode = "no-config"       // main has no valid configuration; Detail: why
-	ReasonUnknown      ReasonCode = "unknown-command" // Names: what was read, the spell.Nearest command
+	ReasonUnknown      ReasonCode = "unknown-command" // Names: the word that was read, the nearest command
 	ReasonNotQueued    ReasonCode = "not-queued"
 	ReasonHelp         ReasonCode = "help"        // asked for the commands
 	ReasonForced       ReasonCode = "forced"      // the target branch was force-pushed; Names: old tip, new tip

@@ -1,6 +1,6 @@
-// Package queue is the vocabulary of the merge queue: what a change is, what is
-// known of it, what happens and what is to be done. It is a leaf and pure: every
-// other package speaks in its terms, and it does nothing by itself.
+// Package queue is the vocabulary of the merge queue: changes, the facts about
+// them, events and actions. It is a leaf and pure: every other package speaks in
+// its terms, and it does nothing by itself.
 //
 // The words that matter most:
 //

@@ -156,7 +156,7 @@ func (h *Host) Passed(keys map[Digest]bool, on CommitID, now Instant) (fault str
 }
 
 // Agreed notes that another host has failed some keys, by name or, as a set,
-// together: what this one failed of them is not its fault.
+// together: this host's failures of them are not its fault.
 func (h *Host) Agreed(keys map[Digest]bool, set bool) (changed bool) {
 	for i := range h.Runs {
 		r := &h.Runs[i]

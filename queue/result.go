@@ -40,7 +40,7 @@ type Surveyed struct {
 	Analyzer string  `json:"analyzer,omitempty"` // version that the commit was judged by
 	Total    int     `json:"total,omitempty"`    // keys of the commit
 	Passed   []Entry `json:"passed,omitempty"`   // of these, what is proven by what has passed under another version
-	Unknown  string  `json:"unknown,omitempty"`  // why its targets could not be told; hostile text
+	Unknown  string  `json:"unknown,omitempty"`  // why its targets are not known; hostile text
 }
 
 // Controlled says which keys main has of what was asked for, and when each was last

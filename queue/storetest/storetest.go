@@ -1,5 +1,5 @@
 // Package storetest is the conformance suite of queue.Store, queue.Archive, queue.Feed and queue.Past.
-// Every store passes it; what it does not ask for is not promised.
+// Every store passes it; a store promises nothing beyond it.
 package storetest
 
 import (
