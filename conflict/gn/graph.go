@@ -72,7 +72,7 @@ func (s *scanned) graph(description, runtime []byte) (*conflict.Graph, error) {
 // target makes the node of a description.
 func (s *scanned) target(label string, raw json.RawMessage, data []string) (conflict.Target, error) {
 	var d described
-	// `public` is a list of files or "*"; what matters of it is found below.
+	// `public` is a list of files or "*"; its files are found below.
 	var fields map[string]any
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return conflict.Target{}, err

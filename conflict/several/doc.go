@@ -41,8 +41,8 @@
 // from there, and the tree's id is that of these files. A path in a manifest that
 // leaves the folder (replace => ../lib) leads nowhere: say `needs`, name the
 // files in the entry's `barrier`, or let the analyzer begin further up. A
-// symbolic link that leaves the folder is followed: what it leads to is in the
-// hashes of all targets of the analyzer.
+// symbolic link that leaves the folder is followed: its file is in the hashes of
+// all targets of the analyzer.
 //
 // # When one fails
 //

@@ -10,7 +10,8 @@ import (
 )
 
 // guarded is several analyzers of which some run programs out of the tree. It
-// is no conflict.Follower: what they may run changes with the target branch.
+// is no conflict.Follower: the programs that may run change with the target
+// branch.
 type guarded struct{ all *Analyzer }
 
 var _ conflict.Guarded = guarded{}

@@ -234,7 +234,7 @@ func (t *Table) sweep() {
 			t.free = append(t.free, ID(i))
 		}
 	}
-	for i := range t.names { // by id: what stood together still does
+	for i := range t.names { // by id: neighbours stay neighbours
 		if n := &t.names[i]; n.refs > 0 {
 			n.at = t.write(blocks[n.at>>blockBits][n.at&(blockSize-1):][:n.length])
 		}
