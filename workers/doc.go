@@ -41,9 +41,9 @@
 // files that another one asked for; if that fails, the jobs that need it are left out, and the
 // build is an infrastructure error.
 //
-// A build that is asked for again is not run again: what it has reported is reported
-// again, whether it still runs or has ended, because the queue may have lost it with its
-// store. For the same reason Standing says what holds of hosts and slots.
+// A build that is asked for again is not run again: its results are reported again,
+// whether it still runs or has ended, because the queue may have lost it with its store.
+// For the same reason Standing says what holds of hosts and slots.
 //
 // # What is a failure and what is not
 //

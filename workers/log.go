@@ -182,7 +182,7 @@ func (l fileLog) path() string { return filepath.Join(l.logs.dir, l.name) }
 
 // Read implements Log.
 func (l fileLog) Read(cursor int64) (Chunk, error) {
-	live := l.logs.grown(l.name) != nil // before reading: what is written later is in a later chunk
+	live := l.logs.grown(l.name) != nil // before reading: later output is in a later chunk
 	f, err := os.Open(l.path())
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

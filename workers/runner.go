@@ -37,9 +37,9 @@ type Filler interface {
 
 // Restorer is implemented by a Checkouter that can hold a checkout to its commit.
 type Restorer interface {
-	// Restore makes those files of a checkout that is not released yet, and that the
-	// commit has, what they are in the commit, and leaves all others. It returns the
-	// names of those that were not. Errors as in Checkout.
+	// Restore gives the commit's files, in a checkout that is not released yet,
+	// their content in the commit, and leaves all other files. It returns the names
+	// of those that differed. Errors as in Checkout.
 	Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error)
 }
 

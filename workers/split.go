@@ -48,8 +48,8 @@ var (
 // Sweeper is implemented by a Controller that leaves traces outside which
 // survive a crash.
 type Sweeper interface {
-	// Sweep removes, soon, what was left behind for builds that are not among the
-	// live ones. Only the owner of the queue calls it.
+	// Sweep removes, soon, the traces of builds that are not among the live ones.
+	// Only the owner of the queue calls it.
 	Sweep(live []queue.BuildID)
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// maxLine is the longest line that is read; what is over is left out.
+// maxLine is the longest line that is read; the rest of it is left out.
 const maxLine = 256 << 10
 
 // transcript takes the raw output of one step: line by line it goes to the

@@ -73,8 +73,8 @@ type mountStep struct {
 	show int // index into Show; -1: it is hidden
 }
 
-// steps orders the mounts: what lies deeper comes later, and what is shown at a path
-// comes after its hiding.
+// steps orders the mounts: deeper ones come later, and a path is shown after it is
+// hidden.
 func (s Spec) steps() []mountStep {
 	var steps []mountStep
 	for _, at := range s.Hide {

@@ -79,8 +79,8 @@ func Start(s Spec, w Where, out *os.File) (*Process, error) {
 	return p, nil
 }
 
-// send hands the spec over. A process that does not read it ends, and Wait
-// tells that.
+// send hands the spec over. A process that does not read it ends, and Status
+// says so.
 func (p *Process) send(s Spec) {
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -162,8 +162,8 @@ func (c *Controller) Run(ctx context.Context, b queue.Build, action string) erro
 	return nil
 }
 
-// Stop implements workers.Controller: what runs is cancelled, and the build has
-// ended as soon as that is under way.
+// Stop implements workers.Controller: runs are cancelled, and the build has
+// ended as soon as that has begun.
 func (c *Controller) Stop(_ context.Context, id queue.BuildID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

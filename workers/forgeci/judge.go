@@ -80,7 +80,7 @@ func (e *entry) judge(j *job, at moment) finding {
 			f.look = true
 			return f
 		}
-		if j.rerun == rerunAsked { // it did not begin again: what it was before stands
+		if j.rerun == rerunAsked { // it did not begin again: the former result stands
 			f.list = nil
 			return e.judgeFailed(j, f, j.failed, at)
 		}

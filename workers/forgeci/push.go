@@ -44,7 +44,8 @@ func targetsOf(b queue.Build) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// pushes moves refs, one push at a time: what comes meanwhile goes with the next.
+// pushes moves refs, one push at a time: refs that come meanwhile go with the
+// next.
 func (c *Controller) pushes(ctx context.Context) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
