@@ -193,8 +193,7 @@ func (f *Forge) Check(ctx context.Context, c forge.Check) error {
 	return err
 }
 
-// Protection implements forge.Forge: whatever hooks the repository has speak
-// when it is pushed to.
+// Protection implements forge.Forge: the hooks of the repository answer a push.
 func (f *Forge) Protection(context.Context, string) (forge.Protection, error) {
 	return forge.Protection{Protected: true, MayPush: true}, nil
 }

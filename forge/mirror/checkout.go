@@ -30,10 +30,10 @@ type Worktrees struct {
 
 // Checkout makes dir hold exactly the files of a commit, for a build. A
 // directory that an earlier Checkout of this mirror filled costs only what
-// differs: whatever a build changed, made or removed there is undone, ignored
-// files included. The directory is no git repository: what runs in it cannot
-// reach the mirror. Submodules are empty directories, and
-// of files that Git LFS keeps it has the pointers: see Checkouts.Fill.
+// differs: all that a build changed, made or removed there is undone, ignored
+// files included. The directory is no git repository: programs that run in it
+// cannot reach the mirror. Submodules are empty directories, and of files
+// that Git LFS keeps it has the pointers: see Checkouts.Fill.
 //
 // The directory is the caller's until release, which leaves its content for
 // the next Checkout. Taking a directory that is in use is an error.

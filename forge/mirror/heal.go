@@ -25,7 +25,7 @@ const (
 const quietTime = 30 * time.Second
 
 // Generation counts how often the mirror was made again, or found sound by Examine.
-// When it has changed, what was known to be in the mirror may have to be made again.
+// When it has changed, objects known to be in the mirror may have to be made again.
 // It is 0 without a mirror.
 func (m *Mirror) Generation() int64 {
 	if m == nil {

@@ -2,7 +2,7 @@
 // heads of pull requests are fetched, all merging is done, commits are checked out for
 // builds, and from which main is pushed.
 //
-// A Mirror is opened, looked after and healed as a whole; what it does is in its parts,
+// A Mirror is opened, looked after and healed as a whole; its work is in its parts,
 // each of which knows only those before it:
 //
 //	repository  git.go       runs git in a folder; helpers that stay (helper.go)

@@ -120,9 +120,9 @@ func (m *Objects) Held(ctx context.Context, ids []queue.CommitID) ([]queue.Commi
 
 // LandedHeads returns those commits of a branch's first-parent line that are no merges
 // and name one of some heads in their trailers, the newest first. own are the commits,
-// as Own returns them, that the heads are of: what has landed one of them is on the
-// line behind all that they stand on, however long ago that was. Anybody can write
-// trailers.
+// as Own returns them, that the heads are of: the commit that landed one of them is
+// later on the line than all commits that they stand on, however old. Anybody can
+// write trailers.
 func (m *History) LandedHeads(ctx context.Context, tip queue.CommitID, own []OwnCommit) ([]LineCommit, error) {
 	if len(own) == 0 || !isID(string(tip)) {
 		return nil, nil

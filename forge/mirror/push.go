@@ -64,10 +64,10 @@ func lease(ref string, expected queue.CommitID) string {
 const documentRefs = "refs/submitqueue/"
 
 // receivePack names the program at the other end. A repository on this machine is not
-// to look after itself after each push: whoever serves it does (Store.Tidy), and once
-// it has many unreachable objects, git would repack it every time, in vain. Nor is it to
-// read the documents of a Store for each push: they are no history that a push could
-// rest on, and there is one for whatever ever landed.
+// packed after each push: its server does that (Store.Tidy), and once it has many
+// unreachable objects, git would repack it every time, in vain. Nor are the documents of
+// a Store read for each push: they are no history that a push could rest on, and there
+// is one for each change that ever landed.
 func receivePack(r forge.Remote) string {
 	if filepath.IsAbs(strings.TrimPrefix(r.URL, "file://")) {
 		return "--receive-pack=git -c receive.autogc=false -c receive.hideRefs=" + documentRefs + " receive-pack"
