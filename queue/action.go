@@ -33,9 +33,9 @@ func ActionKey(kind, subject string, attempt, renewed int) string {
 	return key
 }
 
-// Task is what an action does, at least once. Why doing it twice is the same as doing it
-// once is said for each kind by its row of the table of whoever carries it out
-// (app/perform_kinds.go); a test there does each twice.
+// Task is what an action does, at least once. The row of each kind in the performer's
+// table (app/perform_kinds.go) says why doing it twice is the same as doing it once; a
+// test there does each twice.
 type Task interface {
 	// Name returns the task's kind and subject, which name its actions.
 	Name() (kind, subject string)

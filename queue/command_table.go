@@ -28,10 +28,11 @@ type CommandRow struct {
 	Who func(config.Permissions) config.Who
 	// Also are commands with permissions that may be asked for as well.
 	Also []Verb
-	// Runs says that following it may run what a pull request holds: whatever Who says,
-	// it takes write access.
+	// Runs says that following it may run code of a pull request: it takes write
+	// access, besides Who.
 	Runs bool
-	// Delegated says that whoever a pull request was delegated to may give it as well.
+	// Delegated says that a user to whom a pull request was delegated may give it as
+	// well.
 	Delegated bool
 	// Enters says that it puts a pull request into the queue.
 	Enters bool

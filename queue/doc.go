@@ -13,7 +13,9 @@
 //   - A Key is one thing that can be verified: a Step on a target at a hash. An
 //     Entry is what the ledger knows of a key.
 //   - A Link is a change merged onto a parent commit, with the keys that the new
-//     commit has and its parent has not. A path is a chain of links from main.
+//     commit has and its parent has not. A path is a chain of links from main;
+//     the train is the path that is about to land; main's line is its
+//     first-parent commits.
 //   - A Build is one attempt to verify keys on the commit of a link.
 //   - An Event is something that happened; an Action is something to be done, by a
 //     Task. Results of actions are events.

@@ -71,8 +71,8 @@ const (
 )
 
 // Requirement is something that is asked of a pull request and that it does not
-// meet. Each may come true without a new commit, so whoever asked to land waits
-// for it: RequireUpdate where what brought that content is turned down or reverted;
+// meet. Each may be met without a new commit, so the change waits for it:
+// RequireUpdate when the change that brought that content is rejected or reverted;
 // but RequireMerge, which is only named beside others.
 type Requirement struct {
 	Kind  RequirementKind `json:"kind"`
