@@ -55,9 +55,9 @@
 // README.md, or another package's sources. `inputs` declares them: each entry is
 // an internal node over the files that it names, on which the targets that it
 // names depend. So the files are in these targets' hashes as well, and in those
-// of whatever depends on them; nothing leaves a hash by it, and an ignored file
-// stays ignored for everybody else. `submitqueue audit inputs` finds what is
-// read and in no hash.
+// of all that depend on them; no file leaves a hash by it, and an ignored file
+// stays ignored for all other targets. `submitqueue audit inputs` finds files
+// that are read and in no hash.
 //
 // A tree whose graph cannot be computed is the one target config.TargetTree
 // whose hash is the tree's id: safe, and slow. Analyzer and settings are in

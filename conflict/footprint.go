@@ -178,8 +178,8 @@ func (d *difference) edges() []queue.AddedEdge {
 	return edges
 }
 
-// dependents returns who depends on whom among the changed: whatever depends
-// on a tail has another hash, as the tail has.
+// dependents returns the dependents of each changed node among the changed: all
+// nodes that depend on a tail have another hash, as the tail has.
 func (d *difference) dependents(changed []uint32) func(id uint32) []uint32 {
 	if d.change.filing != nil {
 		return d.change.reverse().at

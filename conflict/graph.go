@@ -14,7 +14,7 @@ import (
 // concurrent use.
 type Analyzer interface {
 	// ID is the analyzer's name, version and options, e.g. "go/1". It is part
-	// of every hash: whoever changes what Graph returns changes the version.
+	// of every hash: another result of Graph needs another version.
 	ID() string
 	// Graph returns the target graph of a tree. An error says that the graph
 	// of this tree cannot be computed. Neither graph nor error says that the

@@ -5,11 +5,11 @@
 //
 // From one tree to the next it goes by what differs (Follow): it reads again
 // the packages whose directory, test data or embedded files differ, or a link
-// of which leads to what differs, and makes the nodes of these and of whoever
-// imports a package, link or submodule that has come or gone. The new version
-// of an external module is one node. A change of the modules, of files in
-// every hash or of the meaning of imports, such as a new requirement, needs
-// the whole.
+// of which leads to a file that differs, and makes the nodes of these and of
+// the importers of a package, link or submodule that has come or gone. The
+// new version of an external module is one node. A change of the modules, of
+// files in every hash or of the meaning of imports, such as a new
+// requirement, needs the whole.
 //
 // # Nodes
 //
