@@ -284,8 +284,8 @@ func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, want confi
 }
 
 // commitFiles makes the files of the commit, where nothing of the slot's guest runs any
-// more. A directory in which that does not work is removed, once, and made anew: what a
-// step left there may be the cause.
+// more. A directory in which that fails is removed, once, and made again: files that a
+// step has left there may be the cause.
 func (r *Runner) commitFiles(ctx context.Context, commit queue.CommitID) (release func() error, err error) {
 	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree {
 		return nil, fmt.Errorf("disk full: %d MiB free in %s", free>>20, r.files.root)

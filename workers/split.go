@@ -65,7 +65,7 @@ func NewSplit(runners, forge Controller) *Split {
 					if !ok {
 						return
 					}
-					s.pass(i, body)
+					s.forward(i, body)
 				case <-s.quit:
 					return
 				}
@@ -127,8 +127,8 @@ func (s *Split) forget() {
 	}
 }
 
-// pass hands on what one side reports.
-func (s *Split) pass(side int, body queue.Body) {
+// forward hands on a report of one side.
+func (s *Split) forward(side int, body queue.Body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch b := body.(type) {
