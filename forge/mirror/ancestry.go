@@ -11,14 +11,14 @@ import (
 )
 
 // A merge base is looked for from both sides, by date, through all that has landed since
-// the older of two commits: the more lands, the longer it takes for whatever began a
+// the older of two commits: the more lands, the longer it takes for commits that began a
 // while ago. An ancestry remembers what the target branch has, so that the search goes
 // through the commits of the change alone.
 
 // ancestry is what the first-parent line of a branch has, from a commit of it on. A
-// commit of the line has exactly what came to the line with it or before, and what is
-// below the first: so whatever leads to the line without meeting what is known leads
-// below the first, and nothing is said of it.
+// commit of the line has exactly the commits that came to the line with it or before,
+// and those below the first: so a commit that leads to the line without meeting a
+// known one leads below the first, and the ancestry has no answer for it.
 type ancestry struct {
 	line  []queue.CommitID       // the oldest first
 	since map[queue.CommitID]int // place on the line of the first commit that has it, or that it is

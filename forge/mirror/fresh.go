@@ -46,7 +46,7 @@ func idOf(kind string, body []byte) string {
 }
 
 // add takes an object that was made and returns its id. One that was written
-// long ago is written again, and so is young for whoever prunes.
+// long ago is written again, so that pruning takes it for young.
 func (f *fresh) add(kind string, body []byte) string {
 	id := idOf(kind, body)
 	f.put(id, object{kind, body})

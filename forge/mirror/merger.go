@@ -118,7 +118,7 @@ func crashed(stderr string) bool {
 // ask returns the answers before git failed beside the error.
 func (g *merger) ask(ctx context.Context, pairs []pair) ([]merged, error) {
 	if g.single.Load() {
-		return g.askOnce(ctx, pairs)
+		return g.askNewProcess(ctx, pairs)
 	}
 	var answers []merged
 	err := g.helper.call(ctx, func(p *process) error {
@@ -140,12 +140,12 @@ func (g *merger) ask(ctx context.Context, pairs []pair) ([]merged, error) {
 		return <-sent
 	})
 	if err != nil && g.single.Load() {
-		return g.askOnce(ctx, pairs)
+		return g.askNewProcess(ctx, pairs)
 	}
 	return answers, err
 }
 
-func (g *merger) askOnce(ctx context.Context, pairs []pair) ([]merged, error) {
+func (g *merger) askNewProcess(ctx context.Context, pairs []pair) ([]merged, error) {
 	out, _, failed := g.repo.run(ctx, invocation{args: mergeArgs, stdin: []byte(requests(pairs))})
 	answers := make([]merged, 0, len(pairs))
 	r := bufio.NewReader(bytes.NewReader(out))
