@@ -37,6 +37,11 @@ func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (f
 			events, err = o.Forge.Missed(ctx, since, o.openPulls())
 		}
 		if err == nil {
+			var open []queue.Event
+			open, err = o.sweep(ctx)
+			events = append(events, open...)
+		}
+		if err == nil {
 			branch := o.branch()
 			events = append(events, queue.Event{ID: fmt.Sprintf("missed/%s/%d", branch, started.UnixMilli()), Body: queue.MainMoved{Branch: branch}})
 			for i := range events {

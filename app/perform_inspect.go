@@ -31,7 +31,8 @@ type inspection struct {
 	*inspections
 	queue.Inspect
 	now   inForce
-	ours  bool // nobody has asked, so nobody is refused
+	asks  queue.Verb // of the request; empty: it is gone
+	ours  bool       // nobody has asked, so nobody is refused
 	pr    forge.PullRequest
 	lacks lacks
 	level forge.Permission // of who asked
@@ -44,7 +45,10 @@ func (p *inspections) inspect(ctx context.Context, a *queue.Action, t queue.Insp
 	if err := p.facts(func(c *speculation.Core) {
 		i.now, i.out.ConfigAt = inForce{config: c.State().Main.Config, tip: c.State().Main.Tip}, c.State().Main.ConfigAt
 		r := c.State().Requests[t.Request]
-		i.ours = r != nil && r.Command.Verb == queue.CommandRecheck
+		if r != nil {
+			i.asks = r.Command.Verb
+		}
+		i.ours = i.asks == queue.CommandRecheck
 	}); err != nil {
 		return nil, err
 	}
@@ -82,6 +86,10 @@ func (p *inspection) answer(ctx context.Context) (queue.Body, error) {
 	p.tellPull()
 	if p.out.Teams, err = p.teams(ctx); err != nil {
 		return nil, err
+	}
+	if p.asks == queue.CommandAuto {
+		p.out.Auto, err = p.rulings(ctx, false)
+		return p.out, err
 	}
 	if p.level < forge.PermissionWrite && !p.vouched() && !p.ours {
 		return p.out, nil // the answer does not depend on the rest, which takes calls to the forge
@@ -152,6 +160,11 @@ func (p *inspection) landing(ctx context.Context) (_ queue.Body, err error) {
 	}
 	if len(p.out.Protected)+len(p.out.Guarded) > 0 {
 		if p.out.Approved, err = p.approved(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if p.asks == queue.CommandExplain {
+		if p.out.Auto, err = p.rulings(ctx, true); err != nil {
 			return nil, err
 		}
 	}

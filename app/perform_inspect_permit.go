@@ -24,6 +24,9 @@ type level struct {
 
 // levelOf returns what the requester may do.
 func (p *inspections) levelOf(ctx context.Context, t queue.Inspect) (forge.Permission, error) {
+	if queue.IsAuto(t.Request) {
+		return forge.PermissionNone, nil // nobody's
+	}
 	if !strings.HasPrefix(t.Request, boardingRequest) {
 		return p.Forge.Permission(ctx, t.User)
 	}

@@ -25,6 +25,7 @@ type turns struct {
 	wake    queue.Instant
 	read    bool // the target branch, in this ownership
 
+	swept    *config.Config // by whose rules of `auto` the open pull requests have been listed
 	equipped *config.Config // whose steps' environments the workers have been told of
 }
 
@@ -123,6 +124,7 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	t.do.pace.stir(t.core)
 	t.do.passes.reached(events)
 	t.equip()
+	t.list()
 	actions := make([]*queue.Action, len(turn.Actions))
 	for i := range turn.Actions {
 		actions[i] = &turn.Actions[i]
@@ -188,6 +190,22 @@ func (t *turns) equip() {
 	}
 	t.equipped = c
 	e.Environments(queue.EnvironmentsOf(c.Steps))
+}
+
+// list has the open pull requests listed where rules of `auto` are new.
+func (t *turns) list() {
+	c := t.core.State().Main.Config
+	if c == nil || c == t.swept {
+		return
+	}
+	news := len(c.Queue.Auto) > 0 && (t.swept == nil || t.swept.Queue.AutoText() != c.Queue.AutoText())
+	t.swept = c
+	if news {
+		select {
+		case t.again <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // noteRead finds in a turn's events that the target branch has been read, which

@@ -12,6 +12,7 @@ import (
 type Capabilities struct {
 	Publisher   Publisher   // is told everything of a pull request at once
 	Reactor     Reactor     // acknowledges comments
+	Lister      Lister      // lists what is open
 	Stacker     Stacker     // knows pull requests on top of each other
 	Closer      Closer      // closes pull requests that it does not see as merged
 	Proposer    Proposer    // opens pull requests for us
@@ -58,6 +59,15 @@ type Publisher interface {
 	// Publish is Comment and Check in one. Doing it again is no error.
 	// ErrNotFound as in Forge.
 	Publish(ctx context.Context, p Publication) error
+}
+
+// Lister is a Forge that lists the open pull requests for a branch. Without it, rules that
+// enter them without a command (`auto`) know only those of which a webhook has told.
+// Errors as in Forge.
+type Lister interface {
+	// OpenOn returns the open pull requests that ask for a branch, by number. Of each, what
+	// a list shows: head, base, author, draft and labels are among that, approvals are not.
+	OpenOn(ctx context.Context, branch string) ([]PullRequest, error)
 }
 
 // Stacker is a Forge on which one pull request can ask for the branch of another.

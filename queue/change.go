@@ -70,6 +70,7 @@ type Change struct {
 	Foreseen
 	Manner
 	Own     bool     `json:"own,omitempty"`    // main's configuration asked for it, and no person did
+	Rule    string   `json:"rule,omitempty"`   // with Own: the rule of `auto` that entered it
 	Revert  CommitID `json:"revert,omitempty"` // of a try that no pull request has: the commit of main that it takes back
 	Touches Touches  `json:"touches,omitzero"` // its footprint in short, for models and people
 	Facets  *Facets  `json:"facets,omitempty"` // of its pull request when it came, for models; nil: nobody has said
@@ -166,6 +167,7 @@ type Would struct {
 	Conflicts []Conflict `json:"conflicts,omitempty"` // with pending changes, in their order
 	More      int        `json:"more,omitempty"`      // conflicts that are not listed
 	Pending   int        `json:"pending,omitempty"`   // changes in the queue
+	Auto      []Ruling   `json:"auto,omitempty"`      // what the rules of `auto` say of it, in their order
 }
 
 // Verdict is how a change ended, with the evidence people are shown.
@@ -282,6 +284,7 @@ const (
 	ReasonRetargeted    ReasonCode = "retargeted"
 	ReasonSuperseded    ReasonCode = "superseded"   // another command took its place
 	ReasonParkedLimit   ReasonCode = "parked-limit" // parked for too long
+	ReasonUnruled       ReasonCode = "unruled"      // the rule that entered it does not hold any more; Names: the rule, the label that was taken off
 
 	ReasonInfra      ReasonCode = "infrastructure" // parked: infrastructure errors reached their cap; Detail: the last
 	ReasonBenched    ReasonCode = "benched"        // slots are missing: a host fails what others pass, and gets no builds. Names: the hosts; of a note on one: the host, the step, its faults, of so many builds; Until: its next probe

@@ -9,7 +9,7 @@ import (
 // bodies and tasks list the types that travel in envelopes, by name. They are
 // functions, not variables, so that nothing can change them.
 func bodies() []Body {
-	return []Body{Commented{}, Edited{}, Labeled{}, HeadMoved{}, Closed{}, Retargeted{}, MainMoved{}, Stirred{}, Access{},
+	return []Body{Commented{}, Edited{}, Labeled{}, HeadMoved{}, Closed{}, Retargeted{}, MainMoved{}, Offered{}, Stirred{}, Access{},
 		Observed{}, Surveyed{}, Traced{}, Controlled{}, Inspected{}, Analyzed{}, Attested{}, HeadChecked{}, Met{}, Resolved{}, Weighed{}, Proposed{}, BuildStarted{}, JobDone{},
 		BuildDone{}, HeadsMoved{}, HeadsSeen{}, HeadsReturned{}, Pushed{}, Done{}, Failed{}, Learnt{}, Renamed{}, Capacity{}, Fleet{}, Tick{}}
 }

@@ -21,7 +21,7 @@ import (
 // allBodies and allTasks are every type that travels in an envelope;
 // TestEnvelopeTypes holds them to the source.
 func allBodies() []queue.Body {
-	return []queue.Body{queue.Commented{}, queue.Edited{}, queue.Labeled{}, queue.HeadMoved{}, queue.Closed{}, queue.Retargeted{}, queue.MainMoved{}, queue.Stirred{}, queue.Access{},
+	return []queue.Body{queue.Commented{}, queue.Edited{}, queue.Labeled{}, queue.HeadMoved{}, queue.Closed{}, queue.Retargeted{}, queue.MainMoved{}, queue.Offered{}, queue.Stirred{}, queue.Access{},
 		queue.Observed{}, queue.Surveyed{}, queue.Traced{}, queue.Controlled{}, queue.Inspected{}, queue.Analyzed{}, queue.Attested{}, queue.HeadChecked{}, queue.Met{}, queue.Resolved{}, queue.Weighed{}, queue.Proposed{}, queue.BuildStarted{},
 		queue.JobDone{}, queue.BuildDone{}, queue.HeadsMoved{}, queue.HeadsSeen{}, queue.HeadsReturned{}, queue.Pushed{}, queue.Done{}, queue.Failed{}, queue.Learnt{}, queue.Renamed{}, queue.Capacity{}, queue.Fleet{}, queue.Tick{}}
 }

@@ -24,6 +24,7 @@ const (
 	CommandExplain Verb = "explain" // says what would become of it, and why
 	CommandUnknown Verb = "unknown"
 	CommandRecheck Verb = "recheck" // the queue's own: nobody can type it
+	CommandAuto    Verb = "auto"    // the queue's own: looks whether a rule of `auto` enters it
 )
 
 // PlainLand is the command that asks to land and for nothing else.

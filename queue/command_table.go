@@ -87,6 +87,7 @@ var commands = CommandTable{
 		{"/queue forget TARGET", "`/queue forget TARGET` takes back what has passed on a target, so that it is verified again; `step=NAME` does it for a step. For maintainers."}}},
 	{Verb: CommandModel, Words: "/queue model", Takes: takesModel, Near: "/queue model newest", Who: mayQueue, Forms: []CommandForm{
 		{"/queue model newest", "`/queue model newest` plans with the newest model of what this queue has learned that is better than none, a version in place of `newest` with an earlier one, and `none` with none; `learn` makes a new one now. For maintainers."}}},
+	{Verb: CommandAuto},
 	{Verb: CommandRecheck, Who: mayLand,
 		Also: []Verb{CommandLand, CommandRetry, CommandNow}}, // of who has asked by any of these
 }

@@ -82,6 +82,7 @@ type Inspected struct {
 	Teams      []string `json:"teams,omitempty"`     // of those that matter to the command (Config.TeamsFor), the requester's
 
 	Spared []string `json:"spared,omitempty"` // labels that a freeze excepts
+	Auto   []Ruling `json:"auto,omitempty"`   // what the rules of `auto` say of it, up to the first that holds; to explain it, all of them
 
 	Requires bool          `json:"requires,omitempty"` // the forge knows of requirements: Unmet are all that are not met, beside Draft and Protected
 	Unmet    []Requirement `json:"unmet,omitempty"`

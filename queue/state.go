@@ -79,6 +79,7 @@ type Request struct {
 	Twice    bool     `json:"twice,omitempty"`    // it was seen to ask for another branch: it is looked at once more
 	Head     CommitID `json:"head,omitempty"`     // it is about this commit and no other
 	Box      bool     `json:"box,omitempty"`      // it was given by the box of our comment, which is to show what became of it
+	Rule     string   `json:"rule,omitempty"`     // with Own: the rule of `auto` that it is by
 	Own      bool     `json:"own,omitempty"`      // main's configuration asks for it: nobody's permission is needed, and it is nobody's approval
 }
 
@@ -103,6 +104,7 @@ type Pull struct {
 	Landed   bool       `json:"landed,omitempty"`    // what it asked for is on the queue's branch
 	Ended    int        `json:"ended,omitempty"`     // its changes that have had a verdict
 	Pushes   int        `json:"pushes,omitempty"`    // how often its head was heard to be another one
+	Auto     *Auto      `json:"auto,omitempty"`      // what is known of it to enter it by a rule; nil: nothing
 	Answered Instant    `json:"answered,omitempty"`  // when a command on it last had its answer, whatever that was
 	At       Instant    `json:"at"`
 }

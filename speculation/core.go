@@ -138,6 +138,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.upkeep.expire()
 	c.mainline.upgrade()
 	c.benching.bench()
+	c.entering.looks()
 	c.upkeep.attend()
 	c.learning.due()
 	c.facts.Futures.Refresh()

@@ -45,6 +45,10 @@ func (c *entering) inspected(b queue.Inspected) {
 		c.recheck(a, r, b)
 		return
 	}
+	if r.Command.Verb == queue.CommandAuto {
+		c.looked(r, b)
+		return
+	}
 	if why := c.refusal(r, b); why.Code != "" {
 		c.refuse(r, why)
 	} else {
@@ -71,6 +75,10 @@ func (c *entering) refusal(r *queue.Request, b queue.Inspected) queue.Reason {
 
 // enter puts a pull request at its present head into the queue.
 func (c *entering) enter(r *queue.Request, b queue.Inspected) {
+	if r.Rule != "" && !c.byRule(r, b) {
+		c.forget(r)
+		return
+	}
 	if why := c.unmet(r.Number, b); why.Code != "" {
 		c.refuse(r, why)
 		return
@@ -119,7 +127,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b)}, Arrival: arrival,
 		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Consent: queue.Consent{Vouched: former.Vouched},
-		Manner: queue.Manner{Wording: b.Wording, Below: b.Below}, Own: r.Own, Facets: c.facetsOf(r.Number, b),
+		Manner: queue.Manner{Wording: b.Wording, Below: b.Below}, Own: r.Own, Rule: r.Rule, Facets: c.facetsOf(r.Number, b),
 	}
 	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 	ch.Method, _ = c.MethodOf(r)
@@ -138,7 +146,13 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	if !b.Fork {
 		p.Branch = b.Branch
 	}
-	c.note(queue.Note{Change: id, Number: r.Number, What: "entered", Commit: b.Head})
+	entered := queue.Note{Change: id, Number: r.Number, What: "entered", Commit: b.Head}
+	if r.Rule != "" {
+		entered.Reason.Names = []string{r.Rule}
+	} else {
+		c.commanded(r.Number)
+	}
+	c.note(entered)
 	if !c.guarding.admit(ch, b) {
 		c.accept(r)
 		return
@@ -318,6 +332,10 @@ func (c *entering) accept(r *queue.Request) {
 
 // refuse answers a command that is not followed.
 func (c *entering) refuse(r *queue.Request, why queue.Reason) {
+	if unsaid(r) {
+		c.forget(r)
+		return
+	}
 	c.answer(r, why)
 	c.react(r, false)
 }
@@ -341,7 +359,7 @@ func (c *entering) react(r *queue.Request, accepted bool) {
 func (c *entering) forget(r *queue.Request) {
 	delete(c.s.Requests, r.ID)
 	c.touch(queue.KindRequest, r.ID)
-	if r.Number != 0 && r.Command.Verb != queue.CommandRecheck {
+	if r.Number != 0 && r.Command.Verb != queue.CommandRecheck && !unsaid(r) {
 		p := c.pull(r.Number)
 		p.Answered = c.facts.Now
 		if r.Box {

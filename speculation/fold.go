@@ -43,8 +43,11 @@ func (c *Core) fold(e queue.Event) {
 			c.request(queue.Request{ID: "recheck/" + e.ID, Number: b.Number, User: ch.Requester,
 				Command: queue.Command{Verb: queue.CommandRecheck}, At: e.At})
 		}
+	case queue.Offered:
+		c.entering.offered(b)
 	case queue.Stirred:
 		c.guarding.stirred(b)
+		c.entering.heard(b)
 	case queue.MainMoved:
 		if b.Branch == c.s.Main.Branch {
 			c.mainline.lookNow()
@@ -176,6 +179,7 @@ func (c *Core) inspect() {
 }
 
 func (c *Core) labeled(e queue.Event, b queue.Labeled) {
+	c.entering.unlabelled(b) // whoever has done it: it was no command that had it enter
 	if b.Bot && !c.facts.Permissions().HearsBot(b.Actor) {
 		return
 	}
@@ -269,6 +273,7 @@ func (c *Core) closed(e queue.Event, b queue.Closed) {
 	c.settling.endTry(c.settling.tryOf(b.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
 	c.entering.distrust(b.Number)
 	ch := c.facts.Links.Active(b.Number)
+	c.entering.withdrawn(b.Number)
 	if !b.Merged {
 		c.mainline.shownClosed(b.Number)
 	}

@@ -7,7 +7,7 @@ import "github.com/submitqueue/submitqueue/queue"
 type follower func(c *entering, r *queue.Request, b queue.Inspected)
 
 // followers returns what following each command does; all else of a command is its row in
-// queue.Commands. Not in it is recheck, the queue's own.
+// queue.Commands. Not in it are recheck and auto, the queue's own.
 func followers() map[queue.Verb]follower {
 	return map[queue.Verb]follower{
 		queue.CommandLand:       (*entering).enter,
@@ -51,7 +51,8 @@ func (c *entering) follow(r *queue.Request, b queue.Inspected) {
 }
 
 // cancel takes a change, or a try, out of the queue.
-func (c *entering) cancel(r *queue.Request, _ queue.Inspected) {
+func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
+	c.keepOut(r.Number, b.Head)
 	ch := c.facts.Links.Active(r.Number)
 	switch try := c.settling.tryOf(r.Number); {
 	case ch == nil && try != nil:

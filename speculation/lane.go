@@ -40,7 +40,7 @@ func (c *entering) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason
 	switch {
 	case !known:
 		return queue.Reason{Code: queue.ReasonUnknownLane, Names: append([]string{name}, c.facts.Rules().LaneNames()...)}
-	case !lane.Least.Allows(c.role(r, b), r.User, b.Teams):
+	case !r.Own && !lane.Least.Allows(c.role(r, b), r.User, b.Teams):
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, string(lane.Least), name}}
 	}
 	return queue.Reason{}

@@ -320,6 +320,7 @@ func (c *settling) decide(ch *queue.Change, phase queue.Phase, why queue.Reason,
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: string(phase), Reason: why, Commit: commit})
 	c.rowVerdict(ch)
 	c.topple(ch)
+	c.entering.over(ch)
 }
 
 // landed ends a change that is on main as the given commit.

@@ -37,6 +37,8 @@ type pull struct {
 	said     queue.Said    // the same, as it is compared with an edit
 
 	spared  []string            // labels that a freeze excepts
+	labels  []string            // that are set
+	green   bool                // its checks have passed
 	lacks   []queue.Requirement // what is asked of it and not met
 	seenMet queue.Instant       // when the queue was last told that all is met
 }
@@ -92,6 +94,7 @@ type world struct {
 	guards     bool                    // there is a file that is moved to a protected place and away
 	sanctioned map[queue.CommitID]bool // heads that an administrator has approved
 
+	saw   func(Turn) // each turn; nil: nobody
 	now   queue.Instant
 	main  queue.CommitID
 	pulls map[int]*pull
@@ -197,6 +200,9 @@ func (w *world) step(events ...queue.Event) Turn {
 		w.logf("   %s %s %s %s %s", n.What, n.Change, n.Build, n.Commit, what)
 	}
 	w.audit.check(turn)
+	if w.saw != nil {
+		w.saw(turn)
+	}
 	return turn
 }
 
@@ -324,6 +330,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Spared: p.spared, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: w.shows(p), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
 		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(w.shows(p)),
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Open: p.open, Draft: p.draft, Permission: level}
+	out.Auto = w.rulings(p)
 	w.protects(p, t, level, &out)
 	return out
 }

@@ -47,7 +47,7 @@ func (c *entering) explainTo(r *queue.Request, b queue.Inspected) {
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Arrival: r.At,
-		On: c.s.Main.Tip, Would: &queue.Would{Unmet: why},
+		On: c.s.Main.Tip, Would: &queue.Would{Unmet: why, Auto: c.rulings(r.Number, b)},
 	}
 	if i := slices.IndexFunc(b.Unmet, func(q queue.Requirement) bool { return q.Kind == queue.RequireMerge }); i >= 0 && why.Code == "" {
 		ch.Would.Clashes = b.Unmet[i].Names

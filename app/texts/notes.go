@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // noteRow has the words for one kind of line of a queue's history.
@@ -21,7 +22,12 @@ type noteTelling func(voice, queue.Note) string
 
 // notes is the one table of what a history holds, by queue.Note.What. Nothing writes to it.
 var notes = map[string]noteRow{
-	"entered":     {title: "Asked to land"},
+	"entered": {line: func(v voice, n queue.Note) (what, more string) {
+		if len(n.Reason.Names) == 0 {
+			return "Asked to land", ""
+		}
+		return "Entered", "by rule " + v.code(n.Reason.Names[0]) + " of " + v.code(config.Path)
+	}},
 	"try":         {title: "Asked to try, and not to land", more: noteBy},
 	"explained":   {title: "Explained", more: noteText("what would become of it, without being asked to land")},
 	"tried":       {title: "Tried", more: noteBrief},

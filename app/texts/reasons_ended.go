@@ -78,6 +78,14 @@ func reasonsEnded() []reasonRow {
 				}
 				return "It was parked for longer than the limit" + cause + ". This is no verdict on the change: when the cause is gone, " + w.again()
 			}},
+		{code: queue.ReasonUnruled, doc: "reasons#unruled",
+			title: "the rule that entered it does not hold any more",
+			full: func(w voice, r queue.Reason) string {
+				if len(r.Names) < 2 {
+					return "The rule that entered it does not hold any more."
+				}
+				return "Rule " + w.code(r.Names[0]) + " had entered it, and its label " + w.code(r.Names[1]) + " was taken off. To put it back, set the label, or " + w.again()
+			}},
 		{code: queue.ReasonTried, doc: "reasons#tried",
 			title: "it passes on {main}",
 			full:  sentence("It passes on {main}. Nothing was landed.")},

@@ -359,7 +359,9 @@ func (w voice) asked(v queue.View) string {
 	if c.Title != "" && w.o.Words.Local {
 		text += ", " + w.code(c.Title)
 	}
-	if c.Requester != "" {
+	if c.Rule != "" {
+		text += ", entered by rule " + w.code(c.Rule) + " of " + w.code(config.Path)
+	} else if c.Requester != "" {
 		text += ", asked for by " + w.code(c.Requester)
 	}
 	if v.Lane != "" {

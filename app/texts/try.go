@@ -102,6 +102,7 @@ func (w voice) would(c queue.Change) []string {
 	} else {
 		out = append(out, fmt.Sprintf("**It could enter now**, beside %s.", counted(x.Pending, "pending change", "pending changes")))
 	}
+	out = append(out, w.rulings(x.Auto)...)
 	switch t := c.Touches; {
 	case t.Unknown != "":
 		out = append(out, "It could not be analyzed, so it would count as touching everything: "+w.long(t.Unknown)+".")

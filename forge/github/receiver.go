@@ -68,8 +68,18 @@ type payload struct {
 	} `json:"review"`
 	PullRequest struct {
 		Number int    `json:"number"`
+		State  string `json:"state"`
 		Merged bool   `json:"merged"`
+		Draft  bool   `json:"draft"`
 		Body   string `json:"body"`
+
+		User   account `json:"user"`
+		Labels []struct {
+			Name string `json:"name"`
+		} `json:"labels"`
+		Base struct {
+			Ref string `json:"ref"`
+		} `json:"base"`
 
 		UpdatedAt time.Time `json:"updated_at"`
 		Head      struct {

@@ -31,6 +31,7 @@ type inbox struct {
 	mu     sync.Mutex
 	status int
 	events []queue.Event
+	offers []queue.Offered
 	kinds  []string
 	repos  []string
 	errs   []error
@@ -53,7 +54,13 @@ func newInbox(t *testing.T) *inbox {
 		defer in.mu.Unlock()
 		if in.status == http.StatusOK {
 			in.kinds = append(in.kinds, d.Kind)
-			in.events = append(in.events, d.Events...)
+			for _, e := range d.Events {
+				if o, is := e.Body.(queue.Offered); is { // beside what people have done: see TestOffers
+					in.offers = append(in.offers, o)
+				} else {
+					in.events = append(in.events, e)
+				}
+			}
 			in.repos = append(in.repos, d.Repository)
 			if !isErr(err, forge.ErrIgnored) && err != nil {
 				in.errs = append(in.errs, err)
@@ -441,6 +448,7 @@ func TestMalformedAndIgnored(t *testing.T) {
 func FuzzReceive(f *testing.F) {
 	f.Add("issue_comment", commented)
 	f.Add("pull_request", `{"action":"labeled","pull_request":{"number":1},"label":{"name":"x"},"repository":{"full_name":"o/r"}}`)
+	f.Add("pull_request", `{"action":"opened","pull_request":{"number":1,"state":"open","head":{"sha":"abc"},"base":{"ref":"main"},"user":{"login":"a"}},"repository":{"full_name":"o/r"}}`)
 	f.Add("pull_request_review", `{"action":"submitted","review":{"id":1,"body":"/land","user":{"login":"a"}},"pull_request":{"number":1}}`)
 	f.Add("check_run", `{"action":"completed","check_run":{"head_sha":"abc","name":"ci"},"repository":{"full_name":"o/r"}}`)
 	f.Add("push", `{"ref":"refs/heads/main","repository":{"full_name":"o/r"}}`)
@@ -449,7 +457,8 @@ func FuzzReceive(f *testing.F) {
 		d, err := r.Receive(forgetest.WebhookHeader(event, "d", secret, []byte(body)), []byte(body))
 		switch {
 		case err == nil:
-			if len(d.Events) != 1 || d.Events[0].ID == "" || d.Events[0].Body == nil || d.Repository == "" {
+			_, offers := d.Events[len(d.Events)-1].Body.(queue.Offered) // beside what was done
+			if n := len(d.Events); n != 1 && (n != 2 || !offers) || d.Events[0].ID == "" || d.Events[0].Body == nil || d.Repository == "" {
 				t.Errorf("%+v", d)
 			}
 		case isErr(err, forge.ErrIgnored), isErr(err, forge.ErrMalformed):
@@ -539,5 +548,67 @@ func TestAccessWebhooks(t *testing.T) {
 		if _, err := github.NewReceiver(secret).Receive(forgetest.WebhookHeader("repository", "d", secret, []byte(body)), []byte(body)); !isErr(err, forge.ErrIgnored) {
 			t.Errorf("%s: %v", body, err)
 		}
+	}
+}
+
+// What an open pull request shows is told with each event by which it may be news, and
+// only with those; it is the account's name that counts, whatever the commits say.
+func TestOffers(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	in := newInbox(t)
+	w.server.SetWebhook(in.URL, secret)
+	w.commit("topic", "main")
+	w.commit("release", "main")
+	w.server.AddBot("robo[bot]")
+	n, err := w.repo.OpenPull("robo[bot]", "topic", "main", "Update")
+	w.must(err)
+	want := queue.Offered{Number: n, Head: queue.CommitID(w.repo.Head("topic")), Base: "main", Author: "robo[bot]"}
+	told := func(after string, want ...queue.Offered) {
+		t.Helper()
+		in.take(w)
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if d := cmp.Diff(want, in.offers); d != "" {
+			t.Errorf("%s (-want +got):\n%s", after, d)
+		}
+		in.offers = nil
+	}
+	told("opened", want)
+	w.repo.Comment("ann", n, "/land")
+	w.repo.Retitle("ann", n, "Updates")
+	w.repo.Redescribe("ann", n, "depends on #7")
+	w.repo.Review("bob", n, "APPROVED", "", "")
+	told("nothing that it shows")
+	w.repo.Label("ann", n, "ready")
+	labelled := want
+	labelled.Labels = []string{"ready"}
+	told("labelled", labelled)
+	w.repo.SetDraft("ann", n, true)
+	draft := labelled
+	draft.Draft = true
+	told("a draft", draft)
+	w.repo.Retarget("ann", n, "release")
+	other := draft
+	other.Base = "release"
+	told("another branch", other)
+	w.repo.SetDraft("ann", n, false)
+	w.repo.Retarget("ann", n, "main")
+	w.repo.Unlabel("ann", n, "ready")
+	other.Draft = false
+	told("as before", other, labelled, want)
+	w.repo.ClosePull("ann", n)
+	told("closed")
+	w.repo.Label("ann", n, "ready")
+	told("labelled while it is closed")
+	w.repo.Reopen("ann", n)
+	told("reopened", labelled)
+
+	open, err := w.forge.Capabilities().Lister.OpenOn(w.ctx, "main")
+	w.must(err)
+	if len(open) != 1 || open[0].Number != n || open[0].Author != "robo[bot]" || string(open[0].Head) != w.repo.Head("topic") || fmt.Sprint(open[0].Labels) != "[ready]" || open[0].Draft || open[0].Base != "main" {
+		t.Errorf("listed: %+v", open)
+	}
+	if none, err := w.forge.Capabilities().Lister.OpenOn(w.ctx, "release"); err != nil || len(none) > 0 {
+		t.Errorf("for another branch: %+v, %v", none, err)
 	}
 }

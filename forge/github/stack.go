@@ -13,23 +13,41 @@ import (
 
 // OpenFrom lists the open pull requests of a branch of this repository.
 func (f *Forge) OpenFrom(ctx context.Context, branch string) ([]forge.PullRequest, error) {
+	// Where the owner has a fork of its own, or the filter is not followed.
+	of := func(p *github.PullRequest) bool {
+		return p.GetHead().GetRef() == branch && p.GetHead().GetRepo().GetID() == p.GetBase().GetRepo().GetID()
+	}
+	return f.open(ctx, &github.PullRequestListOptions{Head: f.o.Owner + ":" + branch}, fmt.Sprintf("list the pull requests of branch %q", branch), of)
+}
+
+// OpenOn lists the open pull requests that ask for a branch.
+func (f *Forge) OpenOn(ctx context.Context, branch string) ([]forge.PullRequest, error) {
+	on := func(p *github.PullRequest) bool { return p.GetBase().GetRef() == branch }
+	return f.open(background(ctx), &github.PullRequestListOptions{Base: branch}, fmt.Sprintf("list the pull requests for branch %q", branch), on)
+}
+
+// open lists open pull requests.
+func (f *Forge) open(ctx context.Context, opts *github.PullRequestListOptions, doing string, meant func(*github.PullRequest) bool) ([]forge.PullRequest, error) {
 	var out []forge.PullRequest
-	opts := &github.PullRequestListOptions{State: "open", Head: f.o.Owner + ":" + branch, ListOptions: github.ListOptions{PerPage: 100}}
+	opts.State, opts.PerPage = "open", 100
 	for {
 		list, resp, err := f.client.PullRequests.List(ctx, f.o.Owner, f.o.Name, opts)
 		if err != nil {
-			return nil, failure(ctx, fmt.Sprintf("list the pull requests of branch %q", branch), err)
+			return nil, failure(ctx, doing, err)
 		}
 		for _, p := range list {
-			// Where the owner has a fork of its own, or the filter is not followed.
-			if p.GetHead().GetRef() != branch || p.GetHead().GetRepo().GetID() != p.GetBase().GetRepo().GetID() {
+			if !meant(p) {
 				continue
 			}
-			out = append(out, forge.PullRequest{
-				Number: p.GetNumber(), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), Source: branch,
+			pr := forge.PullRequest{
+				Number: p.GetNumber(), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), Source: p.GetHead().GetRef(),
 				Head: queue.CommitID(p.GetHead().GetSHA()), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()),
 				Base: p.GetBase().GetRef(), Draft: p.GetDraft(), Open: true, URL: p.GetHTMLURL(),
-			})
+			}
+			for _, l := range p.Labels {
+				pr.Labels = append(pr.Labels, l.GetName())
+			}
+			out = append(out, pr)
 		}
 		if opts.Page = resp.NextPage; opts.Page == 0 {
 			slices.SortFunc(out, func(a, b forge.PullRequest) int { return a.Number - b.Number })

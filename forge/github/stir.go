@@ -35,6 +35,9 @@ func (p *payload) events(kind, delivery string) ([]queue.Event, error) {
 	} else if !errors.Is(err, forge.ErrIgnored) {
 		return nil, err
 	}
+	if offer, ok := p.offers(kind); ok {
+		out, err = append(out, queue.Event{ID: "github/offer/" + delivery, Body: offer}), nil
+	}
 	stirred, ignored := p.stirs(kind)
 	switch {
 	case ignored == nil && stirred.Number <= 0 && stirred.Head == "":
@@ -43,6 +46,28 @@ func (p *payload) events(kind, delivery string) ([]queue.Event, error) {
 		return append(out, queue.Event{ID: "github/stir/" + delivery, Body: stirred}), nil
 	}
 	return out, err
+}
+
+// offers reads what an open pull request shows, of an event by which some of it may be news.
+func (p *payload) offers(kind string) (queue.Offered, bool) {
+	pr := &p.PullRequest
+	if kind != "pull_request" || pr.State != "open" || pr.Number <= 0 || pr.Head.SHA == "" || pr.Base.Ref == "" || pr.User.Login == "" {
+		return queue.Offered{}, false
+	}
+	switch p.Action {
+	case "opened", "reopened", "synchronize", "labeled", "unlabeled", "ready_for_review", "converted_to_draft":
+	case "edited":
+		if p.Changes.Base == nil {
+			return queue.Offered{}, false
+		}
+	default:
+		return queue.Offered{}, false
+	}
+	out := queue.Offered{Number: pr.Number, Head: queue.CommitID(pr.Head.SHA), Base: pr.Base.Ref, Author: pr.User.Login, Draft: pr.Draft}
+	for _, l := range pr.Labels {
+		out.Labels = append(out.Labels, l.Name)
+	}
+	return out, true
 }
 
 // stirs reads an event of which nothing counts but that it may change what a pull

@@ -44,6 +44,7 @@ func checkAll(d *document, c *Config) {
 	d.globs("permissions.protected_paths", c.Permissions.Protected)
 	checkQueue(d, c)
 	checkFreeze(d, c)
+	checkAuto(d, &c.Queue)
 	checkBatch(d, c)
 	checkMethods(d, &c.Queue)
 	checkSkips(d, c)

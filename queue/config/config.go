@@ -228,6 +228,8 @@ type Admission struct {
 	RequireResolved ResolvePolicy `json:"require_resolved,omitempty" yaml:"require_resolved,omitempty" jsonschema:"enum=auto,enum=always,default=auto"`
 	// BlockingLabels are labels with which a pull request does not land; it waits until they are taken off. Default none.
 	BlockingLabels []string `json:"blocking_labels,omitempty" yaml:"blocking_labels,omitempty" jsonschema:"maxItems=50,pattern=^\\S([^\\r\\n\\x00]*\\S)?$"`
+	// Auto are rules by which pull requests enter without a command; one that holds is enough. Only those of the target branch count. Default none.
+	Auto []Auto `json:"auto,omitempty" yaml:"auto,omitempty" jsonschema:"maxItems=20"`
 	// NowPerDay is how often /land now may be said in any 24 hours. Default 3.
 	NowPerDay int `json:"now_per_day,omitempty" yaml:"now_per_day,omitempty" jsonschema:"minimum=1,maximum=1000"`
 	// ParkedLimit is how long a change stays parked before it is cancelled. From 1m to 8760h; default 168h.

@@ -37,7 +37,7 @@ func (c *Validate) Run(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return print.ExitCode(1)
 	}
-	beside := freezeText(cfg, time.Now()) + ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
+	beside := freezeText(cfg, time.Now()) + autoText(cfg) + ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
 	if len(cfg.Analysis.Analyzers) == 0 {
 		fmt.Printf("%s is valid: %s, analyzer %s\n", c.File, print.Counted(len(cfg.Steps), "step"), cfg.Analysis.Analyzer)
 		fmt.Print(beside)
@@ -73,6 +73,15 @@ func freezeText(c *config.Config, now time.Time) string {
 		}
 		const shown = "Mon 2 Jan 2006 15:04 MST"
 		text += "  freeze: " + w.Start.In(zone).Format(shown) + " to " + w.End.In(zone).Format(shown) + ", " + f.Reason + "\n"
+	}
+	return text
+}
+
+// autoText names the rules by which pull requests enter without a command.
+func autoText(c *config.Config) string {
+	text := ""
+	for _, a := range c.Queue.Auto {
+		text += "  auto: rule " + a.Name + " enters pull requests without a command; /land explain says of one whether it holds, or what is missing\n"
 	}
 	return text
 }

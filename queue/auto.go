@@ -1,0 +1,73 @@
+package queue
+
+import (
+	"slices"
+	"strings"
+)
+
+// Offered says that a pull request is open, and what of it a webhook or a list shows for
+// nothing. What rules of `auto` ask for besides is asked of the forge (Inspect, by
+// CommandAuto), and only where all that stands here does not rule it out.
+type Offered struct {
+	Number int      `json:"number"`
+	Head   CommitID `json:"head"`
+	Base   string   `json:"base"`
+	Author string   `json:"author"` // the account that has opened it, and not what its commits say
+	Draft  bool     `json:"draft,omitempty"`
+	Labels []string `json:"labels,omitempty"` // hostile text
+}
+
+func (Offered) event() {}
+
+// AutoRequests is how the ids of the queue's own requests go on, behind OwnRequests, that
+// are about rules of `auto`.
+const AutoRequests = "auto/"
+
+// IsAuto reports whether a request is the queue's own to enter a pull request by a rule.
+func IsAuto(request string) bool { return strings.HasPrefix(request, OwnRequests+AutoRequests) }
+
+// Auto is what the queue remembers of a pull request to enter it by a rule. It is made
+// only while there are rules.
+type Auto struct {
+	Offered Offered  `json:"offered"`         // as last shown; without a number: it is not open
+	Under   Digest   `json:"under,omitempty"` // the rules by which it was last looked at
+	Due     Instant  `json:"due,omitempty"`   // when it is looked at; 0: when something happens
+	Last    Instant  `json:"last,omitempty"`  // when it was last looked at
+	Looks   int      `json:"looks,omitempty"` // how often, at this head
+	Out     CommitID `json:"out,omitempty"`   // the head at which somebody has taken it out, or has kept it out
+	Spent   CommitID `json:"spent,omitempty"` // the head that has had its turn in the queue
+}
+
+// Ruling is what a rule of `auto` says of a pull request.
+type Ruling struct {
+	Rule  string `json:"rule"`
+	Lacks []Lack `json:"lacks,omitempty"` // what does not hold; none: the rule holds
+}
+
+// LackKind names what a rule of `auto` asks for.
+type LackKind string
+
+// What a pull request may lack. Names holds what each says.
+const (
+	LackBase      LackKind = "base"      // it asks for another branch; Names: that one
+	LackReady     LackKind = "draft"     // it is a draft
+	LackLabels    LackKind = "labels"    // Names: labels that are not set
+	LackAuthor    LackKind = "author"    // Names: who has opened it
+	LackApprovals LackKind = "approvals" // Names: how many of its head count, how many it takes
+	LackChecks    LackKind = "checks"    // Names: the patterns that do not hold
+	LackPaths     LackKind = "paths"     // it changes others than it may, or none of those that it must
+	LackWriter    LackKind = "writer"    // nobody with write access stands for this head
+	LackUnjudged  LackKind = "unjudged"  // the forge does not let us ask; Names: what it says
+	LackTurn      LackKind = "turn"      // this head was taken out, or has had its turn
+)
+
+// Lack is one condition of a rule that does not hold.
+type Lack struct {
+	Kind  LackKind `json:"kind"`
+	Names []string `json:"names,omitempty"` // hostile text
+}
+
+// Offers reports whether an offer says the same as another.
+func (o Offered) Offers(p Offered) bool {
+	return slices.Equal(o.Labels, p.Labels) && o.Number == p.Number && o.Head == p.Head && o.Base == p.Base && o.Author == p.Author && o.Draft == p.Draft
+}

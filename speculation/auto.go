@@ -1,0 +1,286 @@
+package speculation
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
+)
+
+// Rules of `auto` enter pull requests without a command. What a webhook or a list shows
+// for nothing (queue.Offered) rules most of them out. Where it does not, the pull request
+// is looked at (CommandAuto); where a rule holds then, it is asked to land by the queue's
+// own request, at the head that was looked at, through the same door as /land: all that
+// is asked of a pull request is asked of this one, and nobody has approved of it by that.
+//
+// A head has one turn. What people have taken out, and what has had a verdict, is not
+// entered again by a rule until it has another head or somebody commands it. A turn that
+// has ended because the pull request was closed, made a draft, asked for another branch or
+// lost the label of its rule is none: that was not about the head.
+//
+// Once it is in, its rule is not asked again, but for its labels: somebody has set them by
+// hand to have it enter, and takes them off to have it leave, as with the queue's own
+// label. Reviews and checks are left to what is asked of it before it lands.
+
+const (
+	autoRequest = queue.OwnRequests + queue.AutoRequests
+	lookAgainIn = time.Hour   // a pull request that may enter is looked at once more where nothing was heard for so long
+	lookMost    = time.Minute // between two looks because of checks: the wait doubles up to this
+	offerKept   = 24 * time.Hour
+)
+
+// autoKey names the rules in force.
+func (c *entering) autoKey() queue.Digest {
+	return digest.Of("auto1", c.facts.Rules().AutoText())
+}
+
+// auto returns what is remembered of a pull request, to be changed.
+func (c *entering) auto(p *queue.Pull) *queue.Auto {
+	if p.Auto == nil {
+		p.Auto = &queue.Auto{}
+	}
+	c.touchPull(p)
+	return p.Auto
+}
+
+// Offers reports whether an offer would be news: the forge need not be asked for it again,
+// and nothing be stored, where it is none.
+func (c *Core) Offers(o queue.Offered) bool {
+	p := c.s.Pulls[o.Number]
+	return p == nil || p.Auto == nil || !p.Auto.Offered.Offers(o) || p.Auto.Under != c.entering.autoKey() ||
+		c.facts.Now >= p.Auto.Last.Add(lookAgainIn) || c.facts.Now >= p.At.Add(offerKept)
+}
+
+// offered takes in what an open pull request shows.
+func (c *entering) offered(o queue.Offered) {
+	if len(c.facts.Rules().Auto) == 0 || o.Number <= 0 {
+		return
+	}
+	if o.Base != c.s.Main.Branch && c.s.Pulls[o.Number] == nil {
+		return // another queue's, which alone is to know it
+	}
+	a := c.auto(c.pull(o.Number))
+	if a.Offered.Head != o.Head {
+		a.Looks = 0
+	}
+	if !a.Offered.Offers(o) || a.Under != c.autoKey() || c.facts.Now >= a.Last.Add(lookAgainIn) {
+		a.Due = c.facts.Now
+	}
+	a.Offered = o
+}
+
+// withdrawn takes in that a pull request is not open any more.
+func (c *entering) withdrawn(number int) {
+	if p := c.s.Pulls[number]; p != nil && p.Auto != nil {
+		a := c.auto(p)
+		a.Offered, a.Due = queue.Offered{}, 0
+	}
+}
+
+// heard has pull requests looked at again because something has happened at the forge.
+// Checks end in masses: for some is waited, the longer the more often it was looked.
+func (c *entering) heard(b queue.Stirred) {
+	rules := c.facts.Rules().Auto
+	if len(rules) == 0 {
+		return
+	}
+	if p := c.s.Pulls[b.Number]; p != nil {
+		c.lookIn(p, 0)
+		return
+	}
+	if b.Number != 0 || b.Head == "" || !slices.ContainsFunc(rules, func(a config.Auto) bool { return len(a.Checks) > 0 }) {
+		return
+	}
+	for _, p := range c.s.Pulls {
+		if p.Auto != nil && p.Auto.Offered.Head == b.Head {
+			c.lookIn(p, min(gather<<min(p.Auto.Looks, 10), lookMost))
+		}
+	}
+}
+
+func (c *entering) lookIn(p *queue.Pull, wait time.Duration) {
+	if p.Auto == nil || !c.mayEnter(p, p.Auto.Offered.Head) || !c.mayHold(p.Auto.Offered) {
+		return
+	}
+	if due := c.facts.Now.Add(wait); p.Auto.Due == 0 || p.Auto.Due > due {
+		c.auto(p).Due = due
+	}
+}
+
+// mayHold reports whether a rule may hold, as far as an offer tells.
+func (c *entering) mayHold(o queue.Offered) bool {
+	return o.Number != 0 && !o.Draft && o.Base == c.s.Main.Branch && slices.ContainsFunc(c.facts.Rules().Auto, func(a config.Auto) bool {
+		return len(a.LacksLabels(o.Labels)) == 0 && (len(a.Authors) == 0 || a.Names(o.Author) || len(a.Teams()) > 0)
+	})
+}
+
+// mayEnter reports whether a head may still be entered by a rule.
+func (c *entering) mayEnter(p *queue.Pull, head queue.CommitID) bool {
+	return head != "" && p.Active == "" && !p.Gone && !c.hadTurn(p, head)
+}
+
+// hadTurn reports whether a head has had its turn, or was taken out.
+func (c *entering) hadTurn(p *queue.Pull, head queue.CommitID) bool {
+	if a := p.Auto; a != nil && (a.Out == head || a.Spent == head) {
+		return true
+	}
+	last := c.s.Changes[p.Last]
+	return last != nil && last.Head == head && last.Phase.Final() && (isOut(last) || isSpent(last))
+}
+
+// isOut reports whether people have taken a change out.
+func isOut(ch *queue.Change) bool {
+	return ch.Phase == queue.Cancelled && ch.Reason.Code == queue.ReasonCancelled
+}
+
+// isSpent reports whether a change has ended for a reason of its own head.
+func isSpent(ch *queue.Change) bool {
+	if ch.Phase != queue.Cancelled {
+		return true
+	}
+	switch ch.Reason.Code {
+	case queue.ReasonUnruled, queue.ReasonDraft, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonPushed, queue.ReasonSuperseded, queue.ReasonCancelled:
+		return false
+	}
+	return true
+}
+
+// over remembers how the turn of a change has ended, longer than the change is known.
+func (c *entering) over(ch *queue.Change) {
+	p := c.s.Pulls[ch.Number]
+	if p == nil || p.Auto == nil && len(c.facts.Rules().Auto) == 0 {
+		return
+	}
+	a := c.auto(p)
+	switch {
+	case isOut(ch):
+		a.Out = ch.Head
+	case isSpent(ch):
+		a.Spent = ch.Head
+	}
+	if a.Offered.Number != 0 && ch.Phase != queue.Landed && ch.Phase != queue.NothingToLand {
+		a.Due = c.facts.Now + 1
+		c.wakeAt(a.Due)
+	}
+}
+
+// keepOut follows a command to take out what is not in the queue: no rule enters it.
+func (c *entering) keepOut(number int, head queue.CommitID) {
+	if number == 0 || head == "" || len(c.facts.Rules().Auto) == 0 {
+		return
+	}
+	if p := c.pull(number); p.Active == "" {
+		c.auto(p).Out = head
+	}
+}
+
+// looks has those looked at that are due.
+func (c *entering) looks() {
+	if len(c.facts.Rules().Auto) == 0 {
+		return
+	}
+	var due []int
+	for n, p := range c.s.Pulls {
+		switch {
+		case p.Auto == nil || p.Auto.Due == 0:
+		case p.Auto.Due > c.facts.Now:
+			c.wakeAt(p.Auto.Due)
+		default:
+			due = append(due, n)
+		}
+	}
+	slices.Sort(due)
+	under := c.autoKey()
+	for _, n := range due {
+		p := c.s.Pulls[n]
+		a := c.auto(p)
+		a.Due, a.Last, a.Under = 0, c.facts.Now, under
+		if !c.mayEnter(p, a.Offered.Head) || !c.mayHold(a.Offered) {
+			continue
+		}
+		a.Looks++
+		if r := c.looking(n); r != nil {
+			c.upkeep.renew(queue.Inspect{Request: r.ID, Number: n, User: r.User}) // it may have been read before
+			continue
+		}
+		c.request(queue.Request{ID: autoRequest + "look/" + strconv.Itoa(n) + c.atNow(), Number: n, User: ourName, Own: true,
+			Command: queue.Command{Verb: queue.CommandAuto}, At: c.facts.Now})
+	}
+}
+
+func (c *entering) atNow() string { return "@" + strconv.FormatInt(int64(c.facts.Now), 10) }
+
+// looking returns the look at a pull request that is under way, or nil.
+func (c *entering) looking(number int) *queue.Request {
+	for _, r := range c.s.Requests {
+		if r.Number == number && r.Command.Verb == queue.CommandAuto {
+			return r
+		}
+	}
+	return nil
+}
+
+// looked asks a pull request to land for which a rule holds.
+func (c *entering) looked(r *queue.Request, b queue.Inspected) {
+	c.forget(r)
+	if !b.Open {
+		c.withdrawn(r.Number)
+		return
+	}
+	i := slices.IndexFunc(b.Auto, func(x queue.Ruling) bool { return len(x.Lacks) == 0 })
+	if p := c.s.Pulls[r.Number]; i < 0 || p == nil || !c.mayEnter(p, b.Head) {
+		return
+	}
+	rule, known := c.facts.Rules().AutoRule(b.Auto[i].Rule)
+	if !known {
+		return
+	}
+	c.request(queue.Request{ID: autoRequest + strconv.Itoa(r.Number) + "/" + rule.Name + c.atNow(), Number: r.Number, User: "rule " + rule.Name, // no account has a name like that
+		Own: true, Rule: rule.Name, Head: b.Head, At: c.facts.Now,
+		Command: queue.Command{Verb: queue.CommandLand, Lane: rule.Priority, Method: string(rule.Method)}})
+}
+
+// byRule reports whether a request to land that a rule has made is still to be followed.
+func (c *entering) byRule(r *queue.Request, b queue.Inspected) bool {
+	rule, known := c.facts.Rules().AutoRule(r.Rule)
+	p := c.s.Pulls[r.Number]
+	return known && p != nil && p.Auto != nil && b.Open && !b.Draft && b.Base == c.s.Main.Branch && c.mayEnter(p, b.Head) &&
+		len(rule.LacksLabels(p.Auto.Offered.Labels)) == 0
+}
+
+// unsaid reports whether a request is the queue's own to enter by a rule: nobody waits for
+// an answer.
+func unsaid(r *queue.Request) bool { return queue.IsAuto(r.ID) }
+
+// unlabelled takes out what a rule has entered of which a label is taken off.
+func (c *entering) unlabelled(b queue.Labeled) {
+	ch := c.facts.Links.Active(b.Number)
+	if b.On || ch == nil || ch.Rule == "" || ch.Phase == queue.Landing {
+		return
+	}
+	if rule, known := c.facts.Rules().AutoRule(ch.Rule); known && rule.Labelled(b.Label) {
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonUnruled, Names: []string{ch.Rule, b.Label}}, nil)
+	}
+}
+
+// commanded forgets what has kept a pull request out: somebody has asked to land it.
+func (c *entering) commanded(number int) {
+	if p := c.s.Pulls[number]; p != nil && p.Auto != nil {
+		a := c.auto(p)
+		a.Out, a.Spent = "", ""
+	}
+}
+
+// rulings returns what the rules say of a pull request that is to be explained.
+func (c *entering) rulings(number int, b queue.Inspected) []queue.Ruling {
+	out := slices.Clone(b.Auto)
+	if p := c.s.Pulls[number]; p != nil && c.hadTurn(p, b.Head) {
+		for i := range out {
+			out[i].Lacks = append([]queue.Lack{{Kind: queue.LackTurn}}, out[i].Lacks...)
+		}
+	}
+	return out
+}
