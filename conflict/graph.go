@@ -57,8 +57,8 @@ type Definition struct {
 const (
 	// DefinitionPrefix begins the name of a definition node.
 	DefinitionPrefix = "def:"
-	// ListingPrefix begins the name of a directory's listing. That two changes
-	// write one listing is no conflict: each sees what it adds itself.
+	// ListingPrefix begins the name of a directory's listing. Two changes that
+	// write one listing do not conflict: each sees its own additions.
 	ListingPrefix = "list:"
 )
 

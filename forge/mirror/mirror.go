@@ -125,11 +125,11 @@ type Mirror struct {
 	mend   func(context.Context, int64, error, []queue.CommitID) bool
 }
 
-// Open opens the bare mirror in dir and makes it if there is none. What a
-// killed owner left behind (lock files, half-written objects) is removed; while
-// its git processes still run, Open waits for them, up to ten seconds. A
-// mirror that is damaged at a glance is begun anew, empty; see Remade.
-// ErrBusy: a live process owns it.
+// Open opens the bare mirror in dir and makes it if there is none. Leftovers of
+// a killed owner (lock files, half-written objects) are removed; while its git
+// processes still run, Open waits for them, up to ten seconds. A mirror that is
+// damaged at a glance is begun anew, empty; see Remade. ErrBusy: a live process
+// owns it.
 func Open(ctx context.Context, dir string) (*Mirror, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
