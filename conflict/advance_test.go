@@ -166,8 +166,8 @@ func drawSmallEdit(t *rapid.T, tree *conflicttest.Tree) *conflicttest.Tree {
 	}
 }
 
-// Whoever follows a tree step by step ends where one ends who looks at it for
-// the first time: same hashes, cycles, names and footprints.
+// A tree followed step by step has the same hashes, cycles, names and
+// footprints as one analyzed for the first time.
 func TestAdvanceIsAnalyze(t *testing.T) {
 	followed, looked := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -253,7 +253,7 @@ func TestAdvanceFails(t *testing.T) {
 	}
 }
 
-// What a step does not touch is not copied.
+// Pages that a step does not touch are not copied.
 func TestAdvanceShares(t *testing.T) {
 	files := map[string]string{}
 	for i := range 2_000 {

@@ -77,8 +77,9 @@ func detailsOf(t *Target, sources bool, number func(string) uint32) *details {
 	return d
 }
 
-// reach finds what can be verified, and what that depends on. What only other
-// nodes claim is unowned: it is in the hash of nothing that is ever verified.
+// reach finds the nodes that can be verified, and those that they depend on. A
+// file that only other nodes claim is unowned: it is in the hash of no node
+// that is ever verified.
 func (b *builder) reach() {
 	at := make([]int32, len(b.snapshot.names.all())) // place in the slab, from 1 on
 	var todo []int32
@@ -227,8 +228,8 @@ func (b *builder) records() {
 	})
 }
 
-// parallel splits a range over the processors. What f does of one number does
-// not depend on another.
+// parallel splits a range over the processors. f's work on one number does not
+// depend on another.
 func parallel(n int, f func(from, to int)) {
 	workers := min(runtime.GOMAXPROCS(0), n/1024)
 	if workers < 2 {

@@ -114,12 +114,12 @@ func (c *Causes) ownOf(n *Node) *Cause {
 	if known, ok := c.own[n.Name]; ok {
 		return known
 	}
-	found := c.look(n)
+	found := c.compare(n)
 	c.own[n.Name] = &found
 	return &found
 }
 
-func (c *Causes) look(n *Node) Cause {
+func (c *Causes) compare(n *Node) Cause {
 	old := c.from.Node(n.Name)
 	if old == nil {
 		return Cause{Kind: CauseNew}

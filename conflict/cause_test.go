@@ -110,8 +110,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// Whatever is affected has a cause at the end of a real chain, and whatever is
-// not has none.
+// An affected target has a cause at the end of a real chain, and any other has
+// none.
 func TestEveryAffectedTargetHasACause(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		main := drawState(t)

@@ -80,9 +80,9 @@ func holds(list []Entry, path string) bool {
 
 // FilesOf returns the paths of the files whose content is in a target's hash:
 // those of its own record and of all that it depends on, and those that are in
-// every hash. What an analyzer has read in a file and put into a hash by
-// meaning, such as the module path of a go.mod, is not among them. Nil where
-// the tree is one target, which has every file.
+// every hash. Files that an analyzer has put into a hash by meaning only, such
+// as a go.mod by its module path, are not among them. Nil if the tree is one
+// target, which has every file.
 func (d *Description) FilesOf(target string) map[string]bool {
 	if d.Nodes == nil {
 		return nil

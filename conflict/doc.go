@@ -26,14 +26,14 @@
 // Trees come in families: main, main with a change, the links of a train. So a
 // snapshot is made from one nearby, by [Advance]. Names have numbers that the
 // family shares; records, hashes and reverse edges are lists by number in
-// pages, and what is as it was is the same page. A [Follower] says which
+// pages, and an unchanged part is the same page. A [Follower] says which
 // targets of the graph differ; those and all above them are hashed again, and
 // nothing else is looked at or copied. The difference of two snapshots of a
 // family is the difference of their pages. Nothing is updated in place, so
 // nothing has to be told when a change lands: main has become the snapshot
-// that was made for it. Whatever touches what is in every hash, or is not seen
-// through at once, falls back to the whole graph; the result is the same, and
-// a test holds the two against each other.
+// that was made for it. A change of a file in every hash, or one that the
+// follower cannot place, falls back to the whole graph; the result is the
+// same, and a test compares the two.
 //
 // # Every file is in some hash
 //
@@ -55,9 +55,9 @@
 // README.md, or another package's sources. `inputs` declares them: each entry is
 // an internal node over the files that it names, on which the targets that it
 // names depend. So the files are in these targets' hashes as well, and in those
-// of whatever depends on them; nothing leaves a hash by it, and an ignored file
-// stays ignored for everybody else. `submitqueue audit inputs` finds what is
-// read and in no hash.
+// of all that depend on them; no file leaves a hash by it, and an ignored file
+// stays ignored for all other targets. `submitqueue audit inputs` finds files
+// that are read and in no hash.
 //
 // A tree whose graph cannot be computed is the one target config.TargetTree
 // whose hash is the tree's id: safe, and slow. Analyzer and settings are in
@@ -104,5 +104,5 @@
 // The package is pure: it reads trees through the port and does nothing else.
 // Analyzers are sub-packages that import this package, queue, and a library.
 // A wrong footprint costs time; a hash that misses an input costs a red main.
-// Where an analyzer is in doubt it takes the larger set of inputs.
+// In doubt an analyzer takes the larger set of inputs.
 package conflict

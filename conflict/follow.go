@@ -16,10 +16,10 @@ type Follower interface {
 	// Follow returns how the graph of t differs from the graph that memo, the
 	// Memo of a Graph or Patch of this analyzer, stands for. The files in which
 	// the two trees differ are given, sorted by path; t.Files is not asked for.
-	// Nil without an error says that only Graph can tell: whatever is in every
-	// hash has changed, or too much of the rest. Otherwise the graph with the
-	// patch applied is what Graph returns for t, and an error is one that Graph
-	// would return.
+	// Nil without an error says that only Graph can tell: a file in every hash
+	// has changed, or too many others have. Otherwise the graph with the patch
+	// applied is what Graph returns for t, and an error is one that Graph would
+	// return.
 	Follow(ctx context.Context, memo any, files []FileChange, t Tree) (*Patch, error)
 }
 

@@ -12,9 +12,9 @@ const MaxWitnesses = 5
 // FootprintOf returns what a change can influence and what it newly depends
 // on: the difference between main and the tree of main with the change.
 //
-// Where the two cannot be compared target by target (one of them is unknown,
-// the settings differ, or a file that is in every hash changed), the footprint
-// is All. Write then names up to five of those files, as definition nodes, for
+// If the two cannot be compared target by target (one of them is unknown, the
+// settings differ, or a file that is in every hash changed), the footprint is
+// All. Write then names up to five of those files, as definition nodes, for
 // people who ask why.
 func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footprint {
 	f := queue.Footprint{Main: mainCommit, Analyzer: change.Analyzer}
@@ -178,8 +178,8 @@ func (d *difference) edges() []queue.AddedEdge {
 	return edges
 }
 
-// dependents returns who depends on whom among the changed: whatever depends
-// on a tail has another hash, as the tail has.
+// dependents returns the dependents of each changed node among the changed: all
+// nodes that depend on a tail have another hash, as the tail has.
 func (d *difference) dependents(changed []uint32) func(id uint32) []uint32 {
 	if d.change.filing != nil {
 		return d.change.reverse().at

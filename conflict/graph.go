@@ -14,7 +14,7 @@ import (
 // concurrent use.
 type Analyzer interface {
 	// ID is the analyzer's name, version and options, e.g. "go/1". It is part
-	// of every hash: whoever changes what Graph returns changes the version.
+	// of every hash: another result of Graph needs another version.
 	ID() string
 	// Graph returns the target graph of a tree. An error says that the graph
 	// of this tree cannot be computed. Neither graph nor error says that the
@@ -57,8 +57,8 @@ type Definition struct {
 const (
 	// DefinitionPrefix begins the name of a definition node.
 	DefinitionPrefix = "def:"
-	// ListingPrefix begins the name of a directory's listing. That two changes
-	// write one listing is no conflict: each sees what it adds itself.
+	// ListingPrefix begins the name of a directory's listing. Two changes that
+	// write one listing do not conflict: each sees its own additions.
 	ListingPrefix = "list:"
 )
 

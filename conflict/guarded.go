@@ -9,11 +9,11 @@ var ErrProvisional = errors.New("no graph for now")
 
 // Guarded is an analyzer that runs programs out of the tree on this machine.
 //
-// Whoever opens a pull request writes a tree; were its programs run, he would
-// run anything he likes beside the server's secrets. So a guarded analyzer runs
-// what the target branch holds, and has no graph, with ErrProvisional, for a
-// tree that holds anything else in the place of what would be run. By itself it
-// runs nothing: Graph fails until Trusting has named the target branch.
+// Anybody who opens a pull request writes a tree; were its programs run, any
+// code would run beside the server's secrets. So a guarded analyzer runs the
+// programs of the target branch, and has no graph, with ErrProvisional, for a
+// tree that holds other ones in their place. By itself it runs nothing: Graph
+// fails until Trusting has named the target branch.
 type Guarded interface {
 	Analyzer
 	// Trusting returns the analyzer that runs what target, the tree of the

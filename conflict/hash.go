@@ -53,7 +53,7 @@ func (f *framer) texts(list []string) *framer {
 	return f
 }
 
-// entries adds files: where each is, what git says it is, and its content.
+// entries adds files: the path, git mode and content of each.
 func (f *framer) entries(list []Entry) *framer {
 	f.count(len(list))
 	for i := range list {

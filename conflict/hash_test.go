@@ -85,8 +85,8 @@ func TestCyclesAreHashedAsOne(t *testing.T) {
 	}
 }
 
-// What only a node that nobody can verify claims is unowned: it would be in no
-// key otherwise.
+// A file that only unverifiable nodes claim is unowned: it would be in no key
+// otherwise.
 func TestUnreachableClaimsAreUnowned(t *testing.T) {
 	tree := conflicttest.New(map[string]string{"lib/x": "1"})
 	files, _ := tree.Files(t.Context())
@@ -151,9 +151,9 @@ func BenchmarkFootprintOf(b *testing.B) {
 }
 
 // TestFormatOfHashes holds the format, which is part of every analyzer's version.
-// Who has to change what is expected here gives all analyzers a new version, and
-// keeps the former format for their elders (see Versioned): else an upgrade of
-// the server builds everything anew, and takes what is proven for something else.
+// With a change of the hashes expected here all analyzers need a new version, and
+// the former format has to stay for their elders (see Versioned): else an upgrade
+// of the server builds everything again, and its proofs are for other content.
 func TestFormatOfHashes(t *testing.T) {
 	s := graphSnapshot(t, &conflict.Graph{Salt: []string{"salt"}, Definitions: []conflict.Definition{{Name: "def:d", Digest: "x"}}, Targets: []conflict.Target{
 		{Name: "t", Kind: "k", Attrs: "a", Sources: []conflict.Entry{{Path: "p", Mode: "100644", OID: "o"}}, Deps: []string{"u"}, Reads: []string{"def:d"}},

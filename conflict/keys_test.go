@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// What stops the third of three changes at the gate: its target at a hash that
-// no build of a pair has seen. See TestEdgeOfAThirdChange for the planner.
+// The gate stops the third of three changes for its target at a hash that no
+// build of a pair has seen. See TestEdgeOfAThirdChange for the planner.
 func TestKeysOfThreeChanges(t *testing.T) {
 	main := state{"T": {0, nil}, "U": {0, nil}}
 	a := state{"T": {0, []string{"U"}}, "U": {0, nil}}

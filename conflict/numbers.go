@@ -13,7 +13,7 @@ import (
 type numbers struct {
 	mu     sync.RWMutex
 	ids    map[string]uint32
-	list   []string // by number; what is written in it stays
+	list   []string // by number; entries never change
 	sorted uint32   // numbers below this one are in the order of their names
 	born   int      // names of the first snapshot; 0 until it is made
 	spare  sync.Pool

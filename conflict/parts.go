@@ -68,7 +68,7 @@ func extraOf(g *Graph) map[string]bool {
 }
 
 // directories returns the names in each directory of the sorted files, sorted.
-// Whether a name is a file or a directory is part of it.
+// Each name tells files from directories.
 func directories(files []Entry) map[string][]string {
 	names := map[string][]string{"": nil}
 	add := func(dir, name string) {

@@ -14,9 +14,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
-// What a conflict is, three times: by footprints and the index; by the union
-// graph of the SubmitQueue paper, step by step; and by its Equation 6, on
-// graphs that were really merged and hashed.
+// The definition of a conflict, three times: by footprints and the index; by
+// the union graph of the SubmitQueue paper, step by step; and by its Equation
+// 6, on graphs that were really merged and hashed.
 
 // rounds is how often a property is tried: more with SUBMITQUEUE_SOAK set, fewer where
 // SUBMITQUEUE_REQUIRE does not name "long".

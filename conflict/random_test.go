@@ -157,8 +157,8 @@ func TestClosedFormIsTheUnionGraph(t *testing.T) {
 	})
 }
 
-// Whoever starts from the keys of main and verifies those of a change has
-// verified every key of the change.
+// The keys of main and the new keys of a change are together all keys of the
+// change.
 func TestKeysOfTheParentAndNewOnesAreAllKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := func(label string) []config.Step {

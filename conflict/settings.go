@@ -63,9 +63,9 @@ func settingsSum(id string, s config.Analysis) sum {
 	return f.done()
 }
 
-// builtinBarrier reports whether a file is in every hash whatever the
-// settings: the queue's own configuration, what git does to files on checkout,
-// and the definition of the builds.
+// builtinBarrier reports whether a file is in every hash under any settings:
+// the queue's own configuration, git's rules for checkouts, and the definition
+// of the builds.
 func builtinBarrier(file string) bool {
 	switch file {
 	case config.Path, ".gitlab-ci.yml", ".gitmodules":

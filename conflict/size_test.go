@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Whoever keeps snapshots counts their bytes, so files that a target owns count too:
-// a tree of few targets may have many.
+// Caches of snapshots count their bytes, so files that a target owns count too: a
+// tree of few targets may have many.
 func TestSizeIsWhatASnapshotTakes(t *testing.T) {
 	files := map[string]string{"a/BUILD": "", "b/BUILD": ""}
 	for i := range 5_000 {

@@ -20,8 +20,8 @@ type Snapshot struct {
 	Cycles   [][]string // targets that depend on themselves, each list sorted; they are hashed as one
 	Unknown  string     // why the graph could not be computed; the one target is the whole tree then
 
-	// Provisional says that Unknown rests on more than the tree: whoever keeps
-	// snapshots does not keep this one.
+	// Provisional says that Unknown rests on more than the tree: caches of
+	// snapshots do not keep this one.
 	Provisional bool
 
 	settings sum

@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/internal/sorted"
 )
 
-// What is kept of paths is bounded by how many and how deep they are: a small
-// pull request may hold folders within folders a thousand levels down.
+// Bounds of the number and depth of paths that are kept: a small pull request
+// may hold folders within folders a thousand levels down.
 const (
 	maxTouched = 1000
 	maxLevels  = 50

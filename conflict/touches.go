@@ -7,8 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// TouchesOf sums a footprint up. How often its targets fail is for whoever
-// knows that to add.
+// TouchesOf sums a footprint up. The caller adds how often its targets fail.
 func TouchesOf(f *queue.Footprint) queue.Touches {
 	return queue.Touches{Targets: len(f.Affected), Added: f.Added, Gone: f.Gone, Files: f.Files, Dirs: f.Dirs, Extent: f.Extent, All: f.All, Unknown: f.Unknown, Again: f.Again,
 		// Of All, Write names files that are in every hash, not what shapes the graph.

@@ -19,8 +19,8 @@ const (
 	ModeSubmodule = "160000"
 )
 
-// Tree is read access to one git tree. It never changes, so whoever
-// implements it may cache. One analysis asks for one thing at a time.
+// Tree is read access to one git tree. It never changes, so an implementation
+// may cache. One analysis asks for one thing at a time.
 type Tree interface {
 	// ID names the content of the tree.
 	ID() queue.TreeID

@@ -2,16 +2,16 @@ package conflict
 
 // Versioned is an analyzer of which this program has elder versions, too.
 //
-// A new version gives other hashes, so nothing that has passed under the one
-// before says anything of it. A queue therefore goes on under the version in
+// A new version gives other hashes, so a pass under the version before proves
+// nothing under the new one. A queue therefore goes on under the version in
 // force until its target branch has passed under the new one, and for that long
-// this program must know both. Who changes what an analyzer returns, or what
-// its targets are hashed to, gives it a new version in its ID, leaves what makes
-// the former one in place (say, behind a field of the analyzer's options), and
-// returns that from Elder. A later release takes it out again. The format of the
-// hashes (the tags in hash.go, merkle.go, analyze.go and settings.go) is part of
-// every version: who changes it gives all analyzers new ones, and keeps the
-// former tags for their elders.
+// this program must know both. To change an analyzer's graphs, or the hashes of
+// its targets, give it a new version in its ID, leave the code of the former one
+// in place (say, behind a field of the analyzer's options), and return that from
+// Elder. A later release takes it out again. The format of the hashes (the tags
+// in hash.go, merkle.go, analyze.go and settings.go) is part of every version:
+// to change it, give all analyzers new ones, and keep the former tags for their
+// elders.
 type Versioned interface {
 	Analyzer
 	// Elder returns the versions before this one, the newest first. Their IDs differ.

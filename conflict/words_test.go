@@ -14,8 +14,8 @@ import (
 )
 
 // The same on real trees: graphs are read from files, changes edit files, and
-// what is merged is the files. What a target is made of is written out by
-// conflicttest.Contents, without a hash.
+// files are merged. conflicttest.Contents writes out the content of a target,
+// without a hash.
 
 var places = map[config.Unowned]conflicttest.Places{
 	config.UnownedAll:    {Barrier: []string{"barrier"}, Ignore: []string{"docs/"}, Unowned: config.UnownedAll},
@@ -124,7 +124,7 @@ func TestEveryFileOfATree(t *testing.T) {
 
 // TestNoConflictNoNewContent: of a set of changes without a conflict between two
 // of them, each target is, once all have been merged, what it is on main or with
-// one of them. What two changes make of the graph together is in that.
+// one of them. That includes edges that two changes make together.
 //
 // There is one exception. A file of two targets that each lose it in another
 // change is nobody's only when both have landed, and then in every hash, or in
@@ -189,7 +189,7 @@ func TestNoConflictNoNewContent(t *testing.T) {
 		"independent "+conflicttest.EditAdd, "independent "+conflicttest.EditDelete, "independent "+conflicttest.EditUse)
 }
 
-// What no footprint speaks of, the gate sees: a file of two targets, each of which
+// The gate sees what no footprint tells: a file of two targets, each of which
 // leaves it in another change, is in every hash once both have landed. The second
 // one is verified again as a whole, though the two are called independent.
 func TestFileLeftByAllItsOwners(t *testing.T) {

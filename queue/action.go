@@ -8,9 +8,9 @@ import (
 )
 
 // Action is something to be done outside: at least once, under its key, after
-// the state that asks for it has been stored. What comes of it arrives as an
-// event that names the key. An action whose deadline passes without one is
-// tried again under a new attempt, with a limit.
+// the state that asks for it has been stored. Its result arrives as an event
+// that names the key. An action whose deadline passes without one is tried
+// again under a new attempt, with a limit.
 type Action struct {
 	Key       string  `json:"key"`
 	Attempt   int     `json:"attempt"`           // one more than have failed
@@ -33,9 +33,9 @@ func ActionKey(kind, subject string, attempt, renewed int) string {
 	return key
 }
 
-// Task is what an action does, at least once. Why doing it twice is the same as doing it
-// once is said for each kind by its row of the table of whoever carries it out
-// (app/perform_kinds.go); a test there does each twice.
+// Task is what an action does, at least once. The row of each kind in the performer's
+// table (app/perform_kinds.go) says why doing it twice is the same as doing it once; a
+// test there does each twice.
 type Task interface {
 	// Name returns the task's kind and subject, which name its actions.
 	Name() (kind, subject string)

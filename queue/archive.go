@@ -9,7 +9,8 @@ import (
 const ArchiveTTL = 30 * 24 * time.Hour
 
 // RenewAfter is how much of its time in the archive a pass must have used up
-// before Renew does anything: what is used all day is renewed once a day.
+// before Renew does anything: a pass that is used all day is renewed once a
+// day.
 const RenewAfter = 24 * time.Hour
 
 // Archive is what a store offers to people and to upkeep beside Store: the passes

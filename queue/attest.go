@@ -4,8 +4,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Attest asks what the forge's own CI has passed on the head of a change, for whoever has
-// pushed it and not for the queue, and which keys that proves: those that Main has not.
+// Attest asks which checks the forge's own CI has passed on the head of a change, after a
+// push of its author and not of the queue, and which keys that Main has not they prove.
 // Result: Attested.
 type Attest struct {
 	Change   ChangeID `json:"change"`

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Offered says that a pull request is open, and what of it a webhook or a list shows for
-// nothing. What rules of `auto` ask for besides is asked of the forge (Inspect, by
-// CommandAuto), and only where all that stands here does not rule it out.
+// Offered says that a pull request is open, with the facts that a webhook or a list
+// shows for nothing. Other facts that rules of `auto` need are asked of the forge
+// (Inspect, by CommandAuto), and only if the facts here do not exclude it.
 type Offered struct {
 	Number int      `json:"number"`
 	Head   CommitID `json:"head"`
@@ -47,7 +47,7 @@ type Ruling struct {
 // LackKind names what a rule of `auto` asks for.
 type LackKind string
 
-// What a pull request may lack. Names holds what each says.
+// Conditions that a pull request may lack. Names holds the text of each.
 const (
 	LackBase      LackKind = "base"      // it asks for another branch; Names: that one
 	LackReady     LackKind = "draft"     // it is a draft

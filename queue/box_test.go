@@ -56,8 +56,8 @@ func TestToggled(t *testing.T) {
 
 func must(s queue.Said, _ *queue.Box) queue.Said { return s }
 
-// Whatever is written into a comment of ours, only a toggle of its own box is a command,
-// and toggled twice it says what it said.
+// In a comment of ours with any edit, only a toggle of its own box is a command, and a
+// box toggled twice has its first text.
 func TestToggledProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.OneOf(rapid.StringN(0, 30, -1), rapid.SampledFrom([]string{"/land", "- [ ] x <!-- submitqueue-box:land -->",

@@ -201,9 +201,9 @@ type Verdict struct {
 	Unproven  bool       `json:"unproven,omitempty"`  // with ByForge: on a commit of main that somebody else had pushed meanwhile, for which nothing is proven
 }
 
-// Evidence is one failing step with what a person needs to see of it. What ran
-// was the commit of a build, and that may have been another change's: a key is
-// verified once for whoever needs it.
+// Evidence is one failing step with what a person needs to see of it. The
+// commit that ran may be that of another change's build: a key is verified
+// once for all changes that need it.
 type Evidence struct {
 	Step     string   `json:"step"`
 	Run      string   `json:"run,omitempty"` // the step's command, as configured
@@ -222,9 +222,10 @@ type Evidence struct {
 	Host string  `json:"host,omitempty"` // of the target branch itself: where that was, if known
 }
 
-// Output returns the tail without the lines in which the runner says what Step
-// and Run say: that is for whoever reads the whole log. Where the step is one
-// of the queue's own, because the configuration cannot be used, they all are.
+// Output returns the tail without the lines in which the runner repeats Step
+// and Run: these are for readers of the whole log. Of the queue's own step,
+// made when the configuration cannot be used, it leaves out all lines of the
+// queue.
 func (e Evidence) Output() string {
 	ours := "[submitqueue] step "
 	if e.Step == config.Path {
@@ -269,7 +270,7 @@ const (
 	ReasonWaitsTime     ReasonCode = "early"          // its build would be too early; Names: the changes ahead that it waits for; Until: when it is due
 	ReasonWaitsCap      ReasonCode = "cap"            // its builds on assumptions are used up; Names: builds, limit
 	ReasonWaitsHour     ReasonCode = "hour"           // the builds of this hour are used up; Names: limit; Until
-	ReasonWaitsKnown    ReasonCode = "known"          // nothing is left to build on its likeliest future; Names: what it has shown there
+	ReasonWaitsKnown    ReasonCode = "known"          // its likeliest future has been built; Names: the results there
 	ReasonWaitsQuota    ReasonCode = "quota"          // Names: the quota, its builds at one time, when it binds
 	ReasonWaitsAhead    ReasonCode = "ahead"          // Names: undecided conflicting changes ahead
 	ReasonWaitsApart    ReasonCode = "apart"          // no build with those ahead of it could be made, which may be their fault: it waits for their verdicts
@@ -308,7 +309,7 @@ const (
 	ReasonBlame      ReasonCode = "blame"          // answer: Culprits; without any, Names: "searching" and the red targets, or none
 	ReasonProtected  ReasonCode = "protection"     // parked: the forge refused to take it, pushed alone; Detail: the rule; Until: it is tried again then
 	ReasonStuck      ReasonCode = "action-failed"  // parked: an action failed too often; Detail: its error
-	ReasonParent     ReasonCode = "stack-parent"   // parked: what it is on top of is not in the queue; Names: its number and, where it was there, its phase and why
+	ReasonParent     ReasonCode = "stack-parent"   // parked: the pull request below it is not in the queue; Names: its number and, if it was in the queue, its phase and reason
 
 	ReasonRequirements ReasonCode = "requirements" // parked: its pull request does not meet what is asked of it; Unmet
 
@@ -322,7 +323,7 @@ const (
 	ReasonStackDeep    ReasonCode = "stack-deep"      // more than MaxStack are below it
 	ReasonNeedsApprove ReasonCode = "needs-approval"  // Names: protected paths
 	ReasonNoConfig     ReasonCode = "no-config"       // main has no valid configuration; Detail: why
-	ReasonUnknown      ReasonCode = "unknown-command" // Names: what was read, the spell.Nearest command
+	ReasonUnknown      ReasonCode = "unknown-command" // Names: the word that was read, the nearest command
 	ReasonNotQueued    ReasonCode = "not-queued"
 	ReasonHelp         ReasonCode = "help"        // asked for the commands
 	ReasonForced       ReasonCode = "forced"      // the target branch was force-pushed; Names: old tip, new tip

@@ -61,7 +61,7 @@ const maxCommands = 8
 // ParseCommands returns the commands of a comment, in order: one per line, at
 // the line's beginning. Quoted lines, code (fenced, indented, inline) and HTML
 // comments hold none. Commands of other bots (`/assign`) are not ours and are
-// left out; what begins like ours and is not known is CommandUnknown.
+// left out; one that begins like ours and is not known is CommandUnknown.
 func ParseCommands(body string) []Command { return commands.Parse(body) }
 
 // Parse is ParseCommands with the commands of a table.

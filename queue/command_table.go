@@ -24,14 +24,15 @@ type CommandRow struct {
 	Keeps bool
 	// Forms are how it can be written, for the help.
 	Forms []CommandForm
-	// Who returns what the permissions say of who may give it; nil: anybody.
+	// Who returns the permissions' answer to who may give it; nil: anybody.
 	Who func(config.Permissions) config.Who
 	// Also are commands with permissions that may be asked for as well.
 	Also []Verb
-	// Runs says that following it may run what a pull request holds: whatever Who says,
-	// it takes write access.
+	// Runs says that following it may run code of a pull request: it takes write
+	// access, besides Who.
 	Runs bool
-	// Delegated says that whoever a pull request was delegated to may give it as well.
+	// Delegated says that a user to whom a pull request was delegated may give it as
+	// well.
 	Delegated bool
 	// Enters says that it puts a pull request into the queue.
 	Enters bool
@@ -110,8 +111,8 @@ func (t CommandTable) Row(v Verb) CommandRow {
 	return CommandRow{Verb: v}
 }
 
-// Who returns what the permissions of a configuration say of a command; "" for those
-// that anybody may give.
+// Who returns who may give a command by the permissions of a configuration; "" for
+// commands that anybody may give.
 func (t CommandTable) Who(v Verb, p config.Permissions) config.Who {
 	if may := t.Row(v).Who; may != nil {
 		return may(p)

@@ -138,7 +138,7 @@ func TestParseCommandsBounds(t *testing.T) {
 	}
 }
 
-// Whatever the text: no panic, few commands, short texts, known verbs; and a
+// Any text gives no panic, few commands, short texts and known verbs; a
 // quotation of it asks for nothing.
 func FuzzParseCommands(f *testing.F) {
 	for _, seed := range []string{"/land", "> /land", "```\n/land\n```", "<!--\n/land\n-->", "/lnad\r\n/queue pause x", "\xff/land\x00", "\t/land",

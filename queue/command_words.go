@@ -71,7 +71,7 @@ func takesForgotten(c *Command, rest []string) bool {
 	return ok
 }
 
-// What a command about models may say in place of a version.
+// Words that a command about models accepts in place of a version.
 const (
 	ModelNone   = "none"   // none is used
 	ModelNewest = "newest" // the newest that is better than none is used, as long as nobody says otherwise

@@ -21,7 +21,7 @@ type Aimed struct {
 // rejection rests on it, and is about one stretch of main's line (Line.Epoch).
 type Control struct {
 	Aim
-	Commit  CommitID `json:"commit,omitempty"`  // of main's line; what the others say is of it. Empty: not asked yet
+	Commit  CommitID `json:"commit,omitempty"`  // of main's line; the other fields are about it. Empty: not asked yet
 	Key     Key      `json:"key,omitzero"`      // main's, at Commit
 	Missing bool     `json:"missing,omitempty"` // main has no such step or target at Commit: it cannot be to blame
 	Good    Instant  `json:"good,omitempty"`    // when Key was last seen to pass, wherever

@@ -1,6 +1,6 @@
-// Package queue is the vocabulary of the merge queue: what a change is, what is
-// known of it, what happens and what is to be done. It is a leaf and pure: every
-// other package speaks in its terms, and it does nothing by itself.
+// Package queue is the vocabulary of the merge queue: changes, the facts about
+// them, events and actions. It is a leaf and pure: every other package speaks in
+// its terms, and it does nothing by itself.
 //
 // The words that matter most:
 //
@@ -13,7 +13,9 @@
 //   - A Key is one thing that can be verified: a Step on a target at a hash. An
 //     Entry is what the ledger knows of a key.
 //   - A Link is a change merged onto a parent commit, with the keys that the new
-//     commit has and its parent has not. A path is a chain of links from main.
+//     commit has and its parent has not. A path is a chain of links from main;
+//     the train is the path that is about to land; main's line is its
+//     first-parent commits.
 //   - A Build is one attempt to verify keys on the commit of a link.
 //   - An Event is something that happened; an Action is something to be done, by a
 //     Task. Results of actions are events.
@@ -36,10 +38,11 @@
 //
 // # How do I add a command?
 //
-// One row of Commands (command_table.go): its words, how what is behind them is read, how
-// a misspelt one was meant, its lines of the help, who may give it. What following it does
-// is one row of followers in package speculation (follow.go). Comments, answers to what is
-// misspelt, the help, permissions and teams follow from these. For example, /land later 2h:
+// One row of Commands (command_table.go): its words, how the text behind them is read, the
+// right form for a misspelt one, its lines of the help, who may give it. The effect of the
+// command is one row of followers in package speculation (follow.go). Comments, answers to
+// misspelt commands, the help, permissions and teams follow from these. For example, /land
+// later 2h:
 //
 //	{Verb: CommandLater, Words: "/land later", Takes: takesUntil, Near: "/land later UNTIL", Who: mayLand,
 //		Forms: []CommandForm{{"/land later UNTIL", "`/land later UNTIL` waits before it asks to land."}}}
@@ -56,7 +59,7 @@
 //	a forge        a package below forge, a row of forges   package forge, package cmd/submitqueue/server
 //	a step report  a row of Reports, a row of readers       package queue/config, package workers
 //	a requirement  a kind, a row of requirements            requirement.go, package app/texts
-//	a notification a sink, or a kind of what is told        package app/notify
+//	a notification a sink, or a kind of notification        package app/notify
 //
 // Each of these packages says how; its tests add a toy one by the same rows.
 package queue

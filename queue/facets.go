@@ -6,8 +6,8 @@ import (
 )
 
 // Facets are what is known of a pull request beside what its change does to the
-// target branch. They are for models: nothing else rests on them. What is nil, or 0
-// where a comment says so, the forge does not say.
+// target branch. They are for models: nothing else rests on them. Nil, or 0 where a
+// comment says so: the forge does not say.
 type Facets struct {
 	Opened    Instant `json:"opened,omitempty"`    // when it was opened; 0: not known
 	Commits   *int    `json:"commits,omitempty"`   // of its own
@@ -45,7 +45,7 @@ func IsRevert(title, body string) bool {
 }
 
 // HasPlan reports whether a description in Markdown has a part about testing that is
-// not left empty. What stands in HTML comments, as templates have it, counts for nothing.
+// not left empty. HTML comments, as templates have them, do not count.
 func HasPlan(body string) bool {
 	within := false
 	for line := range strings.Lines(remark.ReplaceAllString(body, "")) {

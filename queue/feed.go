@@ -6,14 +6,14 @@ import "context"
 // nothing of it, also where they end and begin again. queue/memstore and
 // queue/redisstore pass one conformance suite (queue/storetest).
 //
-// A place stands between two notes. What it looks like is the store's.
+// A place stands between two notes. Its form is the store's.
 type Feed interface {
 	// Follow returns the place that a reader has reached. A reader that has none is
 	// given one behind all that has been noted so far, and keeps it.
 	Follow(ctx context.Context, queue, reader string) (place string, err error)
 	// NotesAfter returns up to max notes behind a place, oldest first, and the place
-	// behind all that it has looked at. That is the given place where nothing has been
-	// noted since. What the history has dropped by age, or cannot read, is left out.
+	// behind all that it has looked at: the given place if nothing has been noted
+	// since. Notes that the history has dropped by age, or cannot read, are left out.
 	NotesAfter(ctx context.Context, queue, place string, max int) (notes []Noted, next string, err error)
 	// Reached keeps the place of a reader in place of the former one.
 	Reached(ctx context.Context, queue, reader, place string) error

@@ -38,8 +38,8 @@ type Footprint struct {
 	Again    bool        `json:"again,omitempty"`    // what Unknown says may pass: it is analyzed again, after a while
 	At       Instant     `json:"at,omitempty"`       // when it was taken in, where Again is set
 
-	// What the change touches as plain text. Two changes with a path in common
-	// may fail to merge, whatever they mean to builds.
+	// Paths that the change touches, as plain text. Two changes with a path in
+	// common may fail to merge, even if no target reads it.
 	Paths   []string   `json:"paths,omitempty"` // touched files and directories that are gone, sorted; folders stand for all below them (conflict.TouchedPaths)
 	Files   int        `json:"files,omitempty"` // touched files
 	Dirs    int        `json:"dirs,omitempty"`  // directories that these are in

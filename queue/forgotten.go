@@ -8,7 +8,7 @@ import (
 
 // Forgotten says which passes a maintainer has taken back: those up to At, of the
 // keys that it covers. It is kept for as long as the archive may hold one, and
-// read wherever a pass comes from the archive, from a build that was asked for
+// read when a pass comes from the archive, from a build that was asked for
 // before, or from a late answer: none of these brings a pass back.
 type Forgotten struct {
 	Key    string  `json:"key,omitempty"`    // how the id of the key begins; or

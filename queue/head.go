@@ -19,7 +19,8 @@ type HeadMove struct {
 	Seen   bool     `json:"seen,omitempty"` // the forge shows the pull request with To
 }
 
-// MostMoved bounds the commits of Pull.Moved: whoever speaks of an older one is very late.
+// MostMoved bounds the commits of Pull.Moved: an event that names an older one is very
+// late.
 const MostMoved = 16
 
 // WasMoved reports whether a push of ours has moved the pull request's branch to a commit.
@@ -32,7 +33,7 @@ type PushStage string
 const (
 	PushingHeads PushStage = "heads" // Heads are being moved
 	AwaitingSeen PushStage = "seen"  // Heads have moved: the forge is to take note of that, until Push.Until
-	PushingMain  PushStage = ""      // main is being moved; whatever an older version has written
+	PushingMain  PushStage = ""      // main is being moved; also each push that an older version has written
 )
 
 // AllSeen reports whether the forge has taken note of all heads that the push has moved.

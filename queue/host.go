@@ -84,8 +84,8 @@ func (h *Host) Counted(now Instant) (faults, runs int) {
 // Faulty reports whether a host fails clearly more of what others pass than they do:
 // HostFaults at the least, and HostExcess times their rate. The others are taken to
 // have had one more fault, and two more builds, than they had: of few builds nothing
-// follows. That a broken host fails fast and so runs most of the builds makes no
-// difference to its rate, and a test that fails by chance fails everywhere.
+// follows. A broken host fails fast and so runs most of the builds, which does not
+// change its rate; a test that fails by chance fails everywhere.
 func (h *Host) Faulty(others []*Host, now Instant) bool {
 	faults, runs := h.Counted(now)
 	theirs, of := 1, 2
@@ -156,7 +156,7 @@ func (h *Host) Passed(keys map[Digest]bool, on CommitID, now Instant) (fault str
 }
 
 // Agreed notes that another host has failed some keys, by name or, as a set,
-// together: what this one failed of them is not its fault.
+// together: this host's failures of them are not its fault.
 func (h *Host) Agreed(keys map[Digest]bool, set bool) (changed bool) {
 	for i := range h.Runs {
 		r := &h.Runs[i]

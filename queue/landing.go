@@ -3,8 +3,8 @@ package queue
 import "github.com/submitqueue/submitqueue/queue/config"
 
 // Push is a chain of commits on its way to main. The turn that writes it is
-// the point of no return: what the gate let pass then is pushed, or the race
-// is lost; later cancels are too late.
+// the point of no return: the changes that the gate let pass then are pushed,
+// or the race is lost; later cancels are too late.
 type Push struct {
 	ID       string     `json:"id"`
 	Expected CommitID   `json:"expected"`        // main must be here
@@ -12,7 +12,7 @@ type Push struct {
 	Changes  []ChangeID `json:"changes"`         // one per commit, but for rollups; in order
 	Sizes    []int      `json:"sizes,omitempty"` // changes of each commit, where some have several
 	At       Instant    `json:"at"`
-	Unsure   bool       `json:"unsure,omitempty"` // what came of it is not known: main is being read
+	Unsure   bool       `json:"unsure,omitempty"` // its result is not known: main is being read
 	Heads    []HeadMove `json:"heads,omitempty"`  // branches of its pull requests that move before main; those that did, once that is known
 	Stage    PushStage  `json:"stage,omitempty"`
 	ByForge  bool       `json:"by_forge,omitempty"` // the forge is asked to merge the one pull request itself, in place of moving main

@@ -112,8 +112,8 @@ const (
 // Decisive reports whether the entry's failures decide at a moment: more than
 // `retries` failing runs by different builds that have not expired, on two hosts
 // where there are two, and no pass. Time-outs count only once there are
-// TimeoutsNeeded. What a runner could not run counts only once that has happened on
-// two hosts, or on the only one.
+// TimeoutsNeeded. A step that a runner could not run counts only once that has
+// happened on two hosts, or on the only one.
 func (e *Entry) Decisive(now Instant, retries int) bool {
 	if e.Passed != 0 {
 		return false

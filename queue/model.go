@@ -65,7 +65,7 @@ type ModelPart struct {
 }
 
 // ModelFigures judge the predictions of one predictor against what came, on changes later
-// than those that it was fitted to. What is not of its part is 0.
+// than those that it was fitted to. Figures of other parts are 0.
 type ModelFigures struct {
 	Name string `json:"name"` // model, base rate, last outcome, median or estimate
 	Rows int    `json:"rows"`

@@ -81,7 +81,7 @@ func decimal(q float64) string {
 	return strconv.FormatFloat(q, 'g', 2, 64)
 }
 
-// What a future may have shown.
+// Results that a future may have shown.
 const (
 	KnownPassed   = "passed"
 	KnownFailed   = "failed"

@@ -12,9 +12,9 @@ type Partners struct {
 // None reports whether there are no partners.
 func (p Partners) None() bool { return len(p.Rollup)+len(p.Shares) == 0 }
 
-// Partners returns with whom the change is built or lands. Nobody is named twice.
-// What is parked has none, nor has what ended otherwise than in one merge with
-// others; a build that is being stopped is no bond.
+// Partners returns the changes with which the change is built or lands, each
+// once. A parked change has none, nor has one that has ended, except by landing
+// in one merge with others; a build that is being stopped makes no partners.
 func (v View) Partners() Partners {
 	switch {
 	case v.Change.Phase == Landed && v.Change.Verdict != nil:

@@ -8,8 +8,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Who is to land with a change, and who only shares its builds, are told apart;
-// what was to be is not told of what has a verdict.
+// Changes that are to land with a change are told apart from those that only
+// share its builds; a change with a verdict has the partners that it had in
+// fact.
 func TestPartners(t *testing.T) {
 	ids := func(list ...queue.ChangeID) []queue.ChangeID { return list }
 	build := func(change queue.ChangeID, also ...queue.ChangeID) queue.BuildView {

@@ -12,8 +12,8 @@ import (
 type Past interface {
 	// Rows returns up to max rows behind a place, oldest first as they were stored, and
 	// the place behind all that it has looked at: the given one where there is nothing
-	// more. The place "" is before all rows. What this version cannot read, and what has
-	// been dropped meanwhile, is left out.
+	// more. The place "" is before all rows. Rows that this version cannot read, or that
+	// have been dropped meanwhile, are left out.
 	Rows(ctx context.Context, queue, place string, max int) (rows []Row, next string, err error)
 	// Keep adds rows that no turn made, such as those of another server. They come behind
 	// all others, whatever their At.

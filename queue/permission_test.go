@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// What a version wrote that knew roles only, or did not know a field yet, is
-// read as it was meant.
+// Permissions written by a version that knew roles only, or did not know a
+// field yet, are read as they were meant.
 func TestPermissionsOfOlderVersions(t *testing.T) {
 	var c config.Config
 	if err := json.Unmarshal([]byte(`{"version":1,"permissions":{"land":"maintain","queue":"admin"},

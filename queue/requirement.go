@@ -1,8 +1,8 @@
 package queue
 
 // How do I add a requirement? One kind here, and its row in package texts (require.go):
-// a title and a line of what to do. A test there holds that no kind is without. Whoever
-// finds it unmet adds it to Inspected.Unmet:
+// a title and a line of what to do. A test there holds that no kind is without. The
+// package that finds it unmet adds it to Inspected.Unmet:
 //
 //	the forge's adapter (Unmet)  reviews, code-owners, last-push, changes-requested,
 //	                             team-reviews, unattributed, unjudged,
@@ -10,9 +10,9 @@ package queue
 //	app (perform_inspect_…)      label, merge, depends: what we know and the forge does not
 //	speculation                  draft, administrator, update, restack: of what is in the queue
 //
-// Nothing else lists kinds: the core parks whoever does not meet one, whatever it is. It
-// asks again when it is Stirred, for which the forge's receiver says which webhooks do so,
-// and from time to time. At GitHub (its stir.go):
+// Nothing else lists kinds: the core parks a change that does not meet one, of any kind.
+// It asks again when it is Stirred, for which the forge's receiver says which webhooks do
+// so, and from time to time. At GitHub (its stir.go):
 //
 //	pull_request_review                reviews, code-owners, last-push, changes-requested, team-reviews, unattributed, administrator, update
 //	check_run, check_suite, status     checks, checks-failed
@@ -47,7 +47,8 @@ const (
 	RequireLanded        RequirementKind = "depends"           // that what its description depends on has landed; Names: a PullRef, how that stands (Depends…); with DependsCircle, the way to itself
 )
 
-// How that stands which a description depends on: the second name of RequireLanded.
+// States of a pull request that a description depends on: the second name of
+// RequireLanded.
 const (
 	DependsQueued    = "queued"    // it is in its queue
 	DependsOpen      = "open"      // nobody has asked for it to land
@@ -71,8 +72,8 @@ const (
 )
 
 // Requirement is something that is asked of a pull request and that it does not
-// meet. Each may come true without a new commit, so whoever asked to land waits
-// for it: RequireUpdate where what brought that content is turned down or reverted;
+// meet. Each may be met without a new commit, so the change waits for it:
+// RequireUpdate when the change that brought that content is rejected or reverted;
 // but RequireMerge, which is only named beside others.
 type Requirement struct {
 	Kind  RequirementKind `json:"kind"`

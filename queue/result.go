@@ -40,7 +40,7 @@ type Surveyed struct {
 	Analyzer string  `json:"analyzer,omitempty"` // version that the commit was judged by
 	Total    int     `json:"total,omitempty"`    // keys of the commit
 	Passed   []Entry `json:"passed,omitempty"`   // of these, what is proven by what has passed under another version
-	Unknown  string  `json:"unknown,omitempty"`  // why its targets could not be told; hostile text
+	Unknown  string  `json:"unknown,omitempty"`  // why its targets are not known; hostile text
 }
 
 // Controlled says which keys main has of what was asked for, and when each was last
@@ -156,7 +156,8 @@ type JobDone struct {
 	Cut   bool   `json:"cut,omitempty"`   // with JobTimeout: it was ended by the job's Limit, before the step's time-out; no result
 
 	// Began and Ended are when it was run, by the clock of the server; 0: not known, as
-	// of what has just ended. What is said again, of a run before, says so by them.
+	// of a job that has just ended. A result that is reported again, of an earlier run,
+	// has them set.
 	Began Instant `json:"began,omitempty"`
 	Ended Instant `json:"ended,omitempty"`
 

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Rewind makes a state that was written by a clock which ran ahead one of a present
-// moment: what it says to have been later than that moment was, by the right clock, so much
-// earlier. It returns what it has changed, to be stored.
+// Rewind corrects a state that was written by a clock which ran ahead: each moment later
+// than now becomes earlier by the given duration. It returns what it has changed, to be
+// stored.
 //
-// Moments keep their order and their distances, so that what rests on them, such as which
-// run of main came after which failure, is what it was. What is only put off comes the
-// sooner for it. A freeze ends when its author said, and what is under way (Actions) is
-// dealt with by the core.
+// Moments keep their order and their distances, so that conclusions from them, such as
+// which run of main came after which failure, stay as they were. A waiting time that has
+// not passed ends earlier. A freeze ends when its author said, and what is under way
+// (Actions) is dealt with by the core.
 func (s *State) Rewind(now Instant, by time.Duration) (changed []Ref) {
 	r := rewinding{now, by}
 	for _, ch := range s.Changes {

@@ -6,9 +6,9 @@ const MaxStack = 50
 // Stack is what a pull request is on top of, as the forge shows it: open pull
 // requests, each of whose head branches is the base of the one before.
 type Stack struct {
-	Below  []int  `json:"below,omitempty"`  // the spell.Nearest first
+	Below  []int  `json:"below,omitempty"`  // the nearest first
 	Foot   string `json:"foot,omitempty"`   // the base of the last; the queue's branch where the stack stands on it. Hostile text
-	Kept   bool   `json:"kept,omitempty"`   // Foot is a protected branch, one that stays: what asks for it is not meant for another
+	Kept   bool   `json:"kept,omitempty"`   // Foot is a protected branch, one that stays: pull requests for it are not meant for another
 	Circle bool   `json:"circle,omitempty"` // the last leads back to the first or to the pull request itself: there is no end
 	Deep   bool   `json:"deep,omitempty"`   // there are more than MaxStack
 	Native int    `json:"native,omitempty"` // the number of the forge's own stack that it is in: only the forge changes what it asks for. 0: none

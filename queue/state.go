@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// State is all that is known of one queue: facts only. What can be computed
-// from them (order, conflicts, plan) is not stored.
+// State is all that is known of one queue: facts only. Order, conflicts and
+// plan are computed from them and not stored.
 type State struct {
 	Main       Main
 	Slots      int      // builds that can run at once, under the steps in force

@@ -3,7 +3,7 @@ package queue
 // WorthKind says what a build is for.
 type WorthKind string
 
-// What builds are for.
+// Purposes of builds.
 const (
 	WorthMain      WorthKind = "main"      // keys of main itself
 	WorthTrain     WorthKind = "train"     // keys on the whole tree of a commit that is about to land

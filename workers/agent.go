@@ -28,7 +28,7 @@ type Worker struct {
 	Log     *slog.Logger
 }
 
-// How long a worker waits after a source that does not answer.
+// Waits of a worker after a source that does not answer.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 30 * time.Second
@@ -117,7 +117,7 @@ func (w Worker) execute(ctx context.Context, a Assignment) {
 	buildCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	say := func(r Report) {
-		// What ends a build must not keep its last words from the source.
+		// The end of a build must not keep its last reports from the source.
 		if err := w.Source.Report(context.WithoutCancel(ctx), a.Lease, r); errors.Is(err, ErrLost) {
 			cancel()
 		} else if err != nil {

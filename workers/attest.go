@@ -22,8 +22,8 @@ type Attester interface {
 // that was run there.
 type HeadTree func(ctx context.Context, merge queue.CommitID) (files map[string][]byte, why string, err error)
 
-// HeadResults is what was run on a commit. Passed have no keys: which the commit has, whoever
-// can read it knows.
+// HeadResults are the runs on a commit. Passed have no keys: a reader of the commit knows its
+// keys.
 type HeadResults struct {
 	Passed []queue.HeadPass
 	Doubts []queue.HeadDoubt

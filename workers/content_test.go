@@ -21,7 +21,7 @@ func (u *unfit) Checkout(context.Context, queue.CommitID, string) (func() error,
 	return nil, fmt.Errorf("checking out: %w", u)
 }
 
-// What no host can check out for what it holds is a failure of each job, and no trouble
+// A commit whose content no host can check out is a failure of each job, and no trouble
 // of this host, which does not try again.
 func TestUnfitCommit(t *testing.T) {
 	u := &unfit{}

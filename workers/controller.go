@@ -11,8 +11,8 @@ import (
 type Controller interface {
 	// Run takes a build and returns; action is the key of the action that asks
 	// for it and comes back in BuildDone. A build that waits, runs or has ended is
-	// not started again: what it has reported is reported again, because whoever asks
-	// again may have lost it, and its BuildDone names the newer action. Errors:
+	// not started again: its results are reported again, because a caller that asks
+	// again may have lost them, and its BuildDone names the newer action. Errors:
 	// ErrClosed, ErrNoJobs.
 	Run(ctx context.Context, b queue.Build, action string) error
 	// Stop cancels a build. It ends by its own BuildDone, with the outcome

@@ -36,14 +36,14 @@
 //
 // A build is one assignment. Its jobs run one after the other in one checkout,
 // all of them, whether or not one before has failed. Each yields one JobDone;
-// BuildDone comes last. Where the next job asks for other submodules or files of
-// LFS than the one before (Step.Checkout), the checkout is made anew in between, so that no step passes
-// on files that another one asked for; where that fails, the jobs that need it are left
-// out, and the build is an infrastructure error.
+// BuildDone comes last. If the next job asks for other submodules or files of LFS than the one
+// before (Step.Checkout), the checkout is made again in between, so that no step passes on
+// files that another one asked for; if that fails, the jobs that need it are left out, and the
+// build is an infrastructure error.
 //
-// A build that is asked for once more is not run once more: what it has reported is
-// reported again, whether it still runs or has ended, because the queue may have lost it
-// with its store. For the same reason Standing says what holds of hosts and slots.
+// A build that is asked for again is not run again: its results are reported again,
+// whether it still runs or has ended, because the queue may have lost it with its store.
+// For the same reason Standing says what holds of hosts and slots.
 //
 // # What is a failure and what is not
 //
@@ -96,11 +96,11 @@
 // there for them, is the server's, so that they cannot put a link in its place. They can
 // neither look into another slot nor into the data folder, which SlotsDir leaves out of
 // the way, and read nothing of the server's processes. The environment commands of steps
-// have a user of their own as well. Where the kernel lets the process have namespaces, each
-// step has those of IsolateNamespace, too. Where not, nothing of the slot's user runs before
-// a build and when a step has ended: what can be found is asked to end, then all is killed
-// by one call of the kernel, within which nobody can fork. Where that fails the step has not
-// passed, and no build begins there.
+// have a user of their own as well. If the kernel lets the process have namespaces, each
+// step has those of IsolateNamespace, too. If not, no process of the slot's user runs before
+// a build and when a step has ended: those that can be found are asked to end, then all are
+// killed by one call of the kernel, within which none can fork. If that fails the step has
+// not passed, and no build begins there.
 //
 // IsolateNamespace, for a process that is not root on Linux, gives each step namespaces of
 // its own (package cage) for mounts, processes, what processes share in memory, and users,
@@ -125,11 +125,11 @@
 // Pool.Shut closes addresses to the steps of users of their own, where the kernel lets this
 // process do that: a program of the kernel looks at what they send.
 //
-// What is shared in any case: the rest of the network, the processor and memory. Without namespaces so
-// are folders that everybody can write, such as /tmp, and without Landlock (since Linux
-// 6.12) sockets without a path: by these, two builds that run at once, and mean to, can hand
-// open files to one another, and the one could write into a file of the other's slot that a
-// later build there has at the same content. Choice.Gaps says what of it this machine leaves
+// Shared in any case: the rest of the network, the processor and memory. Without namespaces so
+// are folders that everybody can write, such as /tmp, and without Landlock (since Linux 6.12)
+// sockets without a path: by these, two builds that run at once, and mean to, can hand open
+// files to one another, and the one could write into a file of the other's slot that a later
+// build there has at the same content. Choice.Gaps says which of these this machine leaves
 // open.
 //
 // # The checkout is the commit
@@ -138,13 +138,13 @@
 // the mirror, from an index that no step can reach, while nothing of the slot's user runs,
 // handed to that user, and then compared with the commit once more; a difference is an
 // infrastructure error. From then on nobody but that user can write there. A step may
-// change files of the commit (formatters and generators do), and what it says of them
-// counts; but what lands is the commit, so they are put back, and named in the log, before
-// the next step begins (Restorer). What a step makes beside them stays for the next, which
-// often needs it, until the build ends. A checkout with submodules or files of LFS is
-// compared before these are put there, and not between its steps. After the last step it is
-// not compared again: only the step itself can have changed it, and the next build begins
-// as above. Without isolation a step of another slot can change it at any time.
+// change files of the commit (formatters and generators do), and its result counts; but the
+// commit lands, so they are put back, and named in the log, before the next step begins
+// (Restorer). Files that a step makes beside them stay for the next, which often needs
+// them, until the build ends. A checkout with submodules or files of LFS is compared before
+// these are put there, and not between its steps. After the last step it is not compared
+// again: only the step itself can have changed it, and the next build begins as above.
+// Without isolation a step of another slot can change it at any time.
 //
 // # Processes
 //
@@ -153,10 +153,9 @@
 // gets SIGTERM and, after a grace, SIGKILL. On Linux so does every process of
 // the session, and every process that still has the slot's mark in its
 // environment, which finds daemons that left the session, and those which a
-// killed server left behind. What leaves the session and also clears its
-// environment is not found, but where steps are isolated: there it is every process of
-// the slot's user, or of the step's namespace. On other Unix systems a process that leaves the
-// group is not found. Elsewhere only the shell itself is killed, at once.
-// Code that must not get away needs isolation, or a container or virtual machine
-// around the agent.
+// killed server left behind. A process that leaves the session and also clears its environment
+// is found only if steps are isolated: then every process of the slot's user, or of the step's
+// namespace, gets them. On other Unix systems a process that leaves the group is not found.
+// Elsewhere only the shell itself is killed, at once. Code that must not get away needs
+// isolation, or a container or virtual machine around the agent.
 package workers

@@ -50,7 +50,7 @@ func TestStepsSeeWhatTheyAskFor(t *testing.T) {
 	}
 }
 
-// What cannot be fetched is no verdict, and says nothing of steps that need none of it.
+// A failed fetch is no verdict, and does not touch steps that need none of it.
 func TestFillThatFails(t *testing.T) {
 	r := slot(t, nil, func(o *RunnerOptions) {
 		o.Checkout = filling{tree{}, errors.New(`submodule "lib": its host says hunter2`)}

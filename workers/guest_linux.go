@@ -113,8 +113,8 @@ const capSetPCap = 8
 
 // killAtOnce kills all processes of the user in one call of the kernel, within which
 // none can fork: one that forks and ends again and again is in no list for long. It
-// reports whether that was done. Whoever has the user may stop or kill what does it, but
-// not take it over, for it has a capability that they have not.
+// reports whether that was done. Processes of the user may stop or kill the killing
+// process, but not take it over: it has a capability that they have not.
 func (s session) killAtOnce() bool {
 	cmd := exec.Command("/bin/sh", "-c", "kill -s KILL -- -1")
 	cmd.Dir, cmd.Env, cmd.WaitDelay = "/", []string{}, time.Second

@@ -193,8 +193,9 @@ func namespaceOf(t *testing.T, kind string) string {
 	return name
 }
 
-// What a step needs works for a guest: its files, its home, temporary files, its
-// output by name, the list of its targets, and a command too long for an argument.
+// All that a step needs works for a guest: its files, its home, temporary files,
+// its output by name, the list of its targets, and a command too long for an
+// argument.
 func TestAGuestIsAtHome(t *testing.T) { each(t, testAtHome) }
 
 func testAtHome(t *testing.T, w way) {
@@ -356,7 +357,8 @@ func testBegins(t *testing.T, w way) {
 	if res.end.Outcome != queue.JobInfra || len(res.jobs) > 0 || !strings.Contains(res.end.Detail, "f is not what it is in the commit") {
 		t.Errorf("%+v", res)
 	}
-	// What a step changes is its guest's again when it is put back.
+	// Files that a step has changed are its guest's again when they are put
+	// back.
 	r = guestSlot(t, w, filepath.Join(dir, "2"), restoring{tree: tree{"f": "x"}})
 	res = execute(t.Context(), r, build("b1", job(step("rm f"), "."), job(step("test -O f && echo y > f"), ".")))
 	if res.end.Outcome != queue.JobPassed {
@@ -484,7 +486,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// Where the kernel gives no namespaces to a server that is not root, auto takes none, and
+// If the kernel gives no namespaces to a server that is not root, auto takes none, and
 // says what to do.
 func TestNamespacesThatAreRefused(t *testing.T) {
 	if os.Getuid() == 0 {
@@ -513,7 +515,7 @@ func TestNamespacesThatAreRefused(t *testing.T) {
 	}
 }
 
-// What this machine has is not called missing.
+// Features that this machine has are not called missing.
 func TestGaps(t *testing.T) {
 	w := byUser(t)
 	c, err := ChooseIsolation("uid", UIDs{})

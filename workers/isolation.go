@@ -225,8 +225,9 @@ func SlotsDir(data string) (string, error) {
 	return filepath.Join("/var/lib/submitqueue-slots", strings.ReplaceAll(strings.Trim(data, "/"), "/", "-")), nil
 }
 
-// Passable says which folder above, or at, dir others than its owner cannot pass, if
-// there is one. What does not exist is made by us, passable.
+// Passable returns an error that names the folder at or above dir that others than
+// its owner cannot pass, if there is one. Folders that do not exist are made by us,
+// passable.
 func Passable(dir string) error {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

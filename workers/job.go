@@ -37,7 +37,7 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, a
 	e, err := r.shell(ctx, t, text)
 	done.Took = time.Since(start)
 
-	// What has been left out of the log says nothing of the step; a full disk may.
+	// Output left out of the log says nothing of the step; a full disk may.
 	lowDisk := r.lowDisk()
 	switch {
 	case err != nil:
@@ -171,7 +171,7 @@ func (r *Runner) lowDisk() string {
 	return ""
 }
 
-// What the shell ends with where it cannot run a command.
+// Statuses of a shell that cannot run a command.
 const (
 	notExecutable = 126
 	notFound      = 127

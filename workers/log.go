@@ -108,8 +108,8 @@ func (s *Logs) endLocked(name string, l *liveLog) {
 	delete(s.live, name)
 }
 
-// prune removes the oldest ended logs until both bounds hold. What it cannot
-// read or remove is tried again at the end of the next log.
+// prune removes the oldest ended logs until both bounds hold. Logs that it
+// cannot read or remove are tried again at the end of the next log.
 func (s *Logs) prune() {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -182,7 +182,7 @@ func (l fileLog) path() string { return filepath.Join(l.logs.dir, l.name) }
 
 // Read implements Log.
 func (l fileLog) Read(cursor int64) (Chunk, error) {
-	live := l.logs.grown(l.name) != nil // before reading: what is written later is in a later chunk
+	live := l.logs.grown(l.name) != nil // before reading: later output is in a later chunk
 	f, err := os.Open(l.path())
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

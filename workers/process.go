@@ -31,7 +31,7 @@ type exit struct {
 	left     int  // processes that could not be killed
 }
 
-// How long a command's end may be held up.
+// Longest delays of a command's end.
 const (
 	linger = 250 * time.Millisecond // for what still writes when the shell has ended, before it is killed
 	drain  = 2 * time.Second        // for the pipe, when all has been killed that can be found

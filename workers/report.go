@@ -8,14 +8,14 @@ import (
 )
 
 // reader reads the report in a step's output as it comes, mixed with other lines. The
-// output is hostile: what it says counts only for the targets that the reader is made for.
+// output is hostile: it counts only for the targets that the reader is made for.
 type reader interface {
 	// line takes a line of output, and whether it is of the last part of the command, the
-	// one that reports. It returns the lines that this says to people: the line itself
-	// where it is not of the report.
+	// one that reports. It returns the lines for people: the line itself if it is not of
+	// the report.
 	line(text string, last bool, tidy func(string) string) []string
-	// of returns what has been said of a target, and whether reports of this kind have
-	// a name for it: of one without (the whole tree, say) the exit status tells.
+	// of returns the report's result for a target, and whether reports of this kind
+	// have a name for it: of one without (the whole tree, say) the exit status tells.
 	of(target string) (r reported, named bool)
 	// strayed reports whether something has failed that was not asked for.
 	strayed() bool

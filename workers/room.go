@@ -88,7 +88,7 @@ func (o *PoolOptions) releaseGuests() {
 }
 
 // runFolders are where programs of the machine keep secrets, and sockets by which others
-// can have them do something; what names are looked up by is shown.
+// can command them; files needed to look up names are shown.
 var (
 	runFolders = []string{"/run", "/var/run"}
 	shownOfRun = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/nscd", "/run/current-system", "/run/opengl-driver", "/var/run/resolv.conf"}
@@ -128,8 +128,8 @@ func (r *room) hides(path string) bool {
 	return false
 }
 
-// realPath returns the path of something without symbolic links. What does not exist yet has
-// its own.
+// realPath returns the path of something without symbolic links. A path that does not exist
+// yet is its own.
 func realPath(path string) (string, bool) {
 	if path == "" {
 		return "", false

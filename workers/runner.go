@@ -30,16 +30,16 @@ type Checkouter interface {
 // Filler is implemented by a Checkouter that can fetch what git does not have in a commit:
 // submodules, and files that Git LFS keeps.
 type Filler interface {
-	// Fill puts what is wanted into a checkout that is not released yet. What it has put
-	// there, the next Checkout takes away. Errors as in Checkout.
+	// Fill puts what is wanted into a checkout that is not released yet. The next
+	// Checkout removes those files. Errors as in Checkout.
 	Fill(ctx context.Context, commit queue.CommitID, dir string, want config.Checkout) error
 }
 
 // Restorer is implemented by a Checkouter that can hold a checkout to its commit.
 type Restorer interface {
-	// Restore makes those files of a checkout that is not released yet, and that the
-	// commit has, what they are in the commit, and leaves all others. It returns the
-	// names of those that were not. Errors as in Checkout.
+	// Restore gives the commit's files, in a checkout that is not released yet,
+	// their content in the commit, and leaves all other files. It returns the names
+	// of those that differed. Errors as in Checkout.
 	Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error)
 }
 
@@ -169,8 +169,8 @@ func (r *Runner) begin() error {
 	return r.files.fresh()
 }
 
-// alone sees to it that nothing of the slot's user runs. Where steps have namespaces,
-// nothing outlives them.
+// alone sees to it that nothing of the slot's user runs. If steps have namespaces, no
+// process outlives them.
 func (r *Runner) alone() error {
 	uid := r.files.guest.uidOf()
 	if uid == 0 || r.files.guest.room != nil {
@@ -284,8 +284,8 @@ func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, want confi
 }
 
 // commitFiles makes the files of the commit, where nothing of the slot's guest runs any
-// more. A directory in which that does not work is removed, once, and made anew: what a
-// step left there may be the cause.
+// more. A directory in which that fails is removed, once, and made again: files that a
+// step has left there may be the cause.
 func (r *Runner) commitFiles(ctx context.Context, commit queue.CommitID) (release func() error, err error) {
 	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree {
 		return nil, fmt.Errorf("disk full: %d MiB free in %s", free>>20, r.files.root)

@@ -266,7 +266,8 @@ func TestStepOfAnAnalyzer(t *testing.T) {
 	if !reflect.DeepEqual(done.Passed, []string{"go:./a"}) || len(done.Failed) != 1 || done.Failed[0].Target != "go:./b" || done.PerTarget["go:./a"] != 2*time.Second {
 		t.Errorf("%+v", done)
 	}
-	// What a report does not name has not passed, for all that its name is no folder to the queue.
+	// A target that a report does not name has not passed, even if its name is no folder to the
+	// queue.
 	s.Run = say(`{"Action":"pass","Package":"m/a"}`)
 	done, _ = one(t, slot(t, files), job(s, "go:./a", "go:./c", "unowned"))
 	if want := []string{"go:./a", "unowned"}; done.Outcome != queue.JobPassed || !reflect.DeepEqual(done.Passed, want) {

@@ -10,8 +10,8 @@ import (
 // errNoSandbox is why steps cannot have a sandbox.
 var errNoSandbox = errors.New("a sandbox for steps needs macOS")
 
-// profile returns the room as a profile of the sandbox of macOS. Of two rules that say
-// something of one thing, the later one holds: what lies deeper comes later.
+// profile returns the room as a profile of the sandbox of macOS. Of two rules for one
+// path the later one holds: deeper paths come later.
 func (r *room) profile() string {
 	type rule struct{ path, text string }
 	var rules []rule

@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// The profile of a slot as the sandbox of macOS is given it. What that makes of it is
-// tried on macOS only, by the server itself, before it takes it for a sandbox.
+// The profile of a slot as the sandbox of macOS is given it. Its effect is tried on
+// macOS only, by the server itself, before it uses the sandbox.
 func TestProfile(t *testing.T) {
 	r := &room{
 		hide: []string{"/Users/ann", "/Users/ann/Library/Application Support/submitqueue", `/odd "name\`, "/private/var/run"},

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// copySeed fills a new home. What is copied belongs to the guest; the seed itself nobody
-// can change from there.
+// copySeed fills a new home. The copies belong to the guest; the seed itself cannot be
+// changed from there.
 func (f slotFiles) copySeed() error {
 	return filepath.WalkDir(f.seed, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -79,8 +79,8 @@ func (f slotFiles) roomOf(r room) *room {
 	return &r
 }
 
-// settle makes the slot its guest's. What another user has left there, or this process
-// before it had guests, goes.
+// settle makes the slot its guest's. It removes files that another user has left
+// there, or this process before it had guests.
 func (f slotFiles) settle() error {
 	if uid := f.guest.uid; uid != 0 {
 		if err := errors.Join(os.Chown(f.root, 0, uid), os.Chmod(f.root, 0o750)); err != nil {

@@ -48,8 +48,8 @@ var (
 // Sweeper is implemented by a Controller that leaves traces outside which
 // survive a crash.
 type Sweeper interface {
-	// Sweep removes, soon, what was left behind for builds that are not among the
-	// live ones. Only the owner of the queue calls it.
+	// Sweep removes, soon, the traces of builds that are not among the live ones.
+	// Only the owner of the queue calls it.
 	Sweep(live []queue.BuildID)
 }
 
@@ -65,7 +65,7 @@ func NewSplit(runners, forge Controller) *Split {
 					if !ok {
 						return
 					}
-					s.pass(i, body)
+					s.forward(i, body)
 				case <-s.quit:
 					return
 				}
@@ -127,8 +127,8 @@ func (s *Split) forget() {
 	}
 }
 
-// pass hands on what one side reports.
-func (s *Split) pass(side int, body queue.Body) {
+// forward hands on a report of one side.
+func (s *Split) forward(side int, body queue.Body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch b := body.(type) {

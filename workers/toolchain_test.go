@@ -25,7 +25,7 @@ func TestToolchainsOf(t *testing.T) {
 	if got := toolchainsOf(base, false); !maps.Equal(got, want) {
 		t.Errorf("steps see %v", got)
 	}
-	// What a guest could not read it is not told.
+	// A guest is not told of folders that it cannot read.
 	want = map[string]string{"JAVA_HOME": open, "RUSTUP_TOOLCHAIN": "stable"}
 	if got := toolchainsOf(base, true); !maps.Equal(got, want) {
 		t.Errorf("guests see %v", got)
@@ -36,7 +36,8 @@ func TestToolchainsOf(t *testing.T) {
 }
 
 // A step finds the toolchain that rustup has in the home of the agent's user, though its
-// own home is empty. What stands for rustup does as rustup does without one.
+// own home is empty. The script in rustup's place fails as rustup does without a
+// toolchain.
 func TestStepsFindToolchains(t *testing.T) {
 	home := t.TempDir()
 	bin := filepath.Join(home, ".cargo", "bin")

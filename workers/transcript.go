@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// maxLine is the longest line that is read; what is over is left out.
+// maxLine is the longest line that is read; the rest of it is left out.
 const maxLine = 256 << 10
 
 // transcript takes the raw output of one step: line by line it goes to the
@@ -58,7 +58,7 @@ func (t *transcript) Write(p []byte) (int, error) {
 func (t *transcript) take() {
 	line := string(t.line)
 	if t.long {
-		// Whether a secret was cut in two is not known: its first half must not show.
+		// A secret may be cut in two: its first half must not show.
 		line = line[:len(line)-len(line)/8] + " [... line cut]"
 	}
 	t.line, t.long = t.line[:0], false

@@ -88,7 +88,7 @@ exit $bad
 	})
 }
 
-// What passes before a package fails counts where the report comes last.
+// Passes before a package's failure count if the report comes last.
 func TestPassesBesideAFailure(t *testing.T) {
 	for run, want := range map[string]bool{
 		"go test -json {targets}":                      true,

@@ -81,7 +81,7 @@ func TestSimulateInterrupted(t *testing.T) {
 	if err := p.Wait(); p.ProcessState.ExitCode() != 130 || rows != 1 {
 		t.Errorf("%v after %d rows", err, rows)
 	}
-	const want = "submitqueue: interrupted; 1 of 8 runs are done, and ours with 60 workers is not; what is done is in "
+	const want = "submitqueue: interrupted; 1 of 8 runs are done, and ours with 60 workers is not; finished runs are in "
 	if !strings.HasPrefix(said.String(), want) {
 		t.Errorf("it says %q", said.String())
 	}

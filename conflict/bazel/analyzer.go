@@ -18,7 +18,7 @@ import (
 // Name is the analyzer's name in the configuration.
 const Name = "bazel"
 
-// What an analyzer remembers.
+// Bounds of an analyzer's memory.
 const (
 	keptPackages = 1 << 15 // records, a few kilobytes each
 	keptScans    = 1 << 16

@@ -212,7 +212,7 @@ func TestToolchains(t *testing.T) {
 	}
 }
 
-// What a query does not show, and is in the hash all the same.
+// Files that a query does not show are in the hash all the same.
 func TestWhatIsReadIsInTheHash(t *testing.T) {
 	b := mustOpen(t)
 	main := conflicttest.New(map[string]string{"a/BUILD": "filegroup(name = \"a\")\n", "b/BUILD": "filegroup(name = \"b\", srcs = [\"@other//:x\"])\n", "BUILD": "", "WORKSPACE": ""})
@@ -252,7 +252,8 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 	}
 }
 
-// What a repository uses of the tree is below what uses the repository.
+// Files of the tree that a repository uses are below the targets that use the
+// repository.
 func TestRepositoriesThatReferBack(t *testing.T) {
 	b := mustOpen(t)
 	main := conflicttest.New(map[string]string{"BUILD": "",

@@ -32,13 +32,13 @@
 //
 // Which toolchain a rule uses is not known to a query: what register_toolchains
 // and its like name in the tree, and the rules that rc files name, are below
-// every rule that is not below them. Where it registers toolchains of external
-// repositories, by a label or a macro that is called so, WORKSPACE and all else
-// that says what the repositories are is below every rule, too.
+// every rule that is not below them. If it registers toolchains of external
+// repositories, by a label or a macro with such a name, WORKSPACE and all other
+// files that define the repositories are below every rule, too.
 //
-// What a repository uses of the tree, by a label such as @//a:b in its BUILD files
-// that are in the tree, is below the repository. A label through a folder that is
-// a link is one of the package that the link leads to.
+// A target of the tree that a repository uses, by a label such as @//a:b in its
+// BUILD files that are in the tree, is below the repository. A label through a
+// folder that is a link is one of the package that the link leads to.
 //
 // So a comment or a shifted line in a BUILD file, and a macro that is edited
 // without an effect, affect no target. .bazelrc with what it imports and names,
@@ -83,15 +83,15 @@
 //     and plain folders: those in the tree that local_repository names in plain
 //     words, and the target branch's repositories. These have been fetched in a
 //     checkout of the target branch's tip (hence [conflict.Guarded]), where its
-//     own WORKSPACE runs, reviewed and landed, with the network. That happens
-//     once for each state of what they are made of, and only for what packages
-//     load from. A tree for which a file of that differs, be it WORKSPACE, a
-//     .bzl file or a lock file that a repository rule has read, has no graph
-//     until it has landed. A tree whose packages load nothing from elsewhere
-//     needs no target branch, and may change its WORKSPACE.
+//     own WORKSPACE runs, reviewed and landed, with the network. They are
+//     fetched once for each state of the files that they are made of, and only
+//     if packages load from them. A tree with another version of such a file
+//     (WORKSPACE, a .bzl file or a lock file that a repository rule has read)
+//     has no graph until it has landed. A tree whose packages load nothing from
+//     elsewhere needs no target branch, and may change its WORKSPACE.
 //   - Links that lead out of the tree are not in checkouts.
 //
-// What is left is Bazel's own: its rules for @bazel_tools and the local
+// All other code is Bazel's own: its rules for @bazel_tools and the local
 // compiler, which depend on nothing in a tree. A BUILD file may compute for
 // long and print much: time, output and the server's memory (1 GiB) are
 // bounded, and a server whose client was stopped is killed. One server lives

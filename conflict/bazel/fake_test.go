@@ -81,7 +81,7 @@ var (
 	toyText = stream(fileOf("//a:BUILD", "//:one.bzl", "//:two.bzl"), ruleOf("//a:a", 5, "//b:b"), fileOf("//b:BUILD"), ruleOf("//b:b", 5, "//b:x"), fileOf("//:BUILD"))
 )
 
-// What is known is not asked for again, and what may be another is.
+// Known repositories are not asked for again; those that may have changed are.
 func TestWhatIsAsked(t *testing.T) {
 	f := mustFake(t, 0, "cat $answer", toyText)
 	for _, x := range []struct {
@@ -184,7 +184,7 @@ func TestFailingTrees(t *testing.T) {
 	}
 }
 
-// What another version of Bazel has fetched is not taken for this one's.
+// Repositories that another version of Bazel has fetched are not used.
 func TestVersionsFetchForThemselves(t *testing.T) {
 	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) mkdir -p "${a#*=}/external/r" ;; esac; done; cat $answer`, toyText)
 	tree := toyTree.With("a/BUILD", `load("@r//:x.bzl", "X")`)
@@ -240,8 +240,9 @@ func TestAPreludeIsRefused(t *testing.T) {
 	}
 }
 
-// What a repository was made of may not be named anywhere: Bazel tells it. Once
-// it has changed on the target branch, the repository is fetched again.
+// A file that a repository was made of may not be named anywhere: Bazel tells
+// it. Once the file has changed on the target branch, the repository is fetched
+// again.
 func TestWhatHasBeenReadIsFetchedAgain(t *testing.T) {
 	f := mustFake(t, 0, `for a; do case $a in --output_base=*/fetch*) mkdir -p "${a#*=}/external/r"; echo "FILE:@//b:x 1" >"${a#*=}/external/@r.marker" ;; esac; done; cat $answer`, toyText)
 	for _, x := range []struct {

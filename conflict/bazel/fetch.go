@@ -175,8 +175,8 @@ func asked(target *scanned, labels []string) conflict.Tree {
 	return t
 }
 
-// collect finds what Bazel has fetched. What a repository has borrowed from the
-// tree is copied: the tree that is there next is another one.
+// collect finds what Bazel has fetched. Files that a repository has borrowed
+// from the tree are copied: the next tree in that place is another one.
 func (f *fetched) collect(tree, workspace string) error {
 	dir := filepath.Join(f.base, "external")
 	entries, err := os.ReadDir(dir)

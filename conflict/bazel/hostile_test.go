@@ -57,7 +57,8 @@ func TestExternalRepositories(t *testing.T) {
 	}
 }
 
-// Whatever external repositories are made of has to be the target branch's.
+// All files that external repositories are made of have to be the target
+// branch's.
 func TestRepositoriesOfTheTarget(t *testing.T) {
 	b, main := mustOpen(t), outer()
 	b.know(main)
@@ -80,7 +81,7 @@ func TestRepositoriesOfTheTarget(t *testing.T) {
 	}
 }
 
-// What a pull request writes is never run: not until it has landed.
+// A pull request's code is not run before it has landed.
 func TestNothingOfATreeIsRun(t *testing.T) {
 	b, main := mustOpen(t), outer()
 	b.know(main)

@@ -9,7 +9,7 @@ import (
 )
 
 // Repositories that are folders of the tree, as they are declared in plain
-// words. What is declared in another way is found once it has been fetched.
+// words. Those declared in another way are found once they have been fetched.
 var (
 	innerStatement = regexp.MustCompile(`(?m)^(?:local_repository|local_path_override)\s*\(([^()]*)\)`)
 	givenStatement = regexp.MustCompile(`(?m)^new_local_repository\s*\(([^()]*)\)`)

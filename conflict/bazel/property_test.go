@@ -64,7 +64,8 @@ func packages() *conflicttest.Tree {
 	return conflicttest.New(files)
 }
 
-// What is remembered gives the graph that Bazel gives when it is asked for all.
+// The analyzer's memory gives the graph that Bazel gives when it is asked for
+// all.
 func TestRememberedIsFresh(t *testing.T) {
 	b := mustOpen(t)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -96,7 +97,7 @@ func TestTwoCheckouts(t *testing.T) {
 	}
 }
 
-// What an edit of a source affects is what Bazel says depends on it.
+// An edit of a source affects the targets that depend on it by Bazel's query.
 func TestAgainstRdeps(t *testing.T) {
 	b, main := mustOpen(t), layers(60, 12)
 	main = main.With("defs.bzl", "def lib(name, srcs, deps):\n    native.filegroup(name = name, srcs = srcs + deps)\n") // which needs nothing from elsewhere

@@ -90,8 +90,8 @@ const (
 	exitBuild   = 1
 )
 
-// explain makes an error of a run one for people. Whatever is not the tree's
-// fault may be gone another day.
+// explain makes an error of a run one for people. A failure that is not the
+// tree's fault may be gone another day.
 func explain(err error) error {
 	failed := (*checkout.RunError)(nil)
 	if !errors.As(err, &failed) {
@@ -123,8 +123,8 @@ func clean(said string) string {
 	return strings.Join(lines, "\n")
 }
 
-// kill ends the server of an output base, if there is one. What it has in
-// memory only saves time.
+// kill ends the server of an output base, if there is one. Its memory only
+// saves time.
 func kill(base string) error {
 	text, err := os.ReadFile(filepath.Join(base, "server", "server.pid.txt"))
 	if err != nil {
@@ -143,8 +143,8 @@ func kill(base string) error {
 	return nil
 }
 
-// ours reports whether a process is the server of an output base. Where it
-// cannot be told, the file in the base that names it has to do.
+// ours reports whether a process is the server of an output base. If the system
+// cannot tell, the file in the base that names it has to do.
 func ours(pid int, base string) bool {
 	args, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	if errors.Is(err, fs.ErrNotExist) {

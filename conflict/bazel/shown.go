@@ -50,8 +50,8 @@ func (s *scanned) shown() conflict.Tree {
 	return t
 }
 
-// silence leaves nothing of the text of a file. Where its folder is a link, the
-// file that Bazel would find there is another one.
+// silence leaves nothing of the text of a file. If its folder is a link, Bazel
+// would find another file there.
 func (t shown) silence(s *scanned, file string) {
 	if e, ok := s.layout.byPath[file]; ok && e.Mode != conflict.ModeSubmodule {
 		t.texts[file] = ""

@@ -12,8 +12,8 @@ import (
 // Name is the analyzer's name in the configuration.
 const Name = "cargo"
 
-// How many files an analyzer remembers: a few kilobytes each manifest, up to
-// some megabytes each lock file, some hundred bytes each source file.
+// Numbers of files that an analyzer remembers: a few kilobytes each manifest,
+// up to some megabytes each lock file, some hundred bytes each source file.
 const (
 	keptManifests = 1 << 14
 	keptLocks     = 1 << 6

@@ -15,8 +15,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// What neither change sees alone must be a conflict: the merged graph has
-// something that is in none of theirs.
+// A target that neither change sees alone must be a conflict: the merged graph
+// has something that is in neither of theirs.
 func TestWhatTwoChangesMakeTogether(t *testing.T) {
 	base := conflicttest.New(workspace)
 	root := base.Content("Cargo.toml")

@@ -57,11 +57,11 @@
 // # Inputs
 //
 //   - All platforms, features and optional dependencies count at once.
-//   - A manifest is hashed by what it says: what dependents build goes to
+//   - A manifest is hashed by meaning: the parts that dependents build go to
 //     lib:, dev-dependencies and test targets to the target alone. Its bytes
-//     are the target's, too; those of a workspace's manifest are nobody's: its
-//     parts are in the hashes of the members that inherit them, and a comment
-//     is in none.
+//     are the target's, too; those of a workspace's manifest have no owner:
+//     its parts are in the hashes of the members that inherit them, and a
+//     comment is in none.
 //   - Cargo.lock is taken apart only if it is what Cargo would write.
 //     Otherwise all its bytes are in the hash of each member: `--locked`
 //     refuses such a file for every package. Entries that nobody uses are in

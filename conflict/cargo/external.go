@@ -151,8 +151,8 @@ func (x *external) names(i int) []string {
 	return []string{x.name(i)}
 }
 
-// name returns the name of an external package's node. Where two sources give
-// one version, the source is part of it.
+// name returns the name of an external package's node. If two sources give one
+// version, the source is part of it.
 func (x *external) name(i int) string {
 	p := &x.w.lock.packages[i]
 	name := extPrefix + layout.Dotted(x.w.dir) + ":" + p.name + "@" + p.version

@@ -180,8 +180,8 @@ func (l *loader) define(c *crate) {
 	}
 }
 
-// definitions returns what each manifest says that shapes the graph. A list of
-// members is many nodes: who adds one does not meet who adds another.
+// definitions returns the parts of each manifest that shape the graph. A list
+// of members is many nodes: changes that each add one do not conflict.
 func (l *loader) definitions() []conflict.Definition {
 	var list []conflict.Definition
 	add := func(name string, fields ...string) {

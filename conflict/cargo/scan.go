@@ -14,11 +14,11 @@ import (
 // maxLiteral is the longest string that is taken for a path.
 const maxLiteral = 200
 
-// paths returns what in the string literals of a Rust file may name a file or a
-// directory: by include_str!, #[path], the calls of a build script, or in
-// whatever other way. Whatever stands between two quotes counts, so that no
-// character literal or comment can shift what is a string: what is none names
-// nothing, and if it did it would only add.
+// paths returns the words in the string literals of a Rust file that may name a
+// file or a directory: by include_str!, #[path], the calls of a build script,
+// or in any other way. All text between two quotes counts, so that no character
+// literal or comment can shift the bounds of strings: a word that is no path
+// names no file, or adds an input too many.
 func paths(src []byte) []string { return literals(src, pathLike) }
 
 // words is paths with single words, which may be folders beside the manifest.

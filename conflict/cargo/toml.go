@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// Bounds on what is parsed. What is beyond them is refused as broken.
+// Bounds of a file that is parsed. A larger one is refused as broken.
 const (
 	maxManifest = 4 << 20
 	maxLock     = 64 << 20

@@ -107,8 +107,8 @@ func TestOnlyWhatDiffersIsWritten(t *testing.T) {
 	want(t, d.Tree, `a -rw------- "1"`, `b -rw------- "3"`)
 }
 
-// What a program does to a directory is gone in the next checkout, however it
-// hides it.
+// A program's changes to a directory are gone in the next checkout, however it
+// hides them.
 func TestNothingOfAProgramIsBelieved(t *testing.T) {
 	tree := conflicttest.New(map[string]string{"a": "one", "dir/b": "two", "dir/deep/c": "three"})
 	for name, script := range map[string]string{
@@ -252,7 +252,7 @@ func TestWhoComesLaterWaits(t *testing.T) {
 	mustCheckout(t, p, tree).Release()
 }
 
-// Whatever was there before, a checkout is what a fresh one would be.
+// A checkout over any other is equal to a fresh one.
 func TestIncrementalIsFresh(t *testing.T) {
 	reused := mustOpen(t, checkout.Options{Size: 1})
 	rapid.Check(t, func(r *rapid.T) {

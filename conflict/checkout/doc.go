@@ -9,14 +9,14 @@
 // # A few directories, used again and again
 //
 // A pool has one to three directories. A tree is checked out into the one that
-// had the same tree or was used last, and only what differs is written. What
-// is there already is believed only if this process has written it and its
-// inode, size, mode and times are those of that moment; so what a program has
-// changed is written again, and what it has left behind is removed, when the
-// directory is released and once more before it is used. What was written is
-// known to the process alone: one that starts empties the directories, so
-// that a crash leaves nothing that is believed later. A lock keeps a second
-// process out.
+// had the same tree or was used last, and only what differs is written. A file
+// that is there already is kept only if this process has written it and its
+// inode, size, mode and times are those of that moment; so files that a
+// program has changed are written again, and files that it has left behind are
+// removed, when the directory is released and once more before it is used.
+// Only the process knows which files it has written: a new one empties the
+// directories, so that no file of before a crash is kept. A lock keeps a
+// second process out.
 //
 // # Trees that nobody trusts
 //
@@ -40,10 +40,10 @@
 // its time is over, when it prints more than it may, or when it has ended, all
 // of the group is killed. Its output is returned with the places of the
 // directory replaced by /tree and /program, so that the same tree gives the
-// same output in each directory. What a program leaves in a session of its own
-// is a server: its state is in the folder of [Dir.Keep], and it is ended when
-// the pool is closed.
+// same output in each directory. A process that a program leaves in a session
+// of its own is a server: its state is in the folder of [Dir.Keep], and it is
+// ended when the pool is closed.
 //
 // This is no sandbox. A program sees what the server's user sees and may use
-// the network; who runs one decides that its text is trusted.
+// the network; the caller decides that its text is trusted.
 package checkout

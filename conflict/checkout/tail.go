@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// What is kept of standard error.
+// Bounds of the end of standard error that is kept.
 const (
 	tailBytes = 16 << 10 // of the program's
 	tailLines = 12       // for people

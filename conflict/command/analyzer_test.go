@@ -115,7 +115,7 @@ func TestTheExample(t *testing.T) {
 	}
 }
 
-// What is behind a link is read through it.
+// A file behind a link is read through it.
 func TestWhatALinkLeadsTo(t *testing.T) {
 	main := shop().With("shared/x", "1").With("more/deep/y", "1").
 		WithMode("api/shared", conflict.ModeLink, "../shared").WithMode("shared/y", conflict.ModeLink, "../more/deep/y").

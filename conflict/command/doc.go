@@ -48,11 +48,11 @@
 //
 // Paths are from the root of the tree, with slashes. In sources and inputs
 // "dir/" stands for all files below dir; a path that is not there is missing,
-// and the target changes when it appears. What a link leads to is an input, too.
-// In reads "dir/" stands for the names in dir and "./" for those in the root; a
-// file in reads belongs to the target as a source does. Where one target has no
-// reads, all files of `definitions` are in every target's hash, and so are,
-// always, those of `program`.
+// and the target changes when it appears. The file that a link leads to is an
+// input, too. In reads "dir/" stands for the names in dir and "./" for those in
+// the root; a file in reads belongs to the target as a source does. If one
+// target has no reads, all files of `definitions` are in every target's hash,
+// and so are, always, those of `program`.
 //
 // All else is an error with its line: unknown or repeated fields, invalid JSON,
 // a name twice, names that the queue uses itself (tree, unowned, def:..,
@@ -62,8 +62,8 @@
 //
 // # Whose program is run
 //
-// The command runs on the server, beside its secrets, and a tree is written by
-// whoever opens a pull request. So what is run is never taken from there. The
+// The command runs on the server, beside its secrets, and anybody who opens a
+// pull request writes a tree. So the program is never taken from there. The
 // command runs in a folder that holds the files of `program` and nothing else;
 // the tree is data, in another folder, $SUBMITQUEUE_TREE. And it runs only if
 // the configuration and each file of `program`, added and removed ones
@@ -76,6 +76,6 @@
 // no command may source, import or run what lies in $SUBMITQUEUE_TREE.
 // "python3 -m" looks for modules in the working folder, which is the program's
 // and harmless; after cd "$SUBMITQUEUE_TREE" it is not. Links that lead out of
-// the tree are not in it, so reading files is safe. What a program sees of the
-// machine is in package checkout.
+// the tree are not in it, so reading files is safe. Package checkout says what
+// a program sees of the machine.
 package command

@@ -49,7 +49,8 @@ func (a *Analyzer) graph(records []record, program []conflict.Entry, l listing) 
 	return g, nil
 }
 
-// target makes the node of a record; what it reads is added to defined.
+// target makes the node of a record, and adds the files in its reads to
+// defined.
 func (l *listing) target(r *record, defined map[string]conflict.Entry) (conflict.Target, error) {
 	t := conflict.Target{Name: r.target, Kind: r.kind, Alias: r.alias, Internal: r.internal, Deps: r.deps}
 	attrs, err := canonical(r.attrs)

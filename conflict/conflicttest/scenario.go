@@ -52,10 +52,11 @@ type Suite struct {
 	Analyze func(conflict.Tree) (*conflict.Snapshot, error) // by a fresh analyzer
 	Given   map[string]Scenario                             // by name
 
-	// Tool, if not nil, asks the build system's own tool: what it says of each
-	// target of a tree in a directory, of those that the analyzer names like it.
-	// What it says of two changes together, and of neither alone, is a conflict;
-	// what it says of one change, and not of main, is affected.
+	// Tool, if not nil, asks the build system's own tool: its answer for each
+	// target of a tree in a directory that the analyzer gives the same name. A
+	// target with one answer for two changes together and another one for each
+	// alone is a conflict; a target with one answer for a change and another one
+	// for main is affected.
 	Tool func(t *testing.T, dir string) (map[string]string, error)
 }
 

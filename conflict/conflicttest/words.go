@@ -26,9 +26,9 @@ import (
 // is words as well; what they mean is up to the test. Contents says what is in a
 // target without any hash.
 //
-// BUILD, rules/NAME and flags are files of whoever reads them. Where they are
-// Lean they are no targets' files: what they say is in hashes, and a comment is
-// not. Then the settings ignore them.
+// BUILD, rules/NAME and flags are files of the targets that read them. With
+// Lean they are files of no target: their words are in hashes, their comments
+// are not, and the settings ignore them.
 type Words struct{ Lean bool }
 
 var _ conflict.Analyzer = Words{}

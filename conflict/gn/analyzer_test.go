@@ -116,7 +116,7 @@ func mustKnow(t testing.TB, s *conflict.Snapshot) *conflict.Snapshot {
 	return s
 }
 
-// What is behind a link is read through it.
+// A file behind a link is read through it.
 func TestWhatALinkLeadsTo(t *testing.T) {
 	p := mustOpen(t, 1)
 	main := shop().With("shared/x.cc", "").With("shared/deep/y", "").With("other/z", "").WithMode("shared/deep/z", conflict.ModeLink, "../../other/z").

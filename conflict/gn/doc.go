@@ -25,16 +25,16 @@
 // .gn and the build configuration with its imports are in every hash. So an
 // edit of a BUILD.gn, be it a comment, affects the targets of its folder and
 // what depends on them; one of a .gni those of all files that import it. Each
-// of these files is a definition node as well. A BUILD.gn that nothing leads to
-// is nobody's file and follows `unowned`, as do headers that no target lists.
+// of these files is a definition node as well. A BUILD.gn that is never loaded
+// has no owner and follows `unowned`, as do headers that no target lists.
 //
-// What a script reads without saying so (inputs, depfile) is known to nobody:
-// name such files in `barrier`, or list them in inputs.
+// Files that a script reads without saying so (inputs, depfile) are not known
+// to GN: name them in `barrier`, or list them in inputs.
 //
 // # Nothing of the tree is run
 //
-// Whoever opens a pull request writes .gn and BUILD.gn, and GN runs on the
-// server. Its exec_script would run any program, from .gn even one that
+// Anybody who opens a pull request writes .gn and BUILD.gn, and GN runs on
+// the server. Its exec_script would run any program, from .gn even one that
 // --script-executable does not know of. So:
 //
 //   - GN does not read the tree's .gn. It reads one that is made of it: the

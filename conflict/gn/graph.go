@@ -72,7 +72,7 @@ func (s *scanned) graph(description, runtime []byte) (*conflict.Graph, error) {
 // target makes the node of a description.
 func (s *scanned) target(label string, raw json.RawMessage, data []string) (conflict.Target, error) {
 	var d described
-	// `public` is a list of files or "*"; what matters of it is found below.
+	// `public` is a list of files or "*"; its files are found below.
 	var fields map[string]any
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return conflict.Target{}, err
@@ -147,7 +147,7 @@ func buildFile(label string) string {
 
 // named returns the files that a text of a description stands for: //x from the
 // root, ../x from the build directory, /tree/x; all below a folder, if it ends
-// with a slash. Where it must be a file, one of the tree that is not there is
+// with a slash. If it must be a file, one of the tree that is not there is
 // missing.
 func (s *scanned) named(v string, must bool) []conflict.Entry {
 	file := ""

@@ -61,7 +61,7 @@ func tool(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// What an edit of a source affects is what `gn refs` says.
+// An edit of a source affects the targets that `gn refs` names.
 func TestAgainstGNRefs(t *testing.T) {
 	p, main := mustOpen(t, 1), layers(60)
 	before := mustKnow(t, analyze(t, p, main))

@@ -5,10 +5,11 @@
 //
 // From one tree to the next it goes by what differs (Follow): it reads again
 // the packages whose directory, test data or embedded files differ, or a link
-// of which leads to what differs, and makes the nodes of these and of whoever
-// imports a package, link or submodule that has come or gone. The new version
-// of an external module is one node. What changes the modules, what is in
-// every hash or what imports mean, such as a new requirement, needs the whole.
+// of which leads to a file that differs, and makes the nodes of these and of
+// the importers of a package, link or submodule that has come or gone. The
+// new version of an external module is one node. A change of the modules, of
+// files in every hash or of the meaning of imports, such as a new
+// requirement, needs the whole.
 //
 // # Nodes
 //
@@ -50,8 +51,8 @@
 //     by directories are in every hash of the repository, as go.work is.
 //   - An import leads to every directory that it may mean under any module
 //     that the importer can be built in: its own, those in one go.work with
-//     it, those that replace it by its directory. What leads to a link or to
-//     a directory that does not exist is hashed as such.
+//     it, those that replace it by its directory. A path to a link or to a
+//     directory that does not exist is hashed as such.
 //   - A Go file whose imports cannot be read makes its node depend on the
 //     whole tree: it changes with every change until it is repaired.
 //   - A package with cgo, C or assembly depends on all files of the tree that

@@ -17,8 +17,9 @@ import (
 const followMost = 2000
 
 // Follow reads again the packages that the files are in, embed or lead to, and
-// makes the nodes of these and of whoever imports what has come or gone. It
-// leaves to Graph what changes the modules or how imports are resolved.
+// makes the nodes of these and of the importers of packages that have come or
+// gone. It leaves changes of the modules or of the resolution of imports to
+// Graph.
 func (a *Analyzer) Follow(ctx context.Context, memo any, files []conflict.FileChange, t conflict.Tree) (*conflict.Patch, error) {
 	was, ok := memo.(*state)
 	if !ok || len(files) > followMost {

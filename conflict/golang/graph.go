@@ -92,7 +92,7 @@ func (b *builder) external(dir string) conflict.Target {
 }
 
 // native is the node of the files that may be read from any directory by
-// packages with cgo, C or assembly. Who owns them stays as it is.
+// packages with cgo, C or assembly. Their owners stay the same.
 func (b *builder) native() conflict.Target {
 	t := conflict.Target{Name: nativeNode, Kind: "native files", Internal: true}
 	for e := range b.now.layout.under("") {

@@ -192,9 +192,9 @@ func (l *layout) walk(dir string, yield func(conflict.Entry) bool) bool {
 }
 
 // follow returns what a symbolic link leads to within the tree: a file, or all
-// that is below a directory. What leads out of the tree, or in a circle, leads
-// to nothing. The answer holds as long as nothing changes at or below the
-// paths that look was called with.
+// that is below a directory. A link out of the tree, or in a circle, leads to
+// nothing. The answer holds as long as nothing changes at or below the paths
+// that look was called with.
 func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, error), look func(path string)) ([]conflict.Entry, error) {
 	const most = 8
 	at := link

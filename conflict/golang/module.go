@@ -186,7 +186,7 @@ func (m *modules) use(dir string, w *modfile.WorkFile) {
 }
 
 // join gives each module what it sees as part of any main module: a package is
-// built in the context of whoever imports it, and its hash must cover all.
+// built in the context of its importers, and its hash must cover all of these.
 func (m *modules) join() {
 	dirs := m.dirs()
 	for _, d := range dirs {

@@ -56,7 +56,7 @@ func (p *platform) tag(t string) bool {
 	return strings.HasPrefix(t, "go1.")
 }
 
-// scan reads one file. It never fails: what it cannot read is broken.
+// scan reads one file. It never fails: a file that it cannot read is broken.
 func (p *platform) scan(src []byte) scan {
 	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly|parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil || f == nil {

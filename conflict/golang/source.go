@@ -12,8 +12,8 @@ import (
 // cost little, few enough to have them in memory.
 const scanBatch = 64
 
-// scanDirty scans the Go files of the dirty packages. What is in no cache is
-// read in batches, and scanned while the next is read.
+// scanDirty scans the Go files of the dirty packages. Files in no cache are
+// read in batches, each scanned while the next is read.
 func (b *builder) scanDirty(ctx context.Context) error {
 	unknown := b.unknownSources()
 	type batch struct {

@@ -38,8 +38,8 @@ func (b bitset) count() int {
 	return n
 }
 
-// meets reports whether the sets have a member in common.
-func (b bitset) meets(other bitset) bool {
+// intersects reports whether the sets have a member in common.
+func (b bitset) intersects(other bitset) bool {
 	for i := range min(len(b), len(other)) {
 		if b[i]&other[i] != 0 {
 			return true

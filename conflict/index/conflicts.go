@@ -78,7 +78,7 @@ func (x *Index) Conflict(a, b queue.ChangeID) bool {
 	if c == nil || d == nil || c == d {
 		return false
 	}
-	return x.influence(c, d) || x.touched.meet(a, b)
+	return x.influence(c, d) || x.touched.mayClash(a, b)
 }
 
 // influence reports whether two changes may influence a common target.

@@ -45,12 +45,13 @@
 //
 // # How it is stored
 //
-// Names have numbers (internal/names). What a change writes is a column of a
-// matrix of bits with one row for each name (internal/rows), and so is what a
-// hub has above its tails. A question reads the rows of the names that the
-// change writes, 64 changes a word, and so costs the change's own size, however
-// many changes are pending. The edges of third changes are not written into the
-// columns; they are a set of hubs that each change reaches (overlay.go).
+// Names have numbers (internal/names). The names that a change writes are a
+// column of a matrix of bits with one row for each name (internal/rows), and so
+// are the names above the tails of a hub. A question reads the rows of the
+// names that the change writes, 64 changes a word, and so costs the change's
+// own size, however many changes are pending. The edges of third changes are
+// not written into the columns; they are a set of hubs that each change reaches
+// (overlay.go).
 //
 // # What it costs
 //

@@ -17,8 +17,8 @@ func adds(from, to string) queue.Footprint {
 	return queue.Footprint{Write: []string{from}, Read: []string{to}, Edges: []queue.AddedEdge{{To: to, Up: []string{from}}}}
 }
 
-// a adds an edge T→U, b touches U, c touches T. What b and c do together to T
-// is in no build unless the queue knows that they conflict.
+// a adds an edge T→U, b touches U, c touches T. The effect of b and c together
+// on T is in no build unless the queue knows that they conflict.
 func TestEdgeOfAThirdChange(t *testing.T) {
 	x := index.New()
 	x.Put("b", writes("U"))

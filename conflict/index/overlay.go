@@ -10,7 +10,7 @@ import (
 
 // hub is where added edges of a change with the same upper part meet: what
 // reaches one of its heads (read) influences all of the upper part (write).
-// In the rows it is a set like a change. What the overlay does to a change is
+// In the rows it is a set like a change. The overlay's effect on a change is
 // not written into the rows: it is the change's reach, a set of hubs.
 type hub struct {
 	set
@@ -101,7 +101,7 @@ func (x *Index) hubsOf(c *entry, edges []queue.AddedEdge, write []string) []*hub
 func same(a, b []string) bool { return &a[0] == &b[0] && len(a) == len(b) || slices.Equal(a, b) }
 
 // referPart is refer for a list most of which is in another sorted list with
-// known ids: what is above a tail is what the change writes.
+// known ids: the names above a tail are among those that the change writes.
 func (x *Index) referPart(list, whole []string, ids []names.ID) []names.ID {
 	if len(list) < len(whole)/8 {
 		ids, _ := x.refer(list)

@@ -94,9 +94,9 @@ func upward(path string) []string {
 	return dirs
 }
 
-// meets returns the changes that may not merge with one, each with the first
+// clashes returns the changes that may not merge with one, each with the first
 // paths that both touch.
-func (x *touched) meets(id queue.ChangeID) map[queue.ChangeID][]string {
+func (x *touched) clashes(id queue.ChangeID) map[queue.ChangeID][]string {
 	c := x.changes[id]
 	if c == nil {
 		return nil
@@ -119,8 +119,8 @@ func (x *touched) meets(id queue.ChangeID) map[queue.ChangeID][]string {
 	return found
 }
 
-// meet reports whether two changes may not merge.
-func (x *touched) meet(a, b queue.ChangeID) bool {
+// mayClash reports whether two changes may not merge.
+func (x *touched) mayClash(a, b queue.ChangeID) bool {
 	c, d := x.changes[a], x.changes[b]
 	return c != nil && d != nil && c != d && !c.merged(d) && common(c.paths, d.paths)
 }
@@ -156,7 +156,7 @@ func PathsMeet(paths []string, path string) bool {
 func (x *Index) Textual(id queue.ChangeID) []queue.ChangeID {
 	c := x.changes[id]
 	var out []queue.ChangeID
-	for other := range x.touched.meets(id) {
+	for other := range x.touched.clashes(id) {
 		if !x.influence(c, x.changes[other]) {
 			out = append(out, other)
 		}
@@ -168,29 +168,29 @@ func (x *Index) Textual(id queue.ChangeID) []queue.ChangeID {
 // Touching returns the changes that may not merge with one, whatever else they
 // conflict by, sorted by id: both touch a path, and nobody has seen them merge.
 func (x *Index) Touching(id queue.ChangeID) []queue.ChangeID {
-	return slices.Sorted(maps.Keys(x.touched.meets(id)))
+	return slices.Sorted(maps.Keys(x.touched.clashes(id)))
 }
 
 // Common returns the first paths that both of two changes touch, at most
 // conflict.MaxWitnesses.
 func (x *Index) Common(a, b queue.ChangeID) []string {
-	return x.touched.meets(a)[b]
+	return x.touched.clashes(a)[b]
 }
 
 // OnlyTextual reports whether two changes are in conflict by a common path only.
 func (x *Index) OnlyTextual(a, b queue.ChangeID) bool {
-	return x.touched.meet(a, b) && !x.influence(x.changes[a], x.changes[b])
+	return x.touched.mayClash(a, b) && !x.influence(x.changes[a], x.changes[b])
 }
 
 // textual settles the changes that conflict by common paths alone, and returns
 // these paths by slot.
 func (x *Index) textual(c *entry) map[int][]string {
-	meets := x.touched.meets(c.id)
-	if len(meets) == 0 {
+	clashes := x.touched.clashes(c.id)
+	if len(clashes) == 0 {
 		return nil
 	}
 	paths := map[int][]string{}
-	for id, witnesses := range meets {
+	for id, witnesses := range clashes {
 		if slot := x.changes[id].slot; x.hits.of[slot].kind == kindOpen {
 			x.hits.settle(slot, kindTextual)
 			paths[slot] = witnesses

@@ -34,7 +34,7 @@ func (s *search) close() {
 		return
 	}
 	x.linked.each(func(slot int) {
-		if x.parts[slot].hub.reached.meets(s.rest) {
+		if x.parts[slot].hub.reached.intersects(s.rest) {
 			s.hubs.add(slot)
 		}
 	})

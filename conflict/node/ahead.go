@@ -22,8 +22,9 @@ type reading struct {
 }
 
 // ahead reads files in batches and parses them on all processors, so that the
-// steps, one after the other, find them in memory. What cannot be parsed is
-// left to the step, which says so; and so is all that memory has no room for.
+// steps, one after the other, find them in memory. A file that cannot be
+// parsed is left to the step, which says so; and so are files that memory has
+// no room for.
 func (b *builder) ahead(ctx context.Context, files []reading) error {
 	if len(files) > cacheSize/2 {
 		files = files[:cacheSize/2]
@@ -59,8 +60,8 @@ func (b *builder) ahead(ctx context.Context, files []reading) error {
 	return nil
 }
 
-// keep parses a file into memory. Where that panics, it does so once more for
-// the step, in whose goroutine it is expected.
+// keep parses a file into memory. A panic of the parser is dropped: it comes
+// again in the step, whose goroutine expects it.
 func (b *builder) keep(r reading, content []byte) {
 	defer func() { _ = recover() }()
 	if v, err := r.parse(content); err == nil {

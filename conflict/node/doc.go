@@ -15,9 +15,9 @@
 //	run: npx turbo run test $(printf -- '--filter=%s ' {targets})
 //
 // A package without a name, or whose name another one has, is ./its/directory.
-// Where there is an nx.json, directories with a project.json are packages, too;
-// the name of an Nx project that differs is an alias. A package.json that is
-// in no workspace is a package of its own where a lock file is beside it or
+// If there is an nx.json, directories with a project.json are packages, too;
+// the name of an Nx project that differs is an alias. A package.json that is in
+// no workspace is a package of its own where a lock file is beside it or
 // nothing is above it, and a fixture of the package that it is in else.
 //
 // Further nodes, none of them targets: root:., what all packages of a
@@ -32,11 +32,10 @@
 // .nvmrc, turbo.json, nx.json, package.json with its overrides), patches/,
 // .yarn/ and submodules that no package owns are in every hash. All else that no package owns follows `unowned`,
 // and so is in every hash by default: a script in tools/ may be run by every
-// package. What the root's package.json depends on is installed where every
-// package finds it, so every package depends on that, too. The root is a
-// target only where it asks to be one: "." among the packages of
-// pnpm-workspace.yaml, or a project.json. Then it depends on all packages and
-// on all files that no package owns. A root without packages is one package.
+// package. Dependencies of the root's package.json are installed where every package finds
+// them, so every package depends on them, too. The root is a target only where it asks to be
+// one: "." among the packages of pnpm-workspace.yaml, or a project.json. Then it depends on all
+// packages and on all files that no package owns. A root without packages is one package.
 //
 // # Edges
 //

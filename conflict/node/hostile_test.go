@@ -55,8 +55,8 @@ func TestABrokenTSConfigDependsOnTheWholeTree(t *testing.T) {
 	}
 }
 
-// Whatever a file of a package holds, the tree has a graph or a reason, and an
-// edit of the package is seen.
+// With any content of a package's file, the tree has a graph or a reason, and
+// an edit of the package is seen.
 func FuzzFiles(f *testing.F) {
 	for _, content := range []string{`{"name": "x", "dependencies": {"a": "npm:b@^1 || 2"}}`, `{"extends": ["../x"], "compilerOptions": {"paths": {"*": ["*"]}}} // x`,
 		`{"tasks": {"a#b": {"dependsOn": ["^c#d"], "inputs": ["../*"]}}}`, `{"implicitDependencies": ["*", "!b"], "namedInputs": {"x": ["{workspaceRoot}/**"]}}`,

@@ -26,7 +26,7 @@ func scannable(file string) bool {
 	return false
 }
 
-// maxSpecifier bounds the length of a specifier: what is longer is data.
+// maxSpecifier bounds the length of a specifier: a longer one is data.
 const maxSpecifier = 300
 
 // scanImports reads one file. Every quote counts as an opening one, so that an

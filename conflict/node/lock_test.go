@@ -122,7 +122,8 @@ func FuzzLocks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string) {
 		for _, fixture := range []string{"npm-v3.json", "pnpm-v9.yaml", "yarn-v1.lock"} {
 			tree, name := locked(t, fixture)
-			// Whatever it holds, a change of who asks is seen.
+			// With any content of the lock, an edit of a package that asks is
+			// seen.
 			from, to := tree.With(name, content), tree.With(name, content).With("packages/a/new.js", "x")
 			if got := affected(t, from, to); !strings.Contains(got, "@t/a") {
 				t.Errorf("%q is affected", got)

@@ -136,7 +136,7 @@ func alias(s string) (name, want string) {
 }
 
 // links reports whether a package manager takes a package of the workspace for
-// what is asked for. Where that cannot be told it does.
+// a dependency. In doubt it does.
 func links(want, version string) bool {
 	if want == "" || want == "*" || version == "" {
 		return true

@@ -173,8 +173,8 @@ func (b *builder) applyProject(p *pkg, x *project) {
 
 // dependPattern adds edges to the projects that a pattern of Nx names: a name,
 // a glob of names or directories, or a tag. A project that is excluded is left
-// out of globs only: an edge that is found elsewhere stays. Where it is a glob or
-// a tag, p looks at what all projects are called, those to come included.
+// out of globs only: an edge that is found elsewhere stays. For a glob or a tag,
+// p looks at the names of all projects, those to come included.
 func (b *builder) dependPattern(p *pkg, pattern string, all []string) {
 	if strings.HasPrefix(pattern, "!") {
 		return

@@ -43,8 +43,8 @@ func parseTurbo(file string, data []byte) (*turbo, error) {
 	return t, nil
 }
 
-// splitTask returns the package of "package#task". What has no package is of
-// all or, with a caret, of dependencies: these are edges already.
+// splitTask returns the package of "package#task". A task without a package is
+// one of all or, with a caret, of dependencies: these are edges already.
 func splitTask(name string) (string, bool) {
 	i := strings.LastIndexByte(name, '#')
 	if i <= 0 {

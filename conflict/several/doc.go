@@ -11,12 +11,13 @@
 //
 // # Names
 //
-// What an analyzer calls ./cart is go:./cart in hashes, conflicts and reports,
-// and "def:web:x" is the definition node that the analyzer web calls "def:x".
-// Only commands are given the names without the analyzer's. What an analyzer
-// finds is hashed by the rules of package conflict; a file that two of them
-// claim is in the hashes of both, and one that none claims follows `unowned`,
-// as does one that is claimed by targets of an analyzer that has none to verify.
+// The target ./cart of the analyzer go is go:./cart in hashes, conflicts and
+// reports, and "def:web:x" is the definition node that the analyzer web calls
+// "def:x". Only commands are given the names without the analyzer's. The graph
+// of an analyzer is hashed by the rules of package conflict; a file that two of
+// them claim is in the hashes of both, and one that none claims follows
+// `unowned`, as does one that is claimed by targets of an analyzer that has none
+// to verify.
 //
 // # What moves all targets of one analyzer
 //
@@ -40,8 +41,8 @@
 // from there, and the tree's id is that of these files. A path in a manifest that
 // leaves the folder (replace => ../lib) leads nowhere: say `needs`, name the
 // files in the entry's `barrier`, or let the analyzer begin further up. A
-// symbolic link that leaves the folder is followed: what it leads to is in the
-// hashes of all targets of the analyzer.
+// symbolic link that leaves the folder is followed: its file is in the hashes of
+// all targets of the analyzer.
 //
 // # When one fails
 //

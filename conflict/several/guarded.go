@@ -10,7 +10,8 @@ import (
 )
 
 // guarded is several analyzers of which some run programs out of the tree. It
-// is no conflict.Follower: what they may run changes with the target branch.
+// is no conflict.Follower: the programs that may run change with the target
+// branch.
 type guarded struct{ all *Analyzer }
 
 var _ conflict.Guarded = guarded{}
@@ -36,8 +37,8 @@ type trusting struct {
 // ID implements conflict.Analyzer.
 func (a trusting) ID() string { return a.all.ID() }
 
-// Graph implements conflict.Analyzer. What is run is written in the
-// configuration, which an analyzer under a folder does not see: so it is
+// Graph implements conflict.Analyzer. Commands are written in the
+// configuration, which an analyzer under a folder does not see: so they are
 // compared here, before any of them runs.
 func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	if a.target == nil {

@@ -16,8 +16,8 @@
 // repository. Nothing in it is trusted: a content is compared with its pointer when it
 // comes, and again whenever it is copied out; one that is damaged is fetched anew.
 //
-// A pointer is the word of whoever wrote the commit, and an answer that of the server,
-// so both may be hostile. A content with more bytes than its pointer says is cut off
-// there, the number of contents and of bytes of one Fetch is bounded, and credentials go
-// to the host of the server that they are for and to no other.
+// A pointer comes from the commit's author, and an answer from the server, so both may
+// be hostile. A content with more bytes than its pointer says is cut off there, the
+// number of contents and of bytes of one Fetch is bounded, and credentials go to the
+// host of the server that they are for and to no other.
 package lfs

@@ -91,7 +91,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// What goes away by itself is waited for; what does not is said at once.
+// Trouble that goes away by itself is waited for; other trouble is reported at
+// once.
 func TestTrouble(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(*forgetest.LFS)
@@ -191,7 +192,7 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// What is damaged in the store is never copied as what it was, and is fetched anew.
+// Damaged content of the store is never copied, and is fetched again.
 func TestDamagedStore(t *testing.T) {
 	hub := serve(t)
 	hub.Keep(repository, []byte("content"))
@@ -220,8 +221,8 @@ func TestDamagedStore(t *testing.T) {
 	wantCopy(t, store, "content")
 }
 
-// What nobody has used for a month is removed when something is fetched; what a killed
-// owner was fetching, too.
+// Content unused for a month is removed when something is fetched; so are the
+// unfinished files of a killed owner.
 func TestSweep(t *testing.T) {
 	hub := serve(t)
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ const (
 	MaxBytes    = 64 << 30
 )
 
-// What a store keeps of what nobody uses.
+// Bounds of unused content in a store.
 const (
 	keptFor   = 30 * 24 * time.Hour
 	sweptEach = 24 * time.Hour
@@ -172,8 +172,8 @@ func verified(p Pointer, from io.Reader, to io.Writer) error {
 	return nil
 }
 
-// sweep removes, once a day, what nobody has used for long, and what a killed owner was
-// fetching. What cannot be removed stays.
+// sweep removes, once a day, content unused for keptFor and the unfinished files of a
+// killed owner. Files that cannot be removed stay.
 func (s *Store) sweep() {
 	if time.Since(s.last) < sweptEach {
 		return

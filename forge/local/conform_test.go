@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// What every forge does, a plain repository does.
+// A plain repository does all that every forge does.
 func TestConform(t *testing.T) {
 	conform.Run(t, func(t *testing.T) conform.Host {
 		r := newRepo(t)

@@ -1,8 +1,8 @@
 // Package local is the embedded way to use the queue, with no code host: the
-// forge is a plain git repository on this machine. Whoever can write to its
-// directory may do everything. What is a pull request elsewhere is a request to
-// land a branch (Request), kept in the repository itself, so that it outlives
-// the server and can be made while no server runs.
+// forge is a plain git repository on this machine. Everybody who can write to
+// its directory may do everything. In place of a pull request there is a
+// request to land a branch (Request), kept in the repository itself, so that it
+// outlives the server and can be made while no server runs.
 package local
 
 import (
@@ -132,8 +132,8 @@ func (f *Forge) Capabilities() forge.Capabilities {
 }
 
 // PullRequest implements forge.Forge. The head is the branch's present tip; a
-// request whose branch is gone is not open, and has the head it was made with. What is
-// asked to land is the tip that the branch had when somebody asked (Open), and no other.
+// request whose branch is gone is not open, and has the head it was made with. Only the
+// tip that the branch had when somebody asked is to land (Open).
 func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	r, _, err := f.get(ctx, number)
 	if err != nil {
@@ -193,8 +193,7 @@ func (f *Forge) Check(ctx context.Context, c forge.Check) error {
 	return err
 }
 
-// Protection implements forge.Forge: whatever hooks the repository has speak
-// when it is pushed to.
+// Protection implements forge.Forge: the hooks of the repository answer a push.
 func (f *Forge) Protection(context.Context, string) (forge.Protection, error) {
 	return forge.Protection{Protected: true, MayPush: true}, nil
 }

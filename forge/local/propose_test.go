@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// What is proposed is there, once, and is not asked to land before somebody does.
+// A proposal is there once, and is asked to land only by somebody.
 func TestPropose(t *testing.T) {
 	r := newRepo(t)
 	head := r.commit("revert", "Revert it")

@@ -164,8 +164,8 @@ func (f *Forge) keyed(key queue.Digest) int {
 }
 
 // find returns the open request for a branch, or 0, and the next number, as far
-// as is known. Whoever else has made a request since has that number, so that
-// taking it shows whether anything is not known.
+// as is known. A request made meanwhile has taken that number: the attempt to
+// take it shows that.
 func (f *Forge) find(branch string) (open, next int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

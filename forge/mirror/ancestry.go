@@ -11,14 +11,14 @@ import (
 )
 
 // A merge base is looked for from both sides, by date, through all that has landed since
-// the older of two commits: the more lands, the longer it takes for whatever began a
+// the older of two commits: the more lands, the longer it takes for commits that began a
 // while ago. An ancestry remembers what the target branch has, so that the search goes
 // through the commits of the change alone.
 
 // ancestry is what the first-parent line of a branch has, from a commit of it on. A
-// commit of the line has exactly what came to the line with it or before, and what is
-// below the first: so whatever leads to the line without meeting what is known leads
-// below the first, and nothing is said of it.
+// commit of the line has exactly the commits that came to the line with it or before,
+// and those below the first: so a commit that leads to the line without meeting a
+// known one leads below the first, and the ancestry has no answer for it.
 type ancestry struct {
 	line  []queue.CommitID       // the oldest first
 	since map[queue.CommitID]int // place on the line of the first commit that has it, or that it is
@@ -143,7 +143,7 @@ func (a *ancestries) grown(ctx context.Context, m *History, name string, tip que
 }
 
 // readAncestry begins an ancestry that ends with a tip: with the whole history, unless
-// that is long. Where it begins in between cannot be left to git, which goes by dates.
+// that is long. Git cannot choose a beginning in between: it goes by dates.
 func readAncestry(ctx context.Context, m *History, tip queue.CommitID) (*ancestry, error) {
 	if err := m.objects.Flush(ctx); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 // farther away.
 const baseVisits = 2000
 
-// What a commit is reached from, or is.
+// Marks of a commit: where it is reached from, and its state in the search.
 const (
 	fromOurs = 1 << iota
 	fromTheirs
@@ -20,8 +20,8 @@ const (
 )
 
 // mergeBase returns the one best common ancestor of two commits. Not ok: there
-// is none, or there are several, or they are far away; git is to be asked. Where ours
-// does not stand on a branch whose ancestry is known, it goes about it as git does: by
+// is none, or there are several, or they are far away; git is to be asked. If ours
+// does not stand on a branch whose ancestry is known, it searches as git does: by
 // date, from both sides, until all that is left are ancestors of what was found.
 func (m *History) mergeBase(ctx context.Context, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	if ours == theirs {

@@ -12,8 +12,8 @@ import (
 
 // Borrow opens a mirror in dir, a folder of its own, that reads the objects of
 // a repository on this machine where they are: nothing is fetched or copied.
-// What is merged is written to dir alone; the repository is never written to,
-// and has to stay as long as the mirror does. objects is its folder of objects.
+// Merges are written to dir alone; the repository is never written to, and has
+// to stay as long as the mirror does. objects is its folder of objects.
 func Borrow(ctx context.Context, dir, objects string) (*Mirror, error) {
 	objects, err := filepath.Abs(objects)
 	if err != nil {

@@ -30,10 +30,10 @@ type Worktrees struct {
 
 // Checkout makes dir hold exactly the files of a commit, for a build. A
 // directory that an earlier Checkout of this mirror filled costs only what
-// differs: whatever a build changed, made or removed there is undone, ignored
-// files included. The directory is no git repository: what runs in it cannot
-// reach the mirror. Submodules are empty directories, and
-// of files that Git LFS keeps it has the pointers: see Checkouts.Fill.
+// differs: all that a build changed, made or removed there is undone, ignored
+// files included. The directory is no git repository: programs that run in it
+// cannot reach the mirror. Submodules are empty directories, and of files
+// that Git LFS keeps it has the pointers: see Checkouts.Fill.
 //
 // The directory is the caller's until release, which leaves its content for
 // the next Checkout. Taking a directory that is in use is an error.
@@ -92,8 +92,8 @@ func (m *Worktrees) take(dir string) bool {
 	return true
 }
 
-// fill brings the files of a tree into dir. What goes wrong with a directory
-// that was used before is tried once more with an empty one.
+// fill brings the files of a tree into dir. After a failure in a directory that
+// was used before it tries once more with an empty one.
 func (m *Worktrees) fill(ctx context.Context, tree queue.TreeID, dir string) error {
 	index := m.indexOf(dir)
 	if err := os.MkdirAll(filepath.Dir(index), 0o755); err != nil {
@@ -132,7 +132,7 @@ func (m *Worktrees) refill(ctx context.Context, tree queue.TreeID, dir, index st
 	_, err := os.Stat(m.filledMark(dir))
 	filled := err == nil
 	if filled {
-		// What was a submodule is in no index any more where the tree has none there.
+		// A former submodule is in no index if the tree has none there.
 		steps = append(steps, clean)
 	}
 	for _, args := range steps {

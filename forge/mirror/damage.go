@@ -83,8 +83,8 @@ func (m *Mirror) says(err error) bool {
 // Examine reports what of the mirror is damaged. err is what made somebody ask; git
 // reads all that is reachable unless err says enough, which takes up to two minutes.
 // made are commits that the mirror may have made: one that it has has to be whole, too.
-// "": it is sound, as far as git can tell. What is known of it is forgotten then, so
-// that what has gone from it, and nothing reaches, is missed and made again.
+// "": it is sound, as far as git can tell. The mirror forgets then which objects it
+// has, so that unreachable objects that have gone from it are missed and made again.
 func (m *Mirror) Examine(ctx context.Context, err error, made ...queue.CommitID) (damage string) {
 	m.maintaining.Lock() // packs come and go there
 	defer m.maintaining.Unlock()
@@ -233,9 +233,8 @@ func wholePack(path string) bool {
 	return pack != nil && bytes.Equal(pack, tail(path+".idx", 2*sum))
 }
 
-// clearAway empties the mirror of all that git keeps there. What it keeps beside
-// that can be used with any repository: submodules, files of LFS, and the indexes of
-// checkouts.
+// clearAway empties the mirror of all that git keeps there. It keeps files that
+// serve any repository: submodules, files of LFS, and the indexes of checkouts.
 func (m *repository) clearAway() error {
 	entries, err := os.ReadDir(m.dir)
 	for _, e := range entries {

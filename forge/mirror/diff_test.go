@@ -193,7 +193,7 @@ func TestDiffOfOddModes(t *testing.T) {
 	}
 }
 
-// What the mirror has merged is compared before git has seen it.
+// The mirror's merges are compared before git has seen them.
 func TestDiffOfAMerge(t *testing.T) {
 	r, m, base, a, _, _ := world(t)
 	merged := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)
@@ -207,7 +207,7 @@ func TestDiffOfAMerge(t *testing.T) {
 }
 
 // A dozen small trees within one another name more files than a machine has
-// memory for. Whoever opens a pull request can make them.
+// memory for. Everybody who opens a pull request can make them.
 func TestDiffOfTooMuch(t *testing.T) {
 	r := newRepo(t)
 	one := r.tree(map[string]string{"a/f": "100644 1"})

@@ -169,10 +169,11 @@ func compare(from, to []treeEntry) []step {
 // a file: where each entry was changed by one side only, down to the
 // directories that both have changed. Not ok: git is to be asked.
 //
-// It is git's result: what one side alone has changed is taken over, and no
-// rename can change that. A renamed file or directory is gone at its old place,
-// and so matters only where the other side has changed the old place too, or
-// has something at the new one; both are entries that both sides have changed.
+// It is git's result: an entry that one side alone has changed is taken over,
+// and no rename can change that. A renamed file or directory is gone at its old
+// place, and so matters only where the other side has changed the old place
+// too, or has something at the new one; both are entries that both sides have
+// changed.
 func (m *Merges) mergeTrees(ctx context.Context, base, ours, theirs string) (id string, ok bool, err error) {
 	switch {
 	case ours == theirs:

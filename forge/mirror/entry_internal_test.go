@@ -93,7 +93,7 @@ func (s sapling) commit(b *strings.Builder, branch string, date int, parents ...
 	b.WriteString("\n")
 }
 
-// What is merged without git must be what git makes of it: renames of files and
+// A merge made without git must be the one that git makes: renames of files and
 // directories, types that change, merges in the history.
 func TestMergesHereAreGits(t *testing.T) {
 	m, err := Open(t.Context(), filepath.Join(t.TempDir(), "m.git"))

@@ -60,8 +60,8 @@ func (m *Remotes) FetchBranch(ctx context.Context, r forge.Remote, branch string
 	return tip, nil
 }
 
-// TipAt asks the remote where a branch is, and nobody else: what a mirror remembers may be
-// damaged. ErrNotFound: it has no such branch.
+// TipAt asks the remote alone for the tip of a branch: the mirror's memory may be damaged.
+// ErrNotFound: it has no such branch.
 func (m *Remotes) TipAt(ctx context.Context, r forge.Remote, branch string) (queue.CommitID, error) {
 	ref, err := branchRef(branch)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 // speculative: nobody but the mirror ever looks at them. So they stay in memory
 // until git shall see one of them (Flush), and are written then as one pack.
 //
-// What is lost with the process is made again from the same parents and heads,
-// and is the same: only merges made in memory are left in memory, and these
-// follow from their inputs alone. What depends on more, or comes from
-// elsewhere, is flushed before its caller hears of it.
+// Merges lost with the process are made again from the same parents and heads,
+// and are the same: only merges made in memory are left in memory, and these
+// follow from their inputs alone. Objects that depend on more, or come from
+// elsewhere, are flushed before the caller gets them.
 type fresh struct {
 	mu      sync.Mutex
 	objects map[string]object
@@ -46,7 +46,7 @@ func idOf(kind string, body []byte) string {
 }
 
 // add takes an object that was made and returns its id. One that was written
-// long ago is written again, and so is young for whoever prunes.
+// long ago is written again, so that pruning takes it for young.
 func (f *fresh) add(kind string, body []byte) string {
 	id := idOf(kind, body)
 	f.put(id, object{kind, body})

@@ -79,8 +79,9 @@ func (m *repository) run(ctx context.Context, inv invocation) (stdout, stderr []
 // endWithin is how long a process has to come to its end by itself, and then, told to.
 const endWithin = 5 * time.Second
 
-// endGroup ends what is left of a process group. What writes to a repository of others
-// is told to, and has time to take its locks away; the rest is killed.
+// endGroup ends what is left of a process group. gently, for processes that write to a
+// repository of others, tells them first, and gives them time to remove their locks;
+// then all are killed.
 func endGroup(group int, gently bool) {
 	if gently && syscall.Kill(-group, syscall.SIGTERM) == nil {
 		for end := time.Now().Add(endWithin); time.Now().Before(end) && syscall.Kill(-group, 0) == nil; {

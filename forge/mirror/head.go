@@ -110,7 +110,7 @@ func (m *Remotes) holds(heads []queue.CommitID) bool {
 }
 
 // exchange is one fetch that several callers wait for. While one is under way,
-// whoever comes joins the next: a fetch of one head costs nearly as much as a
+// new callers join the next: a fetch of one head costs nearly as much as a
 // fetch of many.
 type exchange struct {
 	refs []string

@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// What a healing calls the mirrors that are not the mirror.
+// Suffixes of the other two mirrors of a healing.
 const (
 	newSuffix     = ".new"     // that is being made
 	damagedSuffix = ".damaged" // that was replaced, until it is removed
@@ -25,8 +25,8 @@ const (
 const quietTime = 30 * time.Second
 
 // Generation counts how often the mirror was made again, or found sound by Examine.
-// When it has changed, what was known to be in the mirror may have to be made again.
-// Where there is no mirror, it is 0.
+// When it has changed, objects known to be in the mirror may have to be made again.
+// It is 0 without a mirror.
 func (m *Mirror) Generation() int64 {
 	if m == nil {
 		return 0
@@ -35,11 +35,11 @@ func (m *Mirror) Generation() int64 {
 }
 
 // Heal makes the mirror again beside the damaged one, from a remote, and puts it in
-// its place. All else goes on meanwhile, as far as the damage allows; whatever was
-// begun on the old mirror may fail. branches and heads are fetched before the swap,
-// as far as the remote has them; everything else comes when it is asked for. What only
-// the mirror had is gone, and made again from the same inputs is the same. An error
-// leaves the mirror as it was: *Transient as in FetchBranch.
+// its place. All other work goes on meanwhile, as far as the damage allows; calls
+// begun on the old mirror may fail. branches and heads are fetched before the swap, as
+// far as the remote has them; everything else is fetched when it is asked for. Commits
+// that only the mirror had are gone; made again from the same inputs they are the
+// same. An error leaves the mirror as it was: *Transient as in FetchBranch.
 func (m *Mirror) Heal(ctx context.Context, r forge.Remote, branches []string, heads []HeadRef) error {
 	m.maintaining.Lock()
 	defer m.maintaining.Unlock()

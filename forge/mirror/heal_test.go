@@ -99,8 +99,8 @@ func (a *ailing) checkout(commit queue.CommitID, dir string) {
 	})
 }
 
-// Whatever befalls a mirror, before a start or after it, it makes the commits that an
-// undamaged one makes, and says no change is at fault.
+// A mirror damaged in any way, before a start or after it, makes the commits that an
+// undamaged one makes, and blames no change.
 func TestDamagedMirrorHeals(t *testing.T) {
 	t.Parallel()
 	names := slices.Sorted(maps.Keys(forgetest.Damages))
@@ -233,7 +233,7 @@ func TestHealingLeavesAnothersMirrorAlone(t *testing.T) {
 	}
 }
 
-// What is not git's survives a healing.
+// Files that are not git's survive a healing.
 func TestHealingKeepsWhatIsNotGits(t *testing.T) {
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"a": "1"})

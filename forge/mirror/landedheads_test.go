@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// What a pull request stands on may have landed long ago.
+// The commit that a pull request stands on may have landed long ago.
 func TestLandedHeadsOfLongAgo(t *testing.T) {
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "f\n"})

@@ -25,7 +25,8 @@ func (m *Mirror) Forget() {
 	m.Objects.nearby.clear()
 }
 
-// What there may be since the last Pack until Crowded asks for the next.
+// Most packs and loose objects since the last Pack before Crowded asks for the
+// next.
 const (
 	packsCrowd = 100
 	looseCrowd = 2000
@@ -104,7 +105,8 @@ func (m *Mirror) Maintain(ctx context.Context) error {
 	if whole {
 		m.prunedAt = time.Now()
 	}
-	// What was made long ago and not kept is gone; it is made again when asked for.
+	// Commits made long ago and not kept are gone; they are made again when asked
+	// for.
 	m.Forget()
 	return nil
 }

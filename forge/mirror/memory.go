@@ -1,6 +1,6 @@
 package mirror
 
-// What a mirror may hold in memory, in bytes, roughly: what others have written (messages,
+// Bounds of a mirror's memory, in bytes, roughly: text that others have written (messages,
 // names, paths in conflict) counts with its length. With freshBytes, 120,000 names of
 // commits and trees and an ancestry, that is 140 MB for each repository, and 80 where
 // nothing is signed and no merge waits to be written. The latest entry of each is kept,

@@ -9,7 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// What is remembered is bounded by bytes, whatever others write into it.
+// The memory of a mirror is bounded in bytes for any text that others write.
 func TestMemoryIsBounded(t *testing.T) {
 	m, err := Open(context.Background(), t.TempDir())
 	if err != nil {

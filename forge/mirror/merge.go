@@ -14,8 +14,8 @@ import (
 
 // Merges make commits: merges, squashes, replays and reverts of heads on a parent.
 type Merges struct {
-	// Identity is who makes the commits. Set it before the first merge; whoever shall
-	// make the same commits has the same Identity.
+	// Identity is who makes the commits. Set it before the first merge; mirrors that
+	// shall make the same commits have the same Identity.
 	Identity Identity
 	// Signer signs the commits, where it is not nil. The same holds for it.
 	Signer Signer
@@ -26,7 +26,7 @@ type Merges struct {
 	merger  *merger
 	merges  *lru[mergeKey, merged]
 	signed  *lru[string, string] // commits with their signatures, by the id that they would have without
-	merging sync.RWMutex         // read by whoever adds to what is in memory only
+	merging sync.RWMutex         // read-locked while objects are added in memory only
 
 	mu         sync.Mutex
 	attributes string // what info/attributes says

@@ -40,8 +40,8 @@ type merged struct {
 // kilobytes have gathered or its input ends. To have the answers without a new
 // process for each link of a chain, the merger asks one merge more, whose
 // answer is a conflict in a path longer than any such buffer: it pushes what is
-// before it out of the process. Whether that works is tried when a process
-// starts, never assumed; where it does not, each batch has its own process.
+// before it out of the process. Each process is tested for that when it starts;
+// if it does not work, each batch has its own process.
 type merger struct {
 	repo   *repository
 	helper *helper
@@ -118,7 +118,7 @@ func crashed(stderr string) bool {
 // ask returns the answers before git failed beside the error.
 func (g *merger) ask(ctx context.Context, pairs []pair) ([]merged, error) {
 	if g.single.Load() {
-		return g.askOnce(ctx, pairs)
+		return g.askNewProcess(ctx, pairs)
 	}
 	var answers []merged
 	err := g.helper.call(ctx, func(p *process) error {
@@ -140,12 +140,12 @@ func (g *merger) ask(ctx context.Context, pairs []pair) ([]merged, error) {
 		return <-sent
 	})
 	if err != nil && g.single.Load() {
-		return g.askOnce(ctx, pairs)
+		return g.askNewProcess(ctx, pairs)
 	}
 	return answers, err
 }
 
-func (g *merger) askOnce(ctx context.Context, pairs []pair) ([]merged, error) {
+func (g *merger) askNewProcess(ctx context.Context, pairs []pair) ([]merged, error) {
 	out, _, failed := g.repo.run(ctx, invocation{args: mergeArgs, stdin: []byte(requests(pairs))})
 	answers := make([]merged, 0, len(pairs))
 	r := bufio.NewReader(bytes.NewReader(out))

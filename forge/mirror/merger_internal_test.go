@@ -26,7 +26,7 @@ func TestStoredIsZlib(t *testing.T) {
 	}
 }
 
-// Where the pad does not push answers out, each batch has its own process: the
+// If the pad does not push answers out, each batch has its own process: the
 // answers must be the same.
 func TestOneProcessForEachBatchAnswersTheSame(t *testing.T) {
 	m, err := Open(t.Context(), filepath.Join(t.TempDir(), "m.git"))

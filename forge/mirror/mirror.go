@@ -2,7 +2,7 @@
 // heads of pull requests are fetched, all merging is done, commits are checked out for
 // builds, and from which main is pushed.
 //
-// A Mirror is opened, looked after and healed as a whole; what it does is in its parts,
+// A Mirror is opened, looked after and healed as a whole; its work is in its parts,
 // each of which knows only those before it:
 //
 //	repository  git.go       runs git in a folder; helpers that stay (helper.go)
@@ -20,9 +20,9 @@
 // from a repository on this machine without git's help (near.go). It is merged into main
 // (Merges.MergeWave): their common past is found in memory (History, ancestry.go), and the
 // trees are merged in memory where each entry was changed by one side only (entry.go); for
-// all else git is asked, by one process that stays (merger.go). What is made stays in memory
-// until git is to see it, since most merges are speculative (fresh.go), and becomes one pack
-// then. Builds check it out (Mirror.Checkout); main moves to it (Remotes.Push).
+// all else git is asked, by one process that stays (merger.go). Merges stay in memory until
+// git is to see them, since most are speculative (fresh.go), and become one pack then.
+// Builds check it out (Mirror.Checkout); main moves to it (Remotes.Push).
 //
 // # What our own merge buys
 //
@@ -50,9 +50,9 @@
 // are dear because they have to be packed: the mirror has 2 or 3 packs at the end then,
 // and 20 to 90 with ours, which Pack bounds at about 120.
 //
-// What a fetch by git costs is time more than CPU: as B with 20 areas, six runs each, it
-// takes 111 % of the CPU and 136 % of the time to the last landing. So does an index by
-// git index-pack in place of ours: 109 % and 120 %.
+// A fetch by git costs time more than CPU: as B with 20 areas, six runs each, it takes
+// 111 % of the CPU and 136 % of the time to the last landing. So does an index by git
+// index-pack in place of ours: 109 % and 120 %.
 //
 // The ancestry is for branches that began long ago (D): the search by date visits all
 // that has landed since. That search (base.go) is for branches that began before a
@@ -99,7 +99,7 @@ type Identity struct {
 // Mirror is a bare git repository in which the queue merges. It belongs to one
 // process at a time; its methods may be called from several goroutines.
 //
-// What it makes is a function of its inputs alone: the same picks have the same
+// Its results are a function of its inputs alone: the same picks have the same
 // commit ids in every mirror. Commits that must outlive the next Maintain are
 // named by Refs.Keep or reachable from a fetched branch.
 //
@@ -125,11 +125,11 @@ type Mirror struct {
 	mend   func(context.Context, int64, error, []queue.CommitID) bool
 }
 
-// Open opens the bare mirror in dir and makes it if there is none. What a
-// killed owner left behind (lock files, half-written objects) is removed; while
-// its git processes still run, Open waits for them, up to ten seconds. A
-// mirror that is damaged at a glance is begun anew, empty; see Remade.
-// ErrBusy: a live process owns it.
+// Open opens the bare mirror in dir and makes it if there is none. Leftovers of
+// a killed owner (lock files, half-written objects) are removed; while its git
+// processes still run, Open waits for them, up to ten seconds. A mirror that is
+// damaged at a glance is begun anew, empty; see Remade. ErrBusy: a live process
+// owns it.
 func Open(ctx context.Context, dir string) (*Mirror, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

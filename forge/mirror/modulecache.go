@@ -45,7 +45,7 @@ func (m *Worktrees) moduleCache(ctx context.Context, address string) (dir string
 	return dir, func() { <-turn }, nil
 }
 
-// turn returns what is held by whoever uses a cache.
+// turn returns the channel that a user of a cache holds.
 func (m *Worktrees) turn(name string) chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -26,7 +26,8 @@ import (
 const maxObject = 64 << 20
 
 // Objects are what a repository holds: it reads commits, trees and files, with what was
-// made and is not yet written (fresh), and adds to them. What was read is remembered.
+// made and is not yet written (fresh), and adds to them. Objects that were read are
+// remembered.
 type Objects struct {
 	repo   *repository
 	reader *helper // cat-file

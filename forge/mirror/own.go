@@ -49,8 +49,8 @@ func (o OwnRefs) Push(ctx context.Context, moves []RefMove) (fresh []bool, each 
 }
 
 // Wait returns how long a push of our own refs is to wait, so that the host is used no
-// more often than it wants (forge.Pace); what waits meanwhile goes in one push. idle:
-// nobody waits for these refs.
+// more often than it wants (forge.Pace); refs that wait meanwhile go in one push.
+// idle: nobody waits for these refs.
 func (o OwnRefs) Wait(ctx context.Context, idle bool) time.Duration {
 	r, err := o.Forge.Remote(ctx)
 	if err != nil {

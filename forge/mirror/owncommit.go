@@ -14,7 +14,7 @@ import (
 // more of them either.
 const OwnMost = 250
 
-// OwnCommit is a commit that a head brings. What it says is hostile text.
+// OwnCommit is a commit that a head brings. Its texts are hostile.
 type OwnCommit struct {
 	Commit  queue.CommitID
 	Tree    queue.TreeID
@@ -120,9 +120,9 @@ func (m *Objects) Held(ctx context.Context, ids []queue.CommitID) ([]queue.Commi
 
 // LandedHeads returns those commits of a branch's first-parent line that are no merges
 // and name one of some heads in their trailers, the newest first. own are the commits,
-// as Own returns them, that the heads are of: what has landed one of them is on the
-// line behind all that they stand on, however long ago that was. Anybody can write
-// trailers.
+// as Own returns them, that the heads are of: the commit that landed one of them is
+// later on the line than all commits that they stand on, however old. Anybody can
+// write trailers.
 func (m *History) LandedHeads(ctx context.Context, tip queue.CommitID, own []OwnCommit) ([]LineCommit, error) {
 	if len(own) == 0 || !isID(string(tip)) {
 		return nil, nil

@@ -22,10 +22,10 @@ type PushOutcome struct {
 }
 
 // Push moves a branch at the remote from expected to next, which must descend
-// from it: an update is never forced. What is tried again after an unknown end
-// is Moved when the first try had arrived. Errors: *Transient when it is not
-// known whether the branch moved, the remote could not be asked or is in trouble of
-// its own (queue.RefusalTrouble); fetch, then push again. Any other error is a mistake of the caller.
+// from it: an update is never forced. A push that is repeated after an unknown end is Moved if
+// the first one had arrived. Errors: *Transient when it is not known whether the branch moved,
+// the remote could not be asked or is in trouble of its own (queue.RefusalTrouble); fetch, then
+// push again. Any other error is a mistake of the caller.
 func (m *Remotes) Push(ctx context.Context, r forge.Remote, branch string, expected, next queue.CommitID) (PushOutcome, error) {
 	ref, err := branchRef(branch)
 	if err != nil {
@@ -64,10 +64,10 @@ func lease(ref string, expected queue.CommitID) string {
 const documentRefs = "refs/submitqueue/"
 
 // receivePack names the program at the other end. A repository on this machine is not
-// to look after itself after each push: whoever serves it does (Store.Tidy), and once
-// it has many unreachable objects, git would repack it every time, in vain. Nor is it to
-// read the documents of a Store for each push: they are no history that a push could
-// rest on, and there is one for whatever ever landed.
+// packed after each push: its server does that (Store.Tidy), and once it has many
+// unreachable objects, git would repack it every time, in vain. Nor are the documents of
+// a Store read for each push: they are no history that a push could rest on, and there
+// is one for each change that ever landed.
 func receivePack(r forge.Remote) string {
 	if filepath.IsAbs(strings.TrimPrefix(r.URL, "file://")) {
 		return "--receive-pack=git -c receive.autogc=false -c receive.hideRefs=" + documentRefs + " receive-pack"
@@ -144,8 +144,8 @@ func remoteWords(stderr string) string {
 
 // settled looks where the branch, by its full name, is after a push that did not move it.
 // Words such as "cannot lock ref" may be a race, a full disk or a lock that somebody who
-// was killed has left; the branch tells. Where it is where it was expected, nobody else
-// has moved it, and the same push may go through later: a *Transient.
+// was killed has left; the branch tells. If it is still at its expected commit, nobody
+// else has moved it, and the same push may go through later: a *Transient.
 func (m *Remotes) settled(ctx context.Context, r forge.Remote, move Move, outcome PushOutcome, stderr string) (PushOutcome, error) {
 	if !outcome.Lost {
 		return outcome, nil

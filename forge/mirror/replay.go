@@ -42,8 +42,8 @@ func (m *Merges) lines(ctx context.Context, picks []Pick) (map[int]Merged, error
 // are commits whose content is there already. The last one carries the trailers of
 // Message; the others have none, whatever their authors wrote.
 //
-// What is made holds what the merge of the head holds, or it is refused: a merge
-// commit may have content of its own, which is in none of the others.
+// The result has the content of the merge of the head, or the head is refused: a
+// merge commit may have content of its own, which no other commit has.
 func (m *Merges) replay(ctx context.Context, p Pick) (Merged, error) {
 	var not []queue.CommitID
 	if p.Below != "" {

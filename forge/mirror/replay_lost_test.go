@@ -215,8 +215,8 @@ func mustNot(t *testing.T, err error) {
 	}
 }
 
-// Whatever the history: where a head lands by any method, the branch holds what the
-// merge of the head onto it holds.
+// For any history and method: once a head has landed, the branch holds the content
+// of the merge of the head onto it.
 func TestNothingIsLost(t *testing.T) {
 	fewer(t, 40)
 	tally := map[string]int{}
@@ -254,8 +254,8 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// What a head adds to one that has landed by squash is all that it brings, by
-// squash and by rebase, and all of that is brought.
+// A head on top of one that has landed by squash brings all that it adds to
+// that one, and nothing else, by squash and by rebase.
 func TestNothingIsLostOfAStack(t *testing.T) {
 	fewer(t, 20)
 	r, m := newRepo(t), openMirror(t)

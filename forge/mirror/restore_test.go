@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What a step has done to the commit's own files is undone, and named; what it has made
-// beside them stays.
+// A step's edits of the commit's own files are undone, and named; files that it has
+// made beside them stay.
 func TestRestorePutsBackTheCommitsFiles(t *testing.T) {
 	r := newRepo(t)
 	one := r.commit("main", "1", files{".gitignore": "*.o\n", "+x run": "1", "@ link": "run", "d/a": "1", "d/b": "1", "same": "1", "kept": "1"})

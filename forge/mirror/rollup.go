@@ -14,7 +14,7 @@ import (
 // between, which nobody will see. The date is the latest of the picks' and the
 // base's.
 //
-// Where one of them does not merge, or is empty, there is no commit: the result
+// If one of them does not merge, or is empty, there is no commit: the result
 // has the Conflicts or Refused of that one, or is Empty without a commit.
 func (m *Merges) MergeTogether(ctx context.Context, base queue.CommitID, picks []Pick, message string) (Merged, error) {
 	if strings.TrimSpace(message) == "" || strings.ContainsRune(message, 0) {

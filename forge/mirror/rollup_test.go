@@ -50,7 +50,7 @@ func TestMergeTogether(t *testing.T) {
 	}
 }
 
-// What lands on such a merge is merged by the newest history that both have.
+// A change onto such a merge is merged by the newest history that both have.
 func TestMergeOntoAMergeTogether(t *testing.T) {
 	r, m, base, a, b, _ := world(t)
 	picks, message := together(a, b)

@@ -101,7 +101,7 @@ func (s gpgSigner) Sign(ctx context.Context, payload []byte, date int64) (string
 }
 
 func (s gpgSigner) sign(ctx context.Context, payload []byte, more ...string) (string, error) {
-	// Nobody is there to be asked for a passphrase, and whoever asks waits for ever.
+	// Nobody can enter a passphrase here: a prompt would wait for ever.
 	args := append([]string{"--batch", "--no-tty", "--pinentry-mode=error", "--quiet", "--armor", "--detach-sign", "--local-user", s.key}, more...)
 	cmd := exec.CommandContext(ctx, "gpg", args...)
 	var stderr bytes.Buffer

@@ -27,8 +27,8 @@ func TestDiffLines(t *testing.T) {
 	}
 }
 
-// What is counted explains the lengths, and is never less than a longest common
-// subsequence leaves; of equal texts it is nothing.
+// The counts explain the lengths, and are never less than a longest common
+// subsequence leaves; for equal texts they are 0.
 func TestDiffLinesIsADifference(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.SliceOfN(rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "d\n", "e\n", "f\n"}), 0, 12)

@@ -11,12 +11,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// ErrChanged: what was to be replaced is not what it was when it was read.
+// ErrChanged: the document to replace has changed since it was read.
 var ErrChanged = errors.New("forge: changed by somebody else")
 
 // Store keeps small documents in a git repository, each a blob under a ref of
-// its own, beside whoever else uses the repository. It may be used from
-// several goroutines and processes.
+// its own, beside other users of the repository. It may be used from several
+// goroutines and processes.
 type Store struct {
 	repo   *repository
 	reader *helper // cat-file

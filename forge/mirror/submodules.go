@@ -116,7 +116,7 @@ type moduleFiller struct {
 }
 
 // moduleError is why a submodule cannot be filled. Its text is short enough to be shown
-// whole, whatever a host has said.
+// whole, with any answer of a host in it.
 type moduleError struct {
 	name string
 	err  error

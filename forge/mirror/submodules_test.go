@@ -150,7 +150,7 @@ func TestSubmodules(t *testing.T) {
 	got, err = checkedOut(t, c, a3, to, config.SubmodulesAll)
 	wantFiles(t, got, err, "f=3") // nothing of the former submodule is left
 
-	// What was fetched once is there when the host is away.
+	// Submodules that were fetched once are there when the host is away.
 	if err := os.Rename(lib.dir, lib.dir+".away"); err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// What a repository may have of loose objects, of packs and of loose refs before Tidy
-// packs them. Of objects they are less than those from which git does by itself, which
-// it then tries after each push, in vain where the objects are unreachable. Each push
-// reads all refs: loose ones from a file each.
+// Most loose objects, packs and loose refs of a repository before Tidy packs them. Git
+// packs by itself from more objects on; it then tries after each push, in vain if the
+// objects are unreachable. Each push reads all refs: loose ones from a file each.
 const (
 	tidyLoose = 2000
 	tidyPacks = 30
@@ -20,8 +19,8 @@ const (
 
 // Tidy packs the repository's small packs, loose objects and loose refs where there are
 // many. Nothing is thrown away: former versions of documents, which nothing reaches, are
-// packed, too, for the owner's next gc to decide. Where gc.auto is 0, the owner does it
-// all.
+// packed, too, for the owner's next gc to decide. If gc.auto is 0, Tidy leaves all of it
+// to the owner.
 func (s *Store) Tidy(ctx context.Context) error {
 	loose, packs, err := s.repo.count()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// What a mirror remembers of a branch may be old; the remote is asked where it is.
+// A mirror's memory of a branch may be old; the remote is asked for its tip.
 func TestTipAtAsksTheRemote(t *testing.T) {
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})

@@ -33,7 +33,7 @@ func newWidth(dir string) *width { return &width{path: filepath.Join(dir, "refs-
 var limitWords = regexp.MustCompile(`(?i)can(?:\s?not|'t) update more than (\d+) branch`)
 
 // learn reads a limit off what the remote has said of a push of so many refs, and says
-// whether it takes fewer. Where the limit cannot be kept, it is learned again after a
+// whether it takes fewer. A limit that cannot be stored is learned again after a
 // restart.
 func (w *width) learn(stderr string, refs int) (narrower bool) {
 	most, ok := limitIn(stderr, refs)

@@ -11,12 +11,12 @@ import (
 )
 
 // Anonymous puts hashes in place of authors, titles, paths, targets and commits, under a
-// salt: who does not have it cannot try names out. The same name has the same hash. Folders
-// stay folders, and endings of files stay; numbers and names of steps stay as well.
+// salt: nobody can try names out without it. The same name has the same hash. Folders stay
+// folders, and endings of files stay; numbers and names of steps stay as well.
 type Anonymous struct{ salt []byte }
 
-// NewAnonymous returns what hashes under a salt. Rows of different exports can be put
-// together where it is the same one.
+// NewAnonymous returns an Anonymous with a salt. Rows of different exports can be put
+// together if they have the same salt.
 func NewAnonymous(salt []byte) *Anonymous { return &Anonymous{salt} }
 
 // Row returns the row without names.

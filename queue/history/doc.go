@@ -8,7 +8,7 @@
 //
 // Each further line is one row: its moment, in milliseconds since 1970 UTC, and one member
 // that says of which kind it is. Members that are zero are left out; durations are in
-// milliseconds (_ms). What a reader does not know, in a row or as a kind, it leaves alone.
+// milliseconds (_ms). A reader leaves members and kinds alone that it does not know.
 //
 //	{"at":1772366400000,"arrival":{"change":"42.1f8e0c3a","number":42,"author":"ann",...}}
 //

@@ -17,7 +17,7 @@ import (
 
 // Folder keeps the histories of queues as files, one for each queue and day (UTC):
 // FOLDER/QUEUE/2026-03-01.jsonl, with the queue's name escaped as in a URL. It is safe for
-// concurrent use. What a killed process has written of a line is cut off by the next one
+// concurrent use. Half a line, left by a killed process, is cut off by the next process
 // that appends to the file.
 type Folder struct {
 	dir  string
@@ -49,7 +49,7 @@ func OpenFolder(dir string, age time.Duration) (*Folder, error) {
 	return &Folder{dir: dir, age: age, open: map[string]*day{}}, nil
 }
 
-// Append adds rows to the file of the day. Where that fails, some of them may be in it.
+// Append adds rows to the file of the day. When that fails, some of them may be in it.
 func (f *Folder) Append(name string, now time.Time, rows []queue.Row) error {
 	if len(rows) == 0 {
 		return nil

@@ -83,7 +83,8 @@ func readAll(from io.Reader) (rows []queue.Row, r *history.Reader, err error) {
 	}
 }
 
-// What is written is read again, packed or not; cut off anywhere, all whole lines are.
+// Rows that were written are read again, packed or not; of a file cut off anywhere,
+// all whole lines are read.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(anyRow(), 1, 8).Draw(t, "rows")

@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Commit implements queue.Store. Whatever could fail is done before the first
-// write.
+// Commit implements queue.Store. All steps that could fail are done before the
+// first write.
 func (s *Store) Commit(ctx context.Context, t queue.Turn) error {
 	if err := ctx.Err(); err != nil {
 		return err

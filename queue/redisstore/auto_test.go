@@ -71,8 +71,8 @@ func TestAutoURL(t *testing.T) {
 	}
 }
 
-// What the private server has acknowledged is there after a restart, whatever
-// the folder is called; a second server on the folder is refused.
+// Writes that the private server has acknowledged are there after a restart,
+// under any name of the folder; a second server on the folder is refused.
 func TestAutoPrivate(t *testing.T) {
 	needRedis(t)
 	for name, dir := range map[string]string{

@@ -105,7 +105,7 @@ func TestTokensAfterALoss(t *testing.T) {
 	}
 }
 
-// What a turn costs on the wire grows with the turn, not with the queue.
+// The bytes of a turn on the wire grow with the turn, not with the queue.
 func TestTraffic(t *testing.T) {
 	url := startRedis(t)
 	s := mustOpen(t, url)

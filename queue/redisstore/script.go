@@ -4,7 +4,7 @@ import "github.com/redis/go-redis/v9"
 
 // The scripts. Each checks everything before its first write, because Redis
 // does not undo what a failing script has written. They name all their keys, so
-// that they run on a cluster. What they return is below.
+// that they run on a cluster. Their answers are below.
 const (
 	saidDone     = 1
 	saidNotOwner = -1

@@ -9,7 +9,7 @@
 // a hash "unread" with the events that this version could not read.
 //
 // A turn is committed by one script, so it is written whole or not at all, also
-// across a crash of Redis. What is acknowledged survives such a crash only where
+// across a crash of Redis. An acknowledged turn survives such a crash only where
 // Redis syncs its append-only file before it answers: see Durability.
 package redisstore
 

@@ -12,7 +12,8 @@ import (
 // historyMax is about how many notes of a queue are kept.
 const historyMax = 10_000
 
-// Commit implements queue.Store. What it sends grows with the turn only.
+// Commit implements queue.Store. The bytes that it sends grow with the turn
+// only.
 //
 // When the connection breaks while Redis answers, the client may send the turn
 // again; where the first one was written, the answer is ErrStale.
@@ -28,8 +29,8 @@ func (s *Store) Commit(ctx context.Context, t queue.Turn) error {
 	return said(n)
 }
 
-// encodeTurn returns what commitScript takes. It refuses whatever would make
-// the script fail half-way.
+// encodeTurn returns the arguments of commitScript. It refuses a turn that
+// would make the script fail half-way.
 func encodeTurn(t queue.Turn, past queue.PastBounds) (names []string, args []any, err error) {
 	k := keysOf(t.Queue)
 	names = []string{k.fence(), k.version(), k.inbox(), k.history(), k.index(), k.kept(), k.past(), k.pastBytes()}

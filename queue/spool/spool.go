@@ -4,8 +4,8 @@
 // The file begins with the place of its oldest entry, followed by the entries;
 // each is a record of four parts: a mark, the length, a checksum over length and
 // data, and the data. New entries are added at the end, and a drained one is
-// dropped by moving the place. Whatever a crash leaves, the reader finds the
-// whole records in it (record.go); at worst an entry is drained twice, never lost.
+// dropped by moving the place. The reader finds the whole records in the file that
+// a crash has left (record.go); at worst an entry is drained twice, never lost.
 package spool
 
 import (
@@ -156,7 +156,7 @@ func (s *Spool) Append(data []byte) error {
 		err = s.file.Sync()
 	}
 	if err != nil {
-		// What is behind the end is not an entry; take it off again.
+		// Bytes behind the end are no entry; take them off again.
 		if undo := s.file.Truncate(s.end); undo != nil {
 			s.broken = fmt.Errorf("spool: not usable after a failed write: %w", errors.Join(err, undo))
 		}

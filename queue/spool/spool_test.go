@@ -355,7 +355,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// Whatever is in the file, it opens, reads without a panic, and goes on to work.
+// A file of any content opens, is read without a panic, and goes on to work.
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "seed")
 	s := mustOpen(f, path)

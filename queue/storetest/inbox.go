@@ -101,7 +101,8 @@ func inboxAfter(t *testing.T, h Harness) {
 	if got := ids(h.mustInbox(t, main, all[1].Cursor, 10)); !slices.Equal(got, []string{"c"}) {
 		t.Errorf("after an eaten event: %q", got)
 	}
-	// What arrives after an empty inbox is after all that was there before.
+	// An entry that arrives in an empty inbox is behind all that were there
+	// before.
 	last := all[2].Cursor
 	h.mustCommit(t, queue.Turn{Queue: main, Token: token, Version: 1, Eaten: []string{all[0].Cursor, last}})
 	h.mustAppend(t, main, event("d", 4))

@@ -83,7 +83,7 @@ func pastWhole(t *testing.T, h Harness) {
 	}
 }
 
-// What is too old, too many or too long goes, the first first.
+// Rows that are too old, too many or too long are dropped, the oldest first.
 func pastBounds(t *testing.T, h Harness) {
 	if h.Bounded == nil {
 		t.Skip("the store has no bounds that can be chosen")

@@ -1,5 +1,5 @@
 // Package storetest is the conformance suite of queue.Store, queue.Archive, queue.Feed and queue.Past.
-// Every store passes it; what it does not ask for is not promised.
+// Every store passes it; a store promises nothing beyond it.
 package storetest
 
 import (
@@ -110,7 +110,7 @@ const (
 	short = 100 * time.Millisecond // a lease to wait for on the real clock
 )
 
-// elapse lets d pass on the store's clock. Where that is the real one, it waits
+// elapse lets d pass on the store's clock. If that is the real one, it waits
 // for a lease on another queue to expire.
 func (h Harness) elapse(t *testing.T, d time.Duration) {
 	t.Helper()

@@ -99,7 +99,7 @@ func turnVersion(t *testing.T, h Harness) {
 		}
 	}
 	h.mustHold(t, 2, 0)
-	// Who is not the owner hears that first.
+	// A process that is not the owner is told that first.
 	if err := h.Store.Commit(t.Context(), fullTurn(token-1, 0)); !errors.Is(err, queue.ErrNotOwner) {
 		t.Errorf("a stale commit of somebody else: %v", err)
 	}

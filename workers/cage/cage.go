@@ -12,7 +12,7 @@
 // others to end, waits, and ends itself: with the first process of a namespace the kernel
 // kills all others of it, whatever they have done to hide.
 //
-// What is mounted, the command cannot undo. It has no capabilities and gets none by any
+// The command cannot undo the mounts. It has no capabilities and gets none by any
 // program (no_new_privs); and in a user namespace of its own, in which it has some, the
 // kernel holds the mounts that it has come with together (mount_namespaces(7)).
 package cage
@@ -50,7 +50,7 @@ type Shown struct {
 // IDs are a user and a group.
 type IDs struct{ UID, GID int }
 
-// Where is whom a command runs as, and what gives it namespaces.
+// Where is the user that a command runs as, and the way to its namespaces.
 type Where struct {
 	User  *IDs   // whom to run as, for a process that may switch; nil: as this process, in a user namespace
 	Mark  string // a variable of the environment of the first process
@@ -73,8 +73,8 @@ type mountStep struct {
 	show int // index into Show; -1: it is hidden
 }
 
-// steps orders the mounts: what lies deeper comes later, and what is shown at a path
-// comes after its hiding.
+// steps orders the mounts: deeper ones come later, and a path is shown after it is
+// hidden.
 func (s Spec) steps() []mountStep {
 	var steps []mountStep
 	for _, at := range s.Hide {

@@ -165,7 +165,8 @@ func TestWhatIsSeen(t *testing.T) {
 	}
 }
 
-// Whatever a command leaves behind ends with it, and it ends when it is stopped.
+// All processes that a command leaves behind end with it, and it ends when it is
+// stopped.
 func TestNothingOutlivesIt(t *testing.T) {
 	if !asUser(t) {
 		return
@@ -214,7 +215,7 @@ func TestNothingOutlivesIt(t *testing.T) {
 	}
 }
 
-// What cannot be started says so.
+// A command that cannot be started is an error that says so.
 func TestWhatCannotBeStarted(t *testing.T) {
 	if !asUser(t) {
 		return

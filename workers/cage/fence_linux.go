@@ -295,7 +295,8 @@ func packets(closed []netip.AddrPort) []instruction {
 	return a.program()
 }
 
-// Where struct bpf_sock_addr has what a program wants to connect to.
+// Offsets in struct bpf_sock_addr of the address that a program wants to
+// connect to.
 const (
 	wantedFour = 4
 	wantedSix  = 8

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What is closed cannot be reached from within, under no name of it; all else can.
+// A closed address cannot be reached from within, under any name of it; all others
+// can.
 func TestFence(t *testing.T) {
 	listen := func(at string) netip.AddrPort {
 		t.Helper()

@@ -28,7 +28,7 @@ func inside() int {
 	for fd := controlFD; fd <= resultFD; fd++ {
 		unix.CloseOnExec(fd)
 	}
-	// What is signalled from within must not end it, nor be ignored by the command.
+	// Signals from within must not end it, nor be ignored by the command.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE, unix.SIGALRM)
 	control := os.NewFile(controlFD, "control")
 	var t told

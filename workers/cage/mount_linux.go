@@ -88,7 +88,7 @@ func (s Spec) trees() ([]int, error) {
 	return trees, nil
 }
 
-// show mounts a tree. Where there is nothing, a place is made for it.
+// show mounts a tree. It makes the place if there is none.
 func show(tree int, at string, shown Shown) error {
 	if !shown.Writable {
 		if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
@@ -134,8 +134,8 @@ func place(at string, folder bool) error {
 	return f.Close()
 }
 
-// hide covers a folder by an empty one, and a file by one without content. What is not
-// there, or cannot be reached, need not be hidden.
+// hide covers a folder by an empty one, and a file by one without content. A path that
+// is missing, or cannot be reached, need not be hidden.
 func hide(at string) (cover int, err error) {
 	info, err := os.Stat(at)
 	switch {

@@ -17,7 +17,7 @@ import (
 // name is what the first process of a cage is called.
 const name = "submitqueue-cage"
 
-// What the first process has open.
+// Files that the first process has open.
 const (
 	controlFD = 3
 	resultFD  = 4
@@ -79,7 +79,8 @@ func Start(s Spec, w Where, out *os.File) (*Process, error) {
 	return p, nil
 }
 
-// send hands the spec over. Who does not read it says so by its end.
+// send hands the spec over. A process that does not read it ends, and Status
+// says so.
 func (p *Process) send(s Spec) {
 	text, err := json.Marshal(s)
 	if err != nil {

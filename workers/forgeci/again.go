@@ -85,7 +85,7 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 		}
 		switch {
 		case len(suites) > 0:
-			c.askedAgain(j, said[j], suites)
+			c.awaitRerun(j, said[j], suites)
 		case !found || len(ready) > 0:
 			j.rerun = rerunNever
 		}
@@ -122,8 +122,9 @@ func (e *entry) toRunAgain(skew time.Duration) (ready []forge.CIRun, found bool)
 	return ready, found
 }
 
-// askedAgain takes what a job's checks have said in some suites as said before.
-func (c *Controller) askedAgain(j *job, said []forge.CIResult, suites map[int64]bool) {
+// awaitRerun notes that a job was asked to run again: results of its checks in some
+// suites count as former ones.
+func (c *Controller) awaitRerun(j *job, said []forge.CIResult, suites map[int64]bool) {
 	j.rerun, j.rerunAt, j.running = rerunAsked, c.o.Now(), time.Time{}
 	for _, r := range said {
 		if !suites[r.Suite] {

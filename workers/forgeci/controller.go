@@ -162,8 +162,8 @@ func (c *Controller) Run(ctx context.Context, b queue.Build, action string) erro
 	return nil
 }
 
-// Stop implements workers.Controller: what runs is cancelled, and the build has
-// ended as soon as that is under way.
+// Stop implements workers.Controller: runs are cancelled, and the build has
+// ended as soon as that has begun.
 func (c *Controller) Stop(_ context.Context, id queue.BuildID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,8 +220,8 @@ func (c *Controller) Log(id queue.BuildID) (workers.Log, error) {
 	return nil, workers.ErrNoLog
 }
 
-// Close implements workers.Controller. What runs at the forge goes on: it is
-// found again after a restart.
+// Close implements workers.Controller. Runs at the forge go on: they are found
+// again after a restart.
 func (c *Controller) Close(ctx context.Context) error {
 	c.mu.Lock()
 	was := c.closed

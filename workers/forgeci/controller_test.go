@@ -424,8 +424,8 @@ func (h *hub) still(now func() time.Time) *Controller {
 		events: workers.NewStream(), toPush: make(chan struct{}, 1), toSee: make(chan struct{}, 1), builds: map[queue.BuildID]*entry{}}
 }
 
-// What failed before the failed jobs are run again is known by then, whenever its
-// webhook comes.
+// Jobs that failed before the failed jobs are run again are known by then,
+// however late their webhooks come.
 func TestLateNewsOfWhatIsRunAgain(t *testing.T) {
 	h := newHub()
 	c := h.still(func() time.Time { return start.Add(time.Minute) })

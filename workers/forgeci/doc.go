@@ -18,13 +18,13 @@
 // status is made by each post, so one that ends what was pending before began with
 // that: it does not count, unless something to the same page was pending since. A
 // CI whose ends lead to another page than its beginnings cannot be told so, nor
-// can, after a restart, what was seen before it. Where a step names the App of a
-// check, only check runs of that App count, before all else.
+// can, after a restart, what was seen before it. If a step names the App of a
+// check, only check runs of that App count, before all other rules.
 //
 // A commit whose message has a marker such as [skip ci] has GitHub start nothing.
-// What the queue writes has none; rebase and fast-forward keep what people wrote.
-// A build of such a commit that waits for GitHub Actions by name ends at once; of
-// others the deadline says it.
+// The queue's messages have none; rebase and fast-forward keep the messages of
+// people. A build of such a commit that waits for GitHub Actions by name ends at
+// once; of others the deadline says it.
 //
 // All checks of a step must pass, and so must all jobs of a run that share the
 // name of one: only what a newer attempt of the run says takes the place of what
@@ -54,7 +54,7 @@
 // is under way again. A run started by workflow_run is on the default branch, not on
 // the ref; it can only post statuses, and is not waited for. Neither are suites of
 // other Apps, which may be queued for ever; their check runs of the names are. A step
-// whose checks all name another App waits for no runs. Where the App may not see runs
+// whose checks all name another App waits for no runs. If the App may not see runs
 // (actions: read), unfinished check runs stand for them, and the pass is read Grace
 // after the last one that has ended; a job that takes longer to appear is missed there.
 //
@@ -88,7 +88,7 @@
 //
 // # Pushes
 //
-// What waits to be pushed goes in one push, or in as few as the forge takes: GitHub can be
+// Refs that wait to be pushed go in one push, or in as few as the forge takes: GitHub can be
 // set to refuse a push of more than 5 or 20 refs, which is learned from the refusal
 // (mirror.OwnRefs). GitHub recommends 6 pushes a minute to a repository. With as many in the
 // last minute, builds wait for company until it is over, for 10 s at most; log and page say

@@ -147,7 +147,8 @@ func TestPassedOnByTheClockOfTheForge(t *testing.T) {
 	}
 }
 
-// What ends on a head is told once where it was awaited, and not for others.
+// A run that ends on a head is reported once if it was awaited, and otherwise
+// not.
 func TestWhatEndsOnAHeadIsTold(t *testing.T) {
 	h := newHub()
 	s, files := aHead(h)

@@ -80,7 +80,7 @@ func (e *entry) judge(j *job, at moment) finding {
 			f.look = true
 			return f
 		}
-		if j.rerun == rerunAsked { // it did not begin again: what it was before stands
+		if j.rerun == rerunAsked { // it did not begin again: the former result stands
 			f.list = nil
 			return e.judgeFailed(j, f, j.failed, at)
 		}
@@ -113,8 +113,8 @@ func (e *entry) judgeFailed(j *job, f finding, failed []forge.CIResult, at momen
 	return f
 }
 
-// judgeWaiting is about checks that have appeared and not ended. What runs too
-// long has run out of time; what is queued too long found no machine.
+// judgeWaiting is about checks that have appeared and not ended. A check that
+// runs too long has timed out; one that is queued too long found no machine.
 func (e *entry) judgeWaiting(j *job, f finding, waiting []forge.CIResult, at moment) finding {
 	queued := slices.IndexFunc(waiting, func(r forge.CIResult) bool { return r.State == forge.CIQueued })
 	var limit time.Time

@@ -206,8 +206,8 @@ func TestJudgeLooksAgainAfterTheLastNews(t *testing.T) {
 	}
 }
 
-// What passed on the head of a change counts only if all of it did, in a run that
-// a push has started.
+// Passes on the head of a change count only if all checks passed, in a run that a
+// push has started.
 func TestPassedEarlier(t *testing.T) {
 	run := forge.CIRun{ID: 1, Suite: 1, Attempt: 1, Push: true, Done: true}
 	passed, status := check(1, "Test", forge.CIPassed, "success"), forge.CIResult{ID: 9, Status: true, Name: "test", State: forge.CIPassed}

@@ -86,8 +86,8 @@ func (e *entry) excused(j *job, f finding) finding {
 // stamped is how a line of a log of GitHub Actions begins.
 var stamped = regexp.MustCompile(`^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z `)
 
-// lastLines returns what a log says before its last error: what comes after it is
-// the CI tidying up.
+// lastLines returns the lines of a log up to its last error: after it the CI
+// tidies up.
 func lastLines(log string) string {
 	var lines []string
 	end := 0

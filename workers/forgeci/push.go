@@ -44,7 +44,8 @@ func targetsOf(b queue.Build) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// pushes moves refs, one push at a time: what comes meanwhile goes with the next.
+// pushes moves refs, one push at a time: refs that come meanwhile go with the
+// next.
 func (c *Controller) pushes(ctx context.Context) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
@@ -320,8 +321,9 @@ func (c *Controller) sync(ctx context.Context, commit queue.CommitID) {
 	c.clock(before, c.o.Now(), got.Now)
 }
 
-// clock notes the forge's clock from an answer. It tells whole seconds: within
-// two it is ours. What can be the time on the way is taken to be just that.
+// clock notes the forge's clock from an answer. It tells whole seconds: a
+// difference below two is none. A difference that the time of the request can
+// explain is none either.
 func (c *Controller) clock(asked, answered, told time.Time) {
 	if told.IsZero() {
 		return

@@ -61,9 +61,9 @@ func (j *job) byRuns() bool {
 	return false
 }
 
-// calm returns from when on a look at the ref shows all runs that its push has
-// started. Where runs may not be seen, a job that needed another one is given the
-// same time to appear after the last one that is known.
+// calm returns the moment from which a look at the ref shows all runs that its
+// push has started. If runs may not be seen, a job that needs another one is
+// given the same time to appear after the last known one.
 func (e *entry) calm(at moment) time.Time {
 	calm := e.pushed.Add(at.grace)
 	if !e.blind {

@@ -71,9 +71,9 @@ func (w *workflow) shows() (out []forge.CIResult) {
 	return out
 }
 
-// Whatever workflows a push starts, whatever names their jobs have, and whichever
-// webhooks come, in any order or not at all: a build passes only if in the end every
-// check of the step's name has passed, and what it comes to is what is so in the end.
+// For any workflows that a push starts, any names of their jobs, and any webhooks, in
+// any order or lost: a build passes only if in the end every check of the step's name
+// has passed, and its result is the last state of its checks.
 func TestPassIsTheWholeTruth(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHub()

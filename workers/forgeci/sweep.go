@@ -38,7 +38,7 @@ func (c *Controller) takeSweep() *sweep {
 	return s
 }
 
-// sweepNow finds refs of ours whose builds do not live. What runs on them is
+// sweepNow finds refs of ours whose builds do not live. Runs on them are
 // cancelled, and they are deleted as those of any build that has ended.
 func (c *Controller) sweepNow(ctx context.Context, s *sweep) {
 	found, err := c.o.Refs.List(ctx, c.o.Prefix+"/"+c.o.Branch+"/")

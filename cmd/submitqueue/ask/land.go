@@ -24,7 +24,7 @@ type Land struct {
 	What     string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
 	Wait     bool   `help:"Wait for the verdict; exit 1 unless it landed."`
 	Retry    bool   `help:"Forget past failures: what failed runs again."`
-	Priority string `help:"Land in a lane of queue.lanes, e.g. high; what is queued already is put there." placeholder:"LANE"`
+	Priority string `help:"Land in a lane of queue.lanes, e.g. high; a change in the queue moves there." placeholder:"LANE"`
 	Method   string `help:"Land by merge, squash, rebase or fast-forward, as far as queue.methods allows it." placeholder:"METHOD"`
 }
 

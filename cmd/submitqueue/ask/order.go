@@ -143,7 +143,7 @@ func (t trust) tell(ctx context.Context, path, user string) error {
 // Delegate lets somebody else land a pull request.
 type Delegate struct {
 	trust
-	User string `arg:"" help:"Who may land it, by the name at the forge." placeholder:"@USER"`
+	User string `arg:"" help:"The user who may land it, by the name at the forge." placeholder:"@USER"`
 }
 
 // Run implements the command.

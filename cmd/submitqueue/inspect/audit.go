@@ -35,13 +35,13 @@ type auditInputsCommand struct {
 	Step   []string `sep:"none" help:"Step to run; may be given several times (default: all on targets)." placeholder:"NAME"`
 	Target []string `sep:"none" help:"Glob of the targets to run it on; may be given several times (default: all)." placeholder:"GLOB"`
 	Run_   string   `name:"run" help:"Command to run in the place of the steps' own, for steps that the forge's CI runs; {targets} stands for the target." placeholder:"COMMAND"`
-	Tracer string   `default:"auto" enum:"auto,strace,fanotify" help:"What watches: strace, fanotify (which needs the rights of an administrator), or the first that can be used (default: ${default})." placeholder:"NAME"`
+	Tracer string   `default:"auto" enum:"auto,strace,fanotify" help:"The tracer: strace, fanotify (which needs the rights of an administrator), or the first that can be used (default: ${default})." placeholder:"NAME"`
 	Jobs   int      `default:"1" help:"Targets at one time (default: ${default}); fanotify sees one well." placeholder:"N"`
 }
 
 // Help ends the command's help.
 func (auditInputsCommand) Help() string {
-	return `The commit is checked out into a temporary folder, and each step runs on each target alone, as on a runner: with an empty home, a clean checkout and no result of an earlier run. What it opens for reading is held against what is in the target's hash. A file that is read and in no hash is a hole: a change to it lands without that the step has run. For each the report says why it is in no hash, and at its end what to write into .submitqueue.yml.
+	return `The commit is checked out into a temporary folder, and each step runs on each target alone, as on a runner: with an empty home, a clean checkout and no result of an earlier run. What it opens for reading is held against what is in the target's hash. A file that is read and in no hash is a hole: a change to it lands without a run of the step. For each the report says why it is in no hash, and at its end what to write into .submitqueue.yml.
 
 Folders that are listed and paths that are looked up are counted, and listed with --json; they are no findings. Reads of what looks at everything, such as git status, are told apart.
 
@@ -54,7 +54,7 @@ const exitUnaudited = 3
 // The outcomes of an audited step on a target.
 const (
 	AuditDone    = "audited"
-	auditFailed  = "failed"  // the command failed; what it read until then is judged
+	auditFailed  = "failed"  // the command failed; the files that it read until then are judged
 	auditUnread  = "unread"  // it read none of the target's files
 	auditUnknown = "unknown" // it was not watched
 )

@@ -96,7 +96,7 @@ func (r *AuditReport) proposal(p print.Sheet) {
 		return
 	}
 	fmt.Fprintln(p.Out)
-	p.Text("A change to one of these files lands without that the step has run. Declare them in "+config.Path+", or take them out of ignore:", "")
+	p.Text("A change to one of these files lands without a run of the step. Declare them in "+config.Path+", or take them out of ignore:", "")
 	fmt.Fprintln(p.Out)
 	fmt.Fprint(p.Out, print.Printable(inputsText(r.Inputs)))
 	if len(r.Uncovered) > 0 {

@@ -102,8 +102,8 @@ func (c *clone) checkouts() (*checkout.Pool, error) {
 	return c.pool, nil
 }
 
-// Remote implements mirror.Remoter: what a commit names beside itself is where the clone
-// came from, and is asked for without credentials.
+// Remote implements mirror.Remoter: objects outside of a commit (submodules, files of
+// LFS) come from the clone's origin, without credentials.
 func (c *clone) Remote(ctx context.Context) (forge.Remote, error) {
 	url, err := c.git(ctx, "", "remote", "get-url", "origin")
 	if err != nil && ctx.Err() == nil {
@@ -112,8 +112,8 @@ func (c *clone) Remote(ctx context.Context) (forge.Remote, error) {
 	return forge.Remote{URL: strings.TrimSuffix(url, "\n")}, err
 }
 
-// git runs git in the clone. What a hook or a shell says of another repository
-// does not reach it.
+// git runs git in the clone. Variables that a hook or a shell has set for
+// another repository do not reach it.
 func (c *clone) git(ctx context.Context, in string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = c.dir

@@ -27,7 +27,7 @@ func (Conflicts) Help() string {
 
 Two branches conflict when they do not merge with each other (textual), when both change a target (target), when one starts to depend on what the other changes (read-write), when they meet in what shapes the graph (definition), when one changes what is in every hash (global), or when one cannot be analyzed (unknown). Of several the first is named. A branch that does not merge onto the base conflicts with the base.
 
-That branches conflict is no problem: the status is 0. It is 1 when the base cannot be analyzed, or a branch cannot be read on this machine, as in a clone without its objects.` + inspectExits
+Conflicts between branches are no error: the status is 0. It is 1 when the base cannot be analyzed, or a branch cannot be read on this machine, as in a clone without its objects.` + inspectExits
 }
 
 // pairReport is two changes, or the base and one, that conflict.
@@ -109,8 +109,8 @@ func (c *Conflicts) report(ctx context.Context, in *inspection) (*conflictsRepor
 	return r, r.pairs(ctx, in)
 }
 
-// look merges and analyzes one branch. What is wrong with it is no error: it
-// is unknown then.
+// look merges and analyzes one branch. A branch that cannot be merged or
+// analyzed is no error: it is unknown then.
 func look(ctx context.Context, in *inspection, name string, head queue.CommitID) (branchReport, error) {
 	b := branchReport{name: name}
 	m, err := in.Merge(ctx, head)

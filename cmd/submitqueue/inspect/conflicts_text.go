@@ -72,7 +72,7 @@ func verb(n int, v string) string {
 }
 
 // matrix draws who conflicts with whom: each change has a row, and a column
-// for those below it. Where it would be wider than the line, only the rows'
+// for those below it. If it would be wider than the sheet, only the rows'
 // heads are left, and it returns false.
 func (r *conflictsReport) matrix(p print.Sheet, between []pairReport) bool {
 	marks := map[[2]string]string{}

@@ -97,7 +97,7 @@ func (u *choose) Run(ctx context.Context) error {
 		fmt.Println("no model is planned with")
 		return nil
 	}
-	fmt.Printf("model %d is planned with from now on; what was said of changes before stays\n", q.Model.Using)
+	fmt.Printf("model %d is planned with from now on; earlier predictions stay\n", q.Model.Using)
 	return nil
 }
 

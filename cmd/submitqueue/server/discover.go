@@ -25,9 +25,9 @@ import (
 // a configuration have a queue. A repository without one costs a request when
 // it is first seen, and one more after each push to it, if any.
 //
-// What one account or repository refuses is tried again later, and keeps nobody
-// waiting: each queue is opened by itself, and a list that cannot be read
-// changes nothing.
+// An account or repository that refuses is tried again later, and keeps no
+// other one waiting: each queue is opened by itself, and a list that cannot be
+// read changes nothing.
 type discovery struct {
 	app    *github.App
 	file   githubapp.File
@@ -143,8 +143,8 @@ func (d *discovery) serves(account string) bool {
 	return slices.Contains(d.owners, account) || slices.Contains(d.owners, "*")
 }
 
-// sync looks once at everything. The error is that of whatever could not be
-// looked at; all else has been.
+// sync looks once at everything. The error is that of the accounts and
+// repositories that could not be read; all others have been.
 func (d *discovery) sync(ctx context.Context) error {
 	if len(d.owners) == 0 { // asked each time: accounts are renamed, too
 		facts, err := d.app.Facts(ctx)

@@ -108,7 +108,7 @@ func TestManyRepositories(t *testing.T) {
 	s.serves("acme/idle@main", "acme/shop@main")
 }
 
-// What is broken keeps nobody waiting.
+// A broken repository keeps no other one waiting.
 func TestOneRepositoryFails(t *testing.T) {
 	t.Parallel()
 	hub, shop := newShopServer(t)

@@ -1,6 +1,6 @@
 // Package server is `submitqueue serve`: it wires the service of package app to
 // adapters. It is the one place that names a forge, a store and runners by their
-// technology; what a queue does is decided in app and below.
+// technology; app and the packages below decide what a queue does.
 //
 // [Start] makes a running server of [Options], and [Stack.Close] ends it. [Serve]
 // makes the options of the command line; the demo and the benches make them

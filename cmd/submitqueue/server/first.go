@@ -9,9 +9,9 @@ import (
 )
 
 // First is what process 1 of a container does: it runs the same command in a process
-// of its own, passes signals on to it, and reaps whatever else ends, for the kernel gives
-// it all processes that steps leave without a parent. The command itself cannot do that:
-// it would take from its own children the status that somebody waits for.
+// of its own, passes signals on to it, and reaps all other processes that end, for the
+// kernel gives it all processes that steps leave without a parent. The command itself
+// cannot do that: it would take from its own children the status that somebody waits for.
 func First() int {
 	self, err := os.Executable()
 	var child *os.Process

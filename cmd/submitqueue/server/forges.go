@@ -29,7 +29,7 @@ type forgeRow struct {
 // late is what is left to do of a forge once the server runs.
 type late struct {
 	start   func(*Stack) error // nil: nothing
-	signsIn bool               // what it prints signs whoever reads it in
+	signsIn bool               // its output signs its reader in
 }
 
 // forges are the forges there are.
@@ -75,8 +75,8 @@ func openLocal(ctx context.Context, c *Serve, o *Options) (late, error) {
 	return late{}, nil
 }
 
-// openGitHub prepares to serve repositories on GitHub. Whatever is only known, or
-// found, while the server runs is left to what it returns.
+// openGitHub prepares to serve repositories on GitHub. The late that it returns
+// does the rest, once the server runs.
 func openGitHub(_ context.Context, c *Serve, o *Options) (late, error) {
 	if err := forgeci.CheckPrefix(c.RefPrefix); err != nil {
 		return late{}, fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)

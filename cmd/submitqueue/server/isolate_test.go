@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 )
 
-// What cannot be isolated as asked does not start.
+// A server that cannot isolate steps as asked does not start.
 func TestIsolationThatIsNotToBeHad(t *testing.T) {
 	place := t.TempDir() // closed to others
 	key := filepath.Join(place, "key.pem")

@@ -25,12 +25,12 @@ import (
 //	91: github:91, main     acme/shop                     which took the former name of 77
 //	12: acme/till, trunk    acme/till                     its queue is acme/till@trunk
 //
-// Versions before made keys of names, as of 12. Where they did, they do: a queue is
-// never moved. They read what is new here as well, and so servers of both kinds meet at
+// Earlier versions made keys of names, as of 12. Such keys stay: a queue is never
+// moved. Earlier versions read the new records as well, so servers of both kinds use
 // one key, whichever of them sees a repository first.
 //
-// It is stored like the state of a queue, which has no inbox and no turns. Where a branch
-// is kept that was renamed is not for it to know, but for app.Under.
+// It is stored like the state of a queue without an inbox and turns. The new name of a
+// renamed branch is not kept here, but by app.Under.
 type queueKeys struct {
 	store queue.Store
 	owner string // this server
@@ -89,9 +89,9 @@ func (k repositoryKey) name() string {
 	return ""
 }
 
-// of returns what is kept of a repository that was seen. What is new is kept from now
-// on: the repository, its name, and own, with which the queue begins whose branch nobody
-// has chosen, unless that is "".
+// of returns the record of a repository that was seen. It stores what is new: the
+// repository, its name, and own (unless that is ""), the first branch of its queue if
+// nobody has chosen one.
 func (n *queueKeys) of(ctx context.Context, seen forge.Place, own string) (_ repositoryKey, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -164,9 +164,9 @@ func (n *queueKeys) find(ctx context.Context, id int64) (repositoryKey, error) {
 	return all[id], err
 }
 
-// named returns the repository that a name means: the only one that has it by now, else
-// the first that had it, whoever bears it: nobody's code is run because he has taken a
-// name. It returns 0 where the forge has to be asked.
+// named returns the repository that a name means: the only one of ours that has it by
+// now, else the first that had it, even if another repository bears it: taking a name
+// runs nobody's code. It returns 0 if the forge has to be asked.
 func (n *queueKeys) named(ctx context.Context, name string) (int64, repositoryKey, error) {
 	all, _, err := n.kept(ctx)
 	var has, had []int64

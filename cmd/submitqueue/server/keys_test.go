@@ -155,9 +155,9 @@ func TestRenamedRepositoryKeepsItsQueue(t *testing.T) {
 	land(t, other, "sixth", "main")
 }
 
-// What was renamed while nobody served it is found by its id, with all that waits
-// there: the repository, its branch, both, and with somebody else under the old name
-// whose branch is renamed, too.
+// A queue whose repository or branch was renamed while no server ran is found by its
+// id, with all that waits there: the repository, its branch, both, and with another
+// repository under the old name whose branch is renamed, too.
 func TestRenamedWhileTheServerWasDown(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
@@ -260,8 +260,8 @@ func TestNamedRepositoryIsRenamed(t *testing.T) {
 	}
 }
 
-// Where the forge cannot say whose a name is that has no queue, there is none, and
-// the server is not ready, until it can.
+// While the forge cannot say which repository an unknown name belongs to, there is
+// no queue, and the server is not ready.
 func TestNamedRepositoryIsNotFoundYet(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
@@ -371,7 +371,7 @@ func TestQueueKeys(t *testing.T) {
 	of(93, "acme/shop", "") // one of the two was renamed since: the forge knows
 	named(map[string]int64{"acme/shop": 0})
 
-	// What a version before reads, it reads.
+	// An earlier version reads the fields that it knows.
 	records, _, err := store.Load(t.Context(), keysKept)
 	done(t, err)
 	for _, r := range records {
@@ -405,8 +405,8 @@ func keepBefore(t *testing.T, store queue.Store, id int64, kept string) {
 	done(t, store.Release(t.Context(), keysKept, token))
 }
 
-// What versions before have stored under names stays there, and is found; those of
-// another forge have none of it.
+// States that earlier versions have stored under names stay there, and are found;
+// repositories of another forge get none of them.
 func TestQueueKeysOfBefore(t *testing.T) {
 	store := memstore.New(time.Now)
 	keepBefore(t, store, 77, `{"name":"acme/shop","branch":"main"}`)

@@ -82,7 +82,7 @@ func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, keys *queueKe
 	l.stack.set.wait(n.ready)
 	l.stack.spawn(func(ctx context.Context) {
 		done := n.open(ctx, app)
-		l.receiver.set(receiver, n.heard) // not before: what is refused is asked for again
+		l.receiver.set(receiver, n.heard) // not before: refused webhooks are asked for again
 		if !done {
 			n.run(ctx, app)
 		}

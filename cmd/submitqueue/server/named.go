@@ -17,8 +17,9 @@ import (
 )
 
 // named opens the queues of repositories that people have named (--repo). A name that a
-// repository with queues has, or had, means that one, whoever bears it by now. Of any
-// other the forge is asked whose it is; until it answers there is no queue.
+// repository with queues has, or had, means that one, even if another one bears it by
+// now. For any other name the forge is asked for its repository; until it answers there
+// is no queue.
 type named struct {
 	file   githubapp.File
 	shared *github.Shared

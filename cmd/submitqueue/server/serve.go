@@ -23,8 +23,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Serve runs the server until SIGTERM or Ctrl-C. Stopping loses
-// nothing: what is under way goes on with the next start.
+// Serve runs the server until SIGTERM or Ctrl-C. Stopping loses nothing: work
+// under way goes on with the next start.
 type Serve struct {
 	Forge     string       `enum:"${forges}" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: ${forge_words}."`
 	Repo      []string     `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); or the path of a bare repository." placeholder:"REPO"`
@@ -108,7 +108,7 @@ func (c *Serve) Run(ctx context.Context) error {
 	var failed error
 	select {
 	case <-ctx.Done():
-		log.Info("stopping; what is under way goes on with the next start")
+		log.Info("stopping; work under way goes on with the next start")
 	case failed = <-s.serve:
 	}
 	err = errors.Join(failed, s.Close())

@@ -254,7 +254,7 @@ func (s *setup) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	again.Site, again.Show = st.site, st.show
-	// GitHub gives them once: who leaves meanwhile finds them when he is back.
+	// GitHub gives them once: a user who leaves meanwhile finds them later.
 	reg, err := github.Register(context.WithoutCancel(r.Context()), st.api, q.Get("code"), s.o.Wire)
 	if err != nil {
 		s.o.Log.Warn("the App's credentials cannot be had of GitHub", "error", err)

@@ -218,7 +218,7 @@ func TestSetUpToLanding(t *testing.T) {
 	}
 }
 
-// What comes back from GitHub is taken once, from the browser that has left.
+// An answer of GitHub is taken once, from the browser that was sent there.
 func TestSetUpIsGuarded(t *testing.T) {
 	hub, _ := newShopServer(t)
 	s := startServe(t, t.TempDir(), func(c *Serve) { c.GithubURL, c.ShowApp = hub.APIURL(), true })
@@ -264,7 +264,7 @@ func TestSetUpIsGuarded(t *testing.T) {
 	if _, err := os.Stat(githubapp.PathOf(s.data)); !os.IsNotExist(err) {
 		t.Errorf("the credentials were to be shown, not kept: %v", err)
 	}
-	// What is shown is the file.
+	// The page shows the file.
 	text := other.Page[strings.Index(other.Page, "<textarea"):]
 	text = html.UnescapeString(text[strings.Index(text, ">")+1 : strings.Index(text, "</textarea>")])
 	var a githubapp.File

@@ -119,7 +119,7 @@ type Stack struct {
 	intake *intake.Intake // of webhooks; nil: there are none
 }
 
-// Start starts a server; [Stack.Close] ends it. What it has stored survives.
+// Start starts a server; [Stack.Close] ends it. Its stored state survives.
 func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -263,8 +263,8 @@ func (s *Stack) ready() error {
 	return s.queues.Ready()
 }
 
-// moved returns who is told where a repository is by now: webhooks bear its id and its
-// present name, and people go by that.
+// moved returns the receiver of a repository's present place: webhooks bear its id and
+// its present name, and people use that name.
 func (s *Stack) moved(repository string) func(now forge.Place) {
 	return func(now forge.Place) {
 		if s.intake != nil {
@@ -276,8 +276,9 @@ func (s *Stack) moved(repository string) func(now forge.Place) {
 
 // ownerName returns the name under which a server owns queues. It belongs to the
 // data folder, so that a server that was killed takes its own lease over when it
-// starts again: whoever opens a queue's mirror there holds the folder's lock, so
-// that there is one of that name. A folder copied to another machine has another.
+// starts again: the process that opens a queue's mirror there holds the folder's
+// lock, so that there is one of that name. A folder copied to another machine has
+// another.
 func ownerName(data string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -325,8 +326,8 @@ func (s *Stack) drainSpool(ctx context.Context) {
 	}
 }
 
-// Close ends everything, newest first. What is under way is found again in the
-// store.
+// Close ends everything, newest first. The next start finds work under way in
+// the store.
 func (s *Stack) Close() error {
 	var errs []error
 	if s.Server != nil {

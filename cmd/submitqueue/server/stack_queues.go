@@ -268,8 +268,8 @@ func (set *queueSet) run(q *served) {
 	})
 }
 
-// remove stops a queue. What it has stored stays, and it goes on from there
-// when it is added again.
+// remove stops a queue. Its stored state stays, and it goes on from there when
+// it is added again.
 func (set *queueSet) remove(ctx context.Context, name string) error {
 	set.mu.Lock()
 	i := slices.IndexFunc(set.queues, func(q *served) bool { return q.Key() == name })

@@ -24,7 +24,7 @@ import (
 )
 
 // toyForge is a forge of one repository, with webhooks: {"number": N, "body": "/land"},
-// signed by the header Toy. What it has in common with a plain repository is that one's.
+// signed by the header Toy. A plain repository does the rest.
 type toyForge struct{ forge.Forge }
 
 func (toyForge) Verify(h http.Header) (io.Writer, func() error, error) {

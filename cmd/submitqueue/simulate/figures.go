@@ -46,7 +46,7 @@ func (r replayed) unfinished() *simulateUnfinished {
 }
 
 // finish writes what has been run, says what has not, and returns how the
-// command ends. Where no run has ended, files stay as they are.
+// command ends. If no run has ended, files stay as they are.
 func (s *Command) finish(title string, stats sim.Stats, r replayed) error {
 	f := simulateFigures{World: stats, Unfinished: r.unfinished()}
 	for _, d := range r.done {
@@ -91,7 +91,7 @@ func (s *Command) kept(r replayed, written bool) string {
 	case len(r.done) == 0:
 		return text + "; nothing is written to " + strings.Join(files, " and ")
 	}
-	return text + "; what is done is in " + strings.Join(files, " and ")
+	return text + "; finished runs are in " + strings.Join(files, " and ")
 }
 
 // verdictOf says which runs were wrong; figures of those mean nothing.

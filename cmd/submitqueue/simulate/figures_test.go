@@ -44,7 +44,8 @@ func figuresOf(t *testing.T, file string) (done []string, u *simulateUnfinished)
 	return done, f.Unfinished
 }
 
-// Whatever ends a run, what has been run before is written, with what has not.
+// After any end of a run, the runs before it are written, and those that are
+// missing are named.
 func TestSimulateKeepsWhatIsDone(t *testing.T) {
 	s := simulate(t, "--changes", "40")
 	w, stats, err := s.prepare(t.Context())

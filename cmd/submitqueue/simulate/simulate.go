@@ -91,8 +91,8 @@ func (s *Command) Validate() error {
 	return nil
 }
 
-// Run implements the command. What would end it is looked for before the world
-// is made, and runs that have ended are kept whatever ends it.
+// Run implements the command. It checks its arguments before it makes the
+// world, and keeps the runs that have ended on any error.
 func (s *Command) Run(ctx context.Context) error {
 	if s.Red > 0 {
 		return s.redMains(ctx)

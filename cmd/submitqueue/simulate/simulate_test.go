@@ -96,7 +96,8 @@ func TestSimulateRedMains(t *testing.T) {
 	}
 }
 
-// What ours writes down can be replayed, and gives the same changes.
+// The history that a simulation of ours writes can be replayed, and gives the
+// same changes.
 func TestSimulateReplaysAHistory(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "h.jsonl")
 	if err := simulate(t, "--changes", "60", "--strategy", "ours", "--workers", "100", "--save-history", kept).Run(t.Context()); err != nil {
@@ -155,7 +156,7 @@ func TestSimulateRefuses(t *testing.T) {
 	}
 }
 
-// What cannot end well ends before anything has run.
+// Arguments that cannot end well are refused before anything has run.
 func TestSimulateChecksFirst(t *testing.T) {
 	same := filepath.Join(t.TempDir(), "same")
 	for _, c := range []struct {

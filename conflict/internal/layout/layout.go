@@ -85,8 +85,8 @@ const mostLinks = 40
 
 // Resolve returns where a path leads once its links are followed, and the links
 // and the submodule that it leads through; read returns what is written in a
-// link. What leads out of the tree, into a submodule or in a circle leads
-// nowhere: ok is false.
+// link. A link out of the tree, into a submodule or in a circle leads nowhere:
+// ok is false.
 func (l *Layout) Resolve(p string, read func(conflict.Entry) (string, error)) (goal string, via []conflict.Entry, ok bool, err error) {
 	for {
 		e, found := l.Across(p)

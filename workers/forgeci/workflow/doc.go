@@ -1,8 +1,8 @@
 // Package workflow reads workflows of GitHub Actions: what starts them, which checks they
 // report, and whether what one shows on one branch holds for another.
 //
-// It reads YAML and judges; it runs nothing and asks nobody. What it cannot read is an
-// error or a reason, never a yes: of
+// It reads YAML and judges; it runs nothing and asks nobody. A part that it cannot
+// read is an error or a reason, never a yes: of
 //
 //	on: {push: {branches: ['**']}}
 //	jobs:

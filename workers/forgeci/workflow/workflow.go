@@ -42,7 +42,7 @@ type Need struct {
 const maxWorkflow = 256 << 10
 
 // Read reads a workflow, as far as it matters here. Builds are pushed to branches
-// whose names begin with builds, such as "submitqueue/". What cannot be read is in Err.
+// whose names begin with builds, such as "submitqueue/". Errors of reading are in Err.
 func Read(name string, data []byte, builds string) (w Workflow) {
 	w.Path = name
 	defer func() {

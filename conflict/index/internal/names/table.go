@@ -23,8 +23,7 @@ type ID uint32
 
 // Table numbers names. The zero Table is empty.
 //
-// Where a name stands in it depends on a seed of the process; nothing that it
-// answers does.
+// A name's place in it depends on a seed of the process; its answers do not.
 type Table struct {
 	seed   maphash.Seed
 	slots  []uint64 // half of the hash, and the id plus one; 0 where free
@@ -235,7 +234,7 @@ func (t *Table) sweep() {
 			t.free = append(t.free, ID(i))
 		}
 	}
-	for i := range t.names { // by id: what stood together still does
+	for i := range t.names { // by id: neighbours stay neighbours
 		if n := &t.names[i]; n.refs > 0 {
 			n.at = t.write(blocks[n.at>>blockBits][n.at&(blockSize-1):][:n.length])
 		}

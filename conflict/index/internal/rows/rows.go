@@ -126,8 +126,8 @@ func (r *Rows) alloc() uint32 {
 }
 
 // WalkDense calls hit for each name, in the order given, that sets of a dense
-// block hold, among those of mask. What hit returns is the mask from then on;
-// it ends with mask 0.
+// block hold, among those of mask. hit returns the mask for the names after
+// it; the walk ends with mask 0.
 func (r *Rows) WalkDense(ids []names.ID, block int, mask uint64, hit func(id names.ID, word uint64) uint64) {
 	if mask == 0 || !r.Dense(block) {
 		return
