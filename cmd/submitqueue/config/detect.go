@@ -14,9 +14,14 @@ import (
 // tree is a repository's files as init sees them.
 type tree struct{ analyzers.Tree }
 
-// checks lists the names of the checks that the workflows report, where they
-// can be told.
-func (t tree) checks() (list []string) {
+// buildRefs is what the names of the queue's builds begin with, unless a server is told
+// otherwise.
+const buildRefs = "submitqueue/"
+
+// checks lists the names of the checks that the workflows report; those that cannot be
+// told end in "*". ours: only checks with a full name, of workflows that start on the
+// queue's own builds and run everything there.
+func (t tree) checks(ours bool) (list []string) {
 	for _, f := range t.Files {
 		if ok, _ := path.Match(".github/workflows/*.y*ml", f); !ok {
 			continue
@@ -25,7 +30,14 @@ func (t tree) checks() (list []string) {
 		if w.Err != nil || !w.Pulls && !w.Starts {
 			continue
 		}
-		list = append(list, w.Checks...)
+		if ours && (!w.Starts || w.Paths || w.Stops || len(w.Parts) > 0) {
+			continue
+		}
+		for _, c := range w.Checks {
+			if !ours || !strings.HasSuffix(c, "*") {
+				list = append(list, c)
+			}
+		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -119,11 +119,15 @@ func readTree(ctx context.Context, dir string) (top string, t tree, err error) {
 // firstConfig makes the file, and says in words what it found.
 func firstConfig(t tree, run string) (text []byte, what string, err error) {
 	list := analyzers.All().Detect(t.Tree)
+	var ours []string // checks that run on the queue's own builds
+	if run == "" {
+		ours = t.checks(true)
+	}
 	if run != "" || len(list) == 0 {
 		if run == "" {
 			run = t.whole()
 		}
-		if run == "" {
+		if run == "" && len(ours) == 0 {
 			return nil, "", errors.New("no build system that is known here was found; say what verifies the repository: submitqueue init --run 'make test'")
 		}
 		list = []analyzers.Found{{Analyzer: config.AnalyzerNone, Run: run}}
@@ -135,7 +139,9 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 		f := list[0]
 		fmt.Fprintf(&b, "analysis:\n  analyzer: %s\n", f.Analyzer)
 		b.WriteString(t.ignoreHint(f.Analyzer) + "steps:\n")
-		step(&b, "test", "", f)
+		if !byChecks(&b, ours, f.Analyzer) {
+			step(&b, "test", "", f)
+		}
 		words = append(words, "analyzer "+f.Analyzer)
 		if f.Analyzer == config.AnalyzerNone {
 			words = []string{"no analyzer, each change is verified as a whole"}
@@ -157,17 +163,42 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 			b.WriteString("    # Analyzers do not see one another: where one reads files of another, say needs: [NAME] in it.\n")
 		}
 		b.WriteString(t.ignoreHint("") + "steps:\n")
-		for i, f := range list {
-			step(&b, called[i], called[i], f)
+		if !byChecks(&b, ours, "") {
+			for i, f := range list {
+				step(&b, called[i], called[i], f)
+			}
 		}
 	}
-	if checks := t.checks(); len(checks) > 0 {
+	if len(ours) > 0 {
+		words = append(words, "verified by GitHub Actions ("+print.OneLine(strings.Join(ours, ", "))+")")
+	} else if checks := t.checks(false); len(checks) > 0 {
 		fmt.Fprintf(&b, "# Workflows of GitHub Actions report these checks today: %s.\n", print.OneLine(strings.Join(checks, ", ")))
 		if i := slices.IndexFunc(checks, func(c string) bool { return !strings.HasSuffix(c, "*") }); i >= 0 {
-			fmt.Fprintf(&b, "# A step may wait for one on each build in place of run: checks: [{name: %s, app: %s}]\n", print.FlowYAML(print.OneLine(checks[i])), config.AppActions)
+			fmt.Fprintf(&b, "# A step may wait for one on each build in place of run: checks: [{name: %s, app: %s}],\n"+
+				"# once its workflow starts on pushes to the branches \"%s**\".\n", print.FlowYAML(print.OneLine(checks[i])), config.AppActions, buildRefs)
 		}
 	}
 	return b.Bytes(), strings.Join(words, "; "), nil
+}
+
+// byChecks writes the step that waits for checks of GitHub Actions on the queue's builds,
+// and reports whether there are any.
+func byChecks(b *bytes.Buffer, checks []string, analyzer string) bool {
+	if len(checks) == 0 {
+		return false
+	}
+	b.WriteString("  # The workflows of this repository start on the queue's builds already, so they verify them.\n")
+	if analyzer != config.AnalyzerNone {
+		b.WriteString("  # Say scope: targets and covers: tree if they run everything on every push: then a pass counts for all targets.\n")
+	}
+	b.WriteString("  - name: ci\n    checks:\n")
+	for _, c := range checks {
+		fmt.Fprintf(b, "      - {name: %s, app: %s}\n", print.FlowYAML(print.OneLine(c)), config.AppActions)
+	}
+	if analyzer != config.AnalyzerNone {
+		b.WriteString("    scope: repository\n")
+	}
+	return true
 }
 
 func step(b *bytes.Buffer, name, analyzer string, f analyzers.Found) {
