@@ -39,7 +39,7 @@ func TestAPIReads(t *testing.T) {
 		Reason: &api.Reason{Code: "failed", Short: "failed in unit: boom",
 			Text:  "unit failed with this commit merged onto the target branch. Push a fix, then comment /land again. If you believe that it failed by chance, /land retry runs it again.",
 			Names: []string{"unit"}, Doc: "/docs/reasons#failed"},
-		Verdict: &api.Verdict{Failures: []api.Evidence{{Step: "unit", Tail: "boom", Log: "/log?build=", Text: "unit failed"}}},
+		Verdict: &api.Verdict{Failures: []api.Evidence{{Step: "unit", Tail: "boom", Line: "boom", Log: "/log?build=", Text: "unit failed"}}},
 	}
 	_, _, body = w.get(t, "/api/queue?full=1&queue=acme%2Fstore%40main")
 	want := api.Queue{QueueSummary: summary, Configured: true, Verdicts: 1, Order: []api.Change{waiting}, Recent: []api.Change{rejected}}

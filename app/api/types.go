@@ -211,9 +211,10 @@ type Evidence struct {
 	Chain    []string `json:"chain,omitempty"`    // changes merged there before
 	Attempts int      `json:"attempts,omitempty"` // builds that failed
 	Timeout  bool     `json:"timeout"`
-	Log      string   `json:"log"`  // path of the whole log on this server
-	Tail     string   `json:"tail"` // its last lines
-	Text     string   `json:"text"` // where it failed, in words
+	Log      string   `json:"log"`            // path of the whole log on this server
+	Tail     string   `json:"tail"`           // its last lines
+	Line     string   `json:"line,omitempty"` // the one of them that says what failed, as far as that can be told
+	Text     string   `json:"text"`           // where it failed, in words
 
 	At   time.Time `json:"at,omitzero"`    // of the branch itself: when it ran last
 	Host string    `json:"host,omitempty"` // of the branch itself: where that was
@@ -372,7 +373,7 @@ func (s *Handlers) evidenceOf(c queue.Change, list []queue.Evidence) (out []Evid
 		r := f.Ran
 		out = append(out, Evidence{Step: f.Step, Run: f.Run, Targets: f.Targets, Build: string(f.Build),
 			Change: string(r.Change), Commit: string(r.Commit), Main: string(r.Main), Chain: texts.Strings(r.Chain), Attempts: f.Attempts,
-			Timeout: f.Timeout, Log: texts.LogPath(string(f.Build)), Tail: f.Output(), Text: s.o.Words.Failure(c, f), At: moment(f.At), Host: f.Host})
+			Timeout: f.Timeout, Log: texts.LogPath(string(f.Build)), Tail: f.Output(), Line: texts.FailingLine(f), Text: s.o.Words.Failure(c, f), At: moment(f.At), Host: f.Host})
 	}
 	return out
 }

@@ -162,7 +162,7 @@ func (p sheet) branch(q api.Queue) {
 // queueTable is how a queue is printed.
 var queueTable = print.Table{
 	Head:   []string{"", "BRANCH", "STATE", "WHY", "VERDICT", "TITLE"},
-	Most:   []int{7, 24, 9, 30, 27, 60},
+	Most:   []int{7, 24, 9, 120, 27, 60},
 	Giving: []print.Giving{{Column: 5, Floor: 16}, {Column: 1, Floor: 14}, {Column: 3, Floor: 18}, {Column: 4, Floor: 14}, {Column: 5}, {Column: 1, Floor: 6}, {Column: 3, Floor: 6}, {Column: 4}, {Column: 2, Floor: 4}},
 }
 
@@ -172,7 +172,10 @@ func (p sheet) failing(f api.Evidence) string {
 	if !f.At.IsZero() {
 		text += ", " + p.Ago(f.At)
 	}
-	last := ""
+	last := f.Line
+	if last != "" {
+		return text + ": " + last
+	}
 	for line := range strings.Lines(f.Tail) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "[submitqueue]") {
 			last = line
