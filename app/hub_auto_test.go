@@ -212,7 +212,7 @@ func TestAutoSweeps(t *testing.T) {
 	h.landed(next)
 }
 
-// Facts that events and lists show cost no calls.
+// What events and lists show costs nothing.
 func TestAutoCallsOfWhatIsRuledOut(t *testing.T) {
 	h := newHub(t, hubOptions{files: ruled(`{name: ready, labels: [ready], approvals: 1, checks: [lint]}`, `{name: robo, authors: ["robo[bot]"]}`)})
 	h.proven()
