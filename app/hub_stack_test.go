@@ -48,7 +48,7 @@ func TestStackLandsInOnePush(t *testing.T) {
 	three := h.pullOn("three", "two", map[string]string{"api/c": "c\n"})
 	h.paused(one)
 	h.Comment("ann", three, "/land")
-	h.says(three, "🅿️ Parked: what it is on top of is not in the queue", "It is on top of [#2](", "is in the queue: comment `/land` there")
+	h.says(three, "🅿️ Parked: the pull request below it is not in the queue", "It is on top of [#2](", "is in the queue: comment `/land` there")
 	h.Comment("ann", two, "/land")
 	h.says(two, "🅿️ Parked")
 	h.Comment("bob", one, "/land")

@@ -105,6 +105,9 @@ func (c *entering) lookIn(p *queue.Pull, wait time.Duration) {
 	if p.Auto == nil || !c.mayEnter(p, p.Auto.Offered.Head) || !c.mayHold(p.Auto.Offered) {
 		return
 	}
+	if wait == 0 && p.Auto.Looks > 0 {
+		c.auto(p).Looks = 0 // people are slower than checks
+	}
 	if due := c.facts.Now.Add(wait); p.Auto.Due == 0 || p.Auto.Due > due {
 		c.auto(p).Due = due
 	}

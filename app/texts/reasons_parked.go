@@ -56,7 +56,7 @@ func reasonsParked() []reasonRow {
 			brief: voice.lacks,
 			full:  voice.requirements},
 		{code: queue.ReasonParent, doc: "reasons#stack-parent",
-			title: "what it is on top of is not in the queue",
+			title: "the {noun} below it is not in the queue",
 			brief: func(w voice, r queue.Reason) string {
 				if len(r.Names) == 0 {
 					return ""

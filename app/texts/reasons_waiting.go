@@ -226,20 +226,20 @@ func quota(w voice, r queue.Reason) string {
 }
 
 // known says what a change's likeliest future has shown.
-func known(_ voice, r queue.Reason) string {
+func known(w voice, r queue.Reason) string {
 	shown := ""
 	if len(r.Names) > 0 {
 		shown = r.Names[0]
 	}
 	switch shown {
 	case queue.KnownPassed:
-		return "It has passed on its likeliest future. Nothing is left to build until those ahead of it are decided."
+		return "It has passed together with the changes that will probably land before it. Nothing is left to build until those ahead of it are decided."
 	case queue.KnownFailed:
-		return "It has failed on its likeliest future. That is no verdict: it is rejected only if it fails on the real target branch, when those ahead of it are decided."
+		return "It has failed together with the changes that will probably land before it. That is no verdict: it is rejected only if it fails on " + w.main() + " itself, when those ahead of it are decided."
 	case queue.KnownConflict:
-		return "It does not merge with what will probably land before it. That is no verdict: it is rejected only if it does not merge with the real target branch."
+		return "It does not merge with the changes that will probably land before it. That is no verdict: it is rejected only if it does not merge with " + w.main() + " itself."
 	case queue.KnownEmpty:
-		return "What will probably land before it holds all of it already."
+		return "The changes that will probably land before it hold all of it already."
 	}
 	return "Nothing of it is left to build until those ahead of it are decided."
 }

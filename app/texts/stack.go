@@ -25,7 +25,7 @@ func (w quote) onTop(c queue.Change) string {
 func parent(w voice, r queue.Reason) string {
 	names := r.Names
 	if len(names) == 0 {
-		return "What it is on top of is not in the queue. It comes back by itself with that."
+		return w.fill("The {noun} below it is not in the queue. It comes back by itself with that one.")
 	}
 	low := w.numbered(names[0])
 	text := "It is on top of " + low + ", which is not in the queue"

@@ -34,7 +34,7 @@ func (r *shapes) page(format string, args ...any) string {
 func labelJSON(name string) obj {
 	return obj{
 		"id": labelID(name), "node_id": nodeID("LA", name), "name": name, "color": "ededed", "default": false,
-		"description": nil, "url": "",
+		"description": "", "url": "",
 	}
 }
 

@@ -42,6 +42,7 @@ func checkAll(d *document, c *Config) {
 	d.globs("analysis.barrier", c.Analysis.Barrier)
 	checkInputs(d, "analysis", c.Analysis.Inputs, c.Analysis.HasTargets())
 	d.globs("permissions.protected_paths", c.Permissions.Protected)
+	checkWho(d, c)
 	checkQueue(d, c)
 	checkFreeze(d, c)
 	checkAuto(d, &c.Queue)

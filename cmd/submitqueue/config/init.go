@@ -84,11 +84,11 @@ func readTree(ctx context.Context, dir string) (top string, t tree, err error) {
 	}
 	out, err := git(dir, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return "", t, inspect.NotRepository(ctx, dir, err)
+		return "", t, inspect.NotRepository(ctx, dir, err, "run this in a clone, or name its folder: submitqueue init DIR")
 	}
 	top = strings.TrimSuffix(string(out), "\n")
 	if out, err = git(top, "ls-files", "-z", "--cached", "--others", "--exclude-standard"); err != nil {
-		return "", t, inspect.NotRepository(ctx, top, err)
+		return "", t, inspect.NotRepository(ctx, top, err, "run this in a clone, or name its folder: submitqueue init DIR")
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if name != "" {

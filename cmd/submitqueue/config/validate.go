@@ -33,6 +33,10 @@ func (c *Validate) Run(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, err)
 		return print.ExitCode(1)
 	}
+	if err := config.Unrunnable(c.File, data, cfg); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return print.ExitCode(1)
+	}
 	if _, err := analyzers.All().Of(cfg.Analysis); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return print.ExitCode(1)

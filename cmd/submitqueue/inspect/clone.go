@@ -36,7 +36,7 @@ func openClone(ctx context.Context, dir string) (*clone, error) {
 	}
 	out, err := c.git(ctx, "", "rev-parse", "--git-path", "objects", "--show-object-format", "--is-shallow-repository")
 	if err != nil {
-		return nil, NotRepository(ctx, dir, err)
+		return nil, NotRepository(ctx, dir, err, "name one with --repo DIR")
 	}
 	words := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(words) != 3 {
@@ -65,7 +65,9 @@ func openClone(ctx context.Context, dir string) (*clone, error) {
 	return c, nil
 }
 
-func NotRepository(ctx context.Context, dir string, err error) error {
+// NotRepository says why git could not read a folder, where err is what its command ended
+// with, and what to do instead where the folder is in no repository.
+func NotRepository(ctx context.Context, dir string, err error, instead string) error {
 	said := ""
 	failed := (*exec.ExitError)(nil)
 	switch {
@@ -77,7 +79,7 @@ func NotRepository(ctx context.Context, dir string, err error) error {
 		said = string(failed.Stderr)
 	}
 	if strings.Contains(said, "not a git repository") {
-		return fmt.Errorf("%s is not a git repository; name one with --repo DIR", dir)
+		return fmt.Errorf("%s is not a git repository; %s", dir, instead)
 	}
 	return fmt.Errorf("%s cannot be used: %s", dir, print.OneLine(strings.TrimPrefix(strings.TrimSpace(said), "fatal: ")))
 }
