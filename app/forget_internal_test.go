@@ -45,7 +45,7 @@ func TestReadBackEnds(t *testing.T) {
 	}
 }
 
-// What the performer remembers ends with what the state knows.
+// The performer forgets a change when the state does.
 func TestPerformerForgets(t *testing.T) {
 	p := newPerformer(NewOwner(OwnerOptions{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), ownership{})
 	s := queue.NewState("main")

@@ -112,7 +112,7 @@ func TestEveryAddressIsClosed(t *testing.T) {
 	}
 }
 
-// Who is not known is told how to come in: people by a page, programs by JSON.
+// An unknown caller is told how to sign in: people by a page, programs by JSON.
 func TestStrangersAreToldHowToComeIn(t *testing.T) {
 	g := newGuarded(t, func(o *app.ServerOptions) { o.Isolation = "none" })
 	status, header, text := g.browser(t).get("/change?queue=acme/store@main&id=7")
@@ -264,7 +264,7 @@ func TestWrongTokensHoldNobodyUp(t *testing.T) {
 	waiting.Wait()
 }
 
-// Where reading is public, commands are not.
+// Public reading does not make commands public.
 func TestPublicReading(t *testing.T) {
 	g := newGuarded(t, func(o *app.ServerOptions) { o.Public = true })
 	for _, path := range []string{"/", "/api/queue", "/metrics", "/log?build=b1"} {

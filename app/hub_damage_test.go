@@ -70,7 +70,7 @@ func TestDamagesWhileLanding(t *testing.T) {
 					asked = append(asked, h.land(fmt.Sprintf("%s%d", area, i), map[string]string{file: "x\n"}))
 				}
 				t.Log(name)
-				// What the server removes or writes at the same moment is no damage of ours.
+				// Files that the server removes or writes at the same moment are not damage of ours.
 				if err := forgetest.Damages[name](h.mirror.Dir()); err != nil {
 					t.Log(err)
 				}

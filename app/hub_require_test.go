@@ -132,7 +132,7 @@ func TestConversationsAreResolved(t *testing.T) {
 	h.landed(n)
 }
 
-// Where the protection does not ask for it, the configuration can.
+// The configuration can ask for it if the protection does not.
 func TestConversationsByConfiguration(t *testing.T) {
 	h := newHub(t, hubOptions{files: configured(plain(), "require_resolved: always")})
 	n := h.pull("topic", map[string]string{"a": "a\n"})

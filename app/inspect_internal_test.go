@@ -71,7 +71,7 @@ func inspectRepo(t *testing.T, branches map[string]string) (*mirror.Mirror, map[
 	return m, heads
 }
 
-// What an inspector says of a change is what the queue's own judge says.
+// An inspector says the same of a change as the queue's own judge.
 func TestInspectorIsTheJudge(t *testing.T) {
 	m, heads := inspectRepo(t, map[string]string{
 		"edit": "\nM 100644 inline a\ndata 2\nb\n", "add": "\nM 100644 inline c\ndata 2\nc\n", "clash": "\nM 100644 inline a\ndata 2\nc\n",

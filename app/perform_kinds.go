@@ -51,7 +51,7 @@ func (p *performer) table(own ownership) []kind {
 	learns := learning{p.ground}
 	pushing := &pusher{commits: commits, pushes: p.pushes, ownership: own}
 	return []kind{
-		// What reads.
+		// Actions that read.
 		{task: queue.Observe{}, at: inGit, grace: gitGrace, do: of(observing.observe),
 			twice: "It reads the target branch; what it finds is folded by the commit it is found at."},
 		{task: queue.Survey{}, at: inGit, grace: gitGrace, do: of(keys.survey),
@@ -70,7 +70,7 @@ func (p *performer) table(own ownership) []kind {
 		{task: queue.Learn{}, do: of(learns.learn),
 			twice: "It reads the event archive; the same rows make the same model, and the state takes one of each version."},
 
-		// What makes commits in the mirror.
+		// Actions that make commits in the mirror.
 		{task: queue.Meet{}, at: inGit, grace: gitGrace, do: of(commits.meet),
 			twice: "What has been merged once merges the same way again."},
 		{task: queue.Analyze{}, at: inJudges, grace: gitGrace, joins: joined(analysis, commits.analyze),
@@ -78,7 +78,7 @@ func (p *performer) table(own ownership) []kind {
 		{task: queue.Resolve{}, at: inJudges, grace: gitGrace, joins: joined(resolution, keys.resolve),
 			twice: "Commits are content: making them twice makes the same."},
 
-		// What has others build.
+		// Actions that have others build.
 		{task: queue.Run{}, grace: gitGrace, do: of(commits.run),
 			twice: "The build's id names the run: a controller that runs it already, or has run it, does not start it again."},
 		{task: queue.ProbeHost{}, grace: gitGrace, do: of(commits.probe),
@@ -86,7 +86,7 @@ func (p *performer) table(own ownership) []kind {
 		{task: queue.Stop{}, do: of(p.stop),
 			twice: "To stop a build that has ended, or that nobody knows, is no error."},
 
-		// What others see.
+		// Actions that others see.
 		{task: queue.MoveHeads{}, grace: gitGrace, do: of(pushing.moveHeads),
 			twice: "Each branch has a lease on where it was, and one that is where it is to be counts as moved."},
 		{task: queue.SeeHeads{}, do: of(pushing.seeHeads),

@@ -61,7 +61,7 @@ func TestLearnFromTheArchive(t *testing.T) {
 	}
 }
 
-// What is kept of a long archive is its end.
+// The end of a long archive is kept.
 func TestWithoutOldest(t *testing.T) {
 	rows := lived(10)
 	left := withoutOldest(rows, 4)

@@ -250,7 +250,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// Who opens many sessions ends his own, and nobody else's.
+// A person who opens many sessions ends only their own.
 func TestSessionsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	d := mustDoors(t, access.Options{Dir: dir})

@@ -78,7 +78,7 @@ func newDoor(secret string) *Intake {
 	return New(Options{Hooks: map[string]Hook{"github": {Receiver: github.NewReceiver(secret)}}, Metrics: uncounted{}, Now: time.Now})
 }
 
-// What nobody has signed is refused before its body is read.
+// An unsigned request is refused before its body is read.
 func TestUnsignedBodyIsNotRead(t *testing.T) {
 	for name, signature := range map[string]string{"none": "", "another kind": "sha1=" + strings.Repeat("0", 40), "no hexadecimal": "sha256=" + strings.Repeat("x", 64),
 		"too short": "sha256=00", "too long": "sha256=" + strings.Repeat("00", 33)} {

@@ -311,7 +311,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Who comes back after a long time gets the newest, and one message for all the rest.
+// A receiver that comes back after a long time gets the newest, and one message for all the rest.
 func TestLongAbsence(t *testing.T) {
 	r, in := newRig(t), newReceiver(t, nil)
 	stop := r.run(r.notifier(r.store, in.hook()))
@@ -410,7 +410,7 @@ func TestLateView(t *testing.T) {
 	r.wants(in, "#1 Fix the cart, by ann. Landed")
 }
 
-// Whoever does not own the queue any more says nothing of it.
+// A server that no longer owns a queue sends nothing about it.
 func TestTroubleEndsWithOwnership(t *testing.T) {
 	r, in := newRig(t), newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
 	n := r.notifier(r.store, in.hook())

@@ -89,7 +89,7 @@ func TestPages(t *testing.T) {
 	mustSay(t, s, "/o/r", "Merge feature")
 }
 
-// Whatever people write reaches the page as text.
+// People's words reach the page as text.
 func TestPagesEscape(t *testing.T) {
 	s := mustServer(t, forgetest.Options{})
 	r := mustRepository(t, s)

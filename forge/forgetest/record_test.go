@@ -44,7 +44,7 @@ func TestHowASquashEnds(t *testing.T) {
 		if p := r.Pull(n); p.Merged != x.merged || p.State != "closed" || x.merged && p.Head != r.Head("main") {
 			t.Errorf("%s: %+v", name, p)
 		}
-		// What is closed has the head that it was closed with.
+		// A closed pull request has the head that it was closed with.
 		at := r.Pull(n).Head
 		mustCommit(t, r, "o", forgetest.Commit{Branch: "topic", Files: map[string]string{"b": "1"}})
 		if p := r.Pull(n); p.Head != at || r.Head("topic") == at {

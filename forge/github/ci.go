@@ -296,7 +296,7 @@ func (f ci) RerunFailed(ctx context.Context, id int64) error {
 	return failure(ctx, fmt.Sprintf("run the failed jobs of workflow run %d again", id), err)
 }
 
-// What is read of a log, and how much of its end is kept.
+// How much of a log is read, and how much of its end is kept.
 const (
 	logRead = 32 << 20
 	logKept = 64 << 10

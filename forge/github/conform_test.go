@@ -13,7 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// What every forge does, GitHub does.
+// GitHub keeps the promises of every forge.
 func TestConform(t *testing.T) {
 	needs := map[string]string{}
 	for _, n := range github.Needs() {

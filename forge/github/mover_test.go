@@ -64,7 +64,7 @@ func newScripted(t *testing.T, s scripted) *github.Forge {
 	return f
 }
 
-// Whatever an answer says, our credentials go to no other host.
+// Our credentials go to no other host, whatever an answer says.
 func TestRedirectsStayAtTheHost(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		var elsewhere []string
