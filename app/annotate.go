@@ -72,7 +72,7 @@ func places(f queue.Evidence) []forge.Annotation {
 }
 
 // fileOf returns the path from the repository's root of a file that output
-// names. What go test says of a package's tests, indented, is named from the
+// names. An indented line of go test names files from the
 // package's folder; that is known where the failure is of one package.
 func fileOf(name string, indented bool, targets []string) (string, bool) {
 	file := path.Clean(name)

@@ -20,7 +20,7 @@
 //	perform_publish.go  comment and check are rendered from the state (package texts), at a pace (pace.go);
 //	                    what has landed is closed and its branch deleted (_finish)
 //
-// What several kinds share: ground.go reads the state; site.go knows where the repository
+// Several kinds share these: ground.go reads the state; site.go knows where the repository
 // and its branch are and branch.go what else a branch is used for; commits.go has commits
 // be in the mirror, and makes merges, which say what message.go words; passes.go knows
 // what has passed, and translate.go what of it holds under another version of an analyzer;
@@ -54,14 +54,14 @@
 //	github:77@main     branch: trunk, formerly: main, and all else; called acme/store@trunk
 //
 // A mirror that is damaged is made again under the running server (heal.go): whoever
-// meets the damage waits for it, and begins again. What only the mirror had follows from
+// meets the damage waits for it, and begins again. Commits that only the mirror had follow from
 // the state (commits.go).
 //
-// Who asks over HTTP is settled before a handler sees the request (http_access.go): an address
+// The caller over HTTP is known before a handler sees the request (http_access.go): an address
 // is closed unless Server.open names it, and a command is given in the name of its token.
 // Tokens, sessions and links are package access; the pages of the way in are http_signin.go.
 //
-// Whoever reads neither waits for turns nor holds them up. The loop of turns publishes
+// Readers neither wait for turns nor hold them up. The loop of turns publishes
 // what is shown, behind atomic pointers (turn_view.go): in brief with each turn, and an
 // immutable view of the whole queue as often as it costs landing little, at least once a
 // second. Pages and API take what is there (view.go), and a page or an answer is made

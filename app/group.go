@@ -11,7 +11,7 @@ import (
 
 // Analyses and trial merges that come together are merged together, which is
 // quick, and judged each by itself, which may be slow: a program that hangs on
-// one change holds up no other. What has ended is told at intervals, so that
+// one change holds up no other. Results are told at intervals, so that
 // many that end at once are one turn.
 
 const toldEvery = 100 * time.Millisecond

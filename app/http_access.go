@@ -12,8 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/app/api"
 )
 
-// Bounds of wrong tokens, links and cookies. Whoever has a right one is never held up by
-// those who have not: a token has 130 random bits, and not the wait keeps it from being
+// Bounds of wrong tokens, links and cookies. A request with a right one is never held up by
+// those with a wrong one: a token has 130 random bits, and not the wait keeps it from being
 // guessed.
 const (
 	wrongWait    = time.Second      // before an answer to a wrong token

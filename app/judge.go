@@ -30,8 +30,8 @@ type judged struct {
 // version names what the commit is judged by: the analyzer's version, and the toolset.
 func (j judged) version() string { return j.snapshot.Analyzer + j.tools }
 
-// judge reads commits: configuration, steps, targets, keys. What it finds
-// depends on the tree and the version of the analyzer alone and is kept by both.
+// judge reads commits: configuration, steps, targets, keys. Its findings
+// depend on the tree and the version of the analyzer alone and are kept by both.
 type judge struct {
 	mirror    *mirror.Mirror
 	analyzers Analyzers

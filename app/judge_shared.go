@@ -67,7 +67,7 @@ func (j *judge) shared(ctx context.Context, id queue.CommitID, now inForce, near
 			if !errors.Is(w.err, context.Canceled) && !errors.Is(w.err, context.DeadlineExceeded) {
 				return w.out, w.err
 			}
-			// That it was given up for another action need not keep this one from it.
+			// Another action gave it up; this one may go on with it.
 		case <-ctx.Done():
 			return judged{}, ctx.Err()
 		}

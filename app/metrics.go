@@ -192,7 +192,7 @@ func (m *Metrics) SetQueue(v queue.QueueView) {
 	m.paused.WithLabelValues(v.Name).Set(paused)
 }
 
-// Forget ends the series of a queue that has another name by now. What is counted goes
+// Forget ends the series of a queue that has another name by now. The counters go
 // on from zero under that one.
 func (m *Metrics) Forget(name string) {
 	for _, of := range []interface {

@@ -12,7 +12,7 @@ import (
 
 // Neighbors are the queues of one server, as far as pull requests of one name those of
 // another to land after ("depends on owner/repo#7"). It tells who waits when something
-// has become of what is waited for. What it remembers of that is lost with the server;
+// has become of what is waited for. Its memory of that is lost with the server;
 // the queues ask by themselves from time to time.
 type Neighbors struct {
 	mu      sync.Mutex
@@ -155,7 +155,7 @@ func within(ref queue.PullRef, repository string) queue.PullRef {
 const maxCircle = 200
 
 // circle returns the way on which a pull request waits for itself, from the one of first
-// that it begins with to itself; nil: there is none, as far as the queues know. Who is on
+// that it begins with to itself; nil: there is none, as far as the queues know. A change that is on
 // it and has not been told so is looked at again.
 func (n *Neighbors) circle(self queue.PullRef, first []queue.PullRef) []queue.PullRef {
 	from := map[queue.PullRef]queue.PullRef{}

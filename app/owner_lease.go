@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// acquire takes the lease. What it gets at first may be the lease of this
+// acquire takes the lease. The first lease may be that of this
 // server's life before, of which a write may still be on its way: that one's
 // token is made worthless.
 func (o *Owner) acquire(ctx context.Context) (int64, error) {

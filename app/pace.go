@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// What is told of a pull request costs calls to the forge, which has a limit for
+// Comments and checks of a pull request cost calls to the forge, which has a limit for
 // them. News (a phase, a reason, an answer, a pause) is told at once, or soon
 // after what was told before it. Mere progress (a place, a build, a forecast) is
 // told ever more seldom, and by the check: the comment follows now and then.

@@ -20,7 +20,7 @@ import (
 const gitGrace = 5 * time.Second
 
 // performer carries out the actions of one ownership, each as its kind says
-// (perform_kinds.go). Whatever it does can be done twice; what comes of it goes back as
+// (perform_kinds.go). Each action can be done twice; its result goes back as
 // an event.
 type performer struct {
 	*ground
@@ -202,7 +202,7 @@ func (p *performer) recovered(a *queue.Action, err *error) {
 }
 
 // inTurn calls do when there is a place among those that work at once; at once where
-// places is nil. What ends before it has a place is not begun: much may end at a time.
+// places is nil. A work that ends before it has a place is not begun: much may end at a time.
 func inTurn[T any](ctx context.Context, places chan struct{}, do func() (T, error)) (out T, err error) {
 	if places == nil {
 		return do()
@@ -262,9 +262,9 @@ func (p *performer) result(life context.Context, o outcome) {
 	p.owner.emit(life, queue.Event{ID: "failed/" + a.Key, Body: f})
 }
 
-// transient reports whether trying again may help. What the forge forbids will
+// transient reports whether trying again may help. A refusal of the forge will
 // not change by itself, unless it says so; git, stores, disks and connections
-// may. What is not there may be on its way: a mirror shows a commit before it
+// may. A missing object may be on its way: a mirror shows a commit before it
 // has all that the commit holds.
 func transient(err error) bool {
 	return isTransient(err) || !errors.Is(err, forge.ErrForbidden)

@@ -69,8 +69,8 @@ func directoriesOf(files []string) int {
 }
 
 // analyzedOn returns the commit that shows what a change does to main: the
-// merge, or the head as it is where there is none. What differs from main is
-// then more than what the head changes; that errs on the safe side.
+// merge, or the head as it is where there is none. The difference to main is
+// then larger than the change of the head; that errs on the safe side.
 func analyzedOn(m mirror.Merged, head queue.CommitID) queue.CommitID {
 	if m.Clean() {
 		return m.Commit

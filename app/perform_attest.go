@@ -22,8 +22,8 @@ const maxWorkflows = 4 << 20
 
 // attest says what has passed on the head of a change, and which keys that proves:
 // those that a build of that commit would have been asked for, by its own steps and
-// the version in force, as far as the commit of main has not the same. What cannot be
-// read proves nothing.
+// the version in force, as far as the commit of main has not the same. An unreadable run
+// proves nothing.
 func (p *passes) attest(ctx context.Context, a *queue.Action, t queue.Attest) (queue.Body, error) {
 	out := queue.Attested{Action: a.Key, Change: t.Change, Head: t.Head}
 	doubt := func(why string) (queue.Body, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// What the forge is asked for one look at a pull request, at GitHub:
+// The calls of one look at a pull request, at GitHub:
 //
 //	2  the pull request and its reviews
 //	1  for each team among the authors of a rule, until one has the author

@@ -12,8 +12,8 @@ import (
 )
 
 // levelFor is how long somebody's permission is taken as it was read, right before
-// a landing: many changes of a few people land at one time. What was seen of a
-// change is taken to hold for longer than that.
+// a landing: many changes of a few people land at one time. The facts seen of a
+// change are taken to hold for longer than that.
 const levelFor = 10 * time.Second
 
 // level is somebody's permission as it was read.

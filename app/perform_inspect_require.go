@@ -106,7 +106,7 @@ func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 }
 
 // clashes returns paths at which a pull request does not merge with main as it is, in
-// the way in which it would land, or why that cannot be done. Whoever waits for
+// the way in which it would land, or why that cannot be done. A change that waits for
 // something else, or asks what would become of it, should know; what has entered gets
 // its verdict from the merge that would land.
 func (p *inspection) clashes(ctx context.Context) ([]string, error) {

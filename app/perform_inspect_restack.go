@@ -13,7 +13,7 @@ import (
 // same returns the head of the change in the queue, where the pull request is at another
 // one that is the same commits on top of others: as many, by the same authors and with the
 // same messages, in the same order, without merges, whose trees are what git makes of each
-// of the former ones there. Whatever else was pushed along changes one of these. "": it is
+// of the former ones there. Any other pushed commit changes one of these. "": it is
 // not so, or it is in no stack of the forge's own, where only people push.
 func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	var ch queue.Change

@@ -41,8 +41,8 @@ func of[T queue.Task](do func(context.Context, *queue.Action, T) (queue.Body, er
 }
 
 // table is the kinds of actions: how each is carried out, and why twice is as good as
-// once. That has to hold across processes: who dies after the doing and before the
-// telling leaves the action in the state, and whoever owns the queue next does it again.
+// once. That has to hold across processes: a server that dies after the doing and before the
+// telling leaves the action in the state, and the next owner of the queue does it again.
 // The file of a kind is perform_ and the kind's name.
 func (p *performer) table(own ownership) []kind {
 	keys, commits := p.passes, p.passes.commits

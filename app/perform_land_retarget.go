@@ -33,7 +33,7 @@ func (p *pusher) restore(ctx context.Context, changes []queue.ChangeID) error {
 }
 
 // ask gives those changes who ask for another branch than the queue's a base.
-// That is for people only, so a refusal stops nothing.
+// The new base is for people only, so a refusal stops nothing.
 func (p *pusher) ask(ctx context.Context, changes []queue.ChangeID, base func(*queue.Change) string) error {
 	f := p.Forge.Capabilities().Stacker
 	if f == nil {

@@ -19,7 +19,7 @@ const (
 
 // finish leaves the pull request of a landed change as its author expects it:
 // merged or else closed, and its branch deleted where the repository wants that.
-// Whatever of it is forbidden is left to people. Doing it again is no error.
+// People do the forbidden parts of it. Doing it again is no error.
 func (p *publisher) finish(ctx context.Context, ch queue.Change) error {
 	f := p.Forge.Capabilities().Closer
 	if f == nil || ch.Phase != queue.Landed || ch.Verdict == nil {

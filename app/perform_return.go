@@ -59,7 +59,7 @@ func (p *site) stopRuns(ctx context.Context, branch string, commit queue.CommitI
 // workflowFolder is where a tree holds what the forge's CI runs by.
 const workflowFolder = ".github/workflows/"
 
-// workflowsIn reports whether a commit's tree holds workflows. What cannot
+// workflowsIn reports whether a commit's tree holds workflows. A tree that cannot
 // be read is taken to do so.
 func (p *site) workflowsIn(ctx context.Context, commit queue.CommitID) bool {
 	tree, err := p.Mirror.Objects.Tree(ctx, commit)

@@ -48,8 +48,8 @@ func leads(d mirror.Delta) bool {
 	return elsewhere(d.OldMode) || elsewhere(d.Mode)
 }
 
-// anyBelow reports whether one of some globs names something below a path. What a glob
-// names in every directory it names where a link leads to, too.
+// anyBelow reports whether one of some globs names something below a path. A glob that
+// holds in every directory holds where a link leads to, too.
 func anyBelow(globs []string, path string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		for at, c := range glob {

@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// What is looked at for one action: a tool that reads trees may be slow, and
-// what is not found is built.
+// Bounds of one action: a tool that reads trees may be slow, and
+// keys that are not found are built.
 const (
 	mostCrossed   = 64 // commits
 	surveyCrosses = 2 * time.Minute
@@ -30,8 +30,8 @@ type crossing struct {
 
 // translate returns those keys of a commit that are proven by what has passed
 // under the former version: the same step has passed on the same target of a
-// commit where this version sees that target with the same hash. What cannot be
-// looked at proves nothing.
+// commit where this version sees that target with the same hash. A tree that cannot be
+// read proves nothing.
 func (p *passes) translate(ctx context.Context, x crossing, open []queue.Key) ([]queue.Entry, error) {
 	if x.former == "" || x.former == x.now.by || len(open) == 0 {
 		return nil, nil

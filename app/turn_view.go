@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// What showing may cost a queue that makes turns: the next view is made when landing has
+// Bounds of the cost of views to a queue that makes turns: the next view is made when landing has
 // had viewShare times as long as the last one took, and never before viewEach or after
 // viewPause. While nobody reads, there is one each viewPause.
 const (

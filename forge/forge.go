@@ -14,8 +14,8 @@
 // is one, and keeps one comment (Comment) and one check run (Check) up to date; where
 // there is a Publisher, it calls that in place of both. It fetches the head by
 // PullRequest.HeadRef from Remote, and pushes main there. After the landing, Closer closes
-// the pull request if the host does not see that its content is on main. What webhooks
-// have lost is found by Missed.
+// the pull request if the host does not see that its content is on main. Missed finds the events
+// that webhooks have lost.
 //
 // # How do I add a forge?
 //

@@ -5,8 +5,8 @@
 // A token is a name, a role and an expiry. It is shown once, when it is made; kept is its
 // SHA-256, which is enough, for it has 130 random bits. Tokens are in a file of the server's
 // data folder, mode 0600, which the command line writes, also beside a running server, and
-// the server looks at for each request: what is added or removed counts at once. What of it
-// cannot be read lets nobody in.
+// the server looks at for each request: a token that is added or removed counts at once. An entry
+// that cannot be read lets nobody in.
 //
 // A session is what a browser has in a cookie. It reads and never commands, so that no page
 // elsewhere can have a browser command. It ends by itself, with the token that opened it, or

@@ -44,7 +44,7 @@ type sessionBox struct {
 	Sessions []Session `json:"sessions"`
 }
 
-// openSessions reads the sessions of a data folder. What cannot be read is none: people
+// openSessions reads the sessions of a data folder. An unreadable session counts as none: people
 // sign in once more.
 func openSessions(dir string) (*sessions, error) {
 	s := &sessions{}

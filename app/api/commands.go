@@ -66,7 +66,7 @@ type ResumeCommand struct {
 	User  string `json:"user"`
 }
 
-// Accepted says that a command is in the queue's inbox. What came of it is
+// Accepted says that a command is in the queue's inbox. Its result is
 // seen at GET /api/change once `answered` there is not before `at`, and of a
 // command about the queue at GET /api/queue.
 type Accepted struct {

@@ -31,7 +31,7 @@
 //
 // Anything but success is an Error.
 //
-// What the package needs of the server is in Options: a Source, which shows immutable
+// Options hold the needs of the package: a Source, which shows immutable
 // views and takes commands, and whose token a request came with. Words are of package
 // texts; times and names are shown as the state has them. Answers that are the same for
 // all who ask are made once for each version of a queue (shared.go).

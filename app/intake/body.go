@@ -20,7 +20,7 @@ const (
 // errBusy is that the bodies that are being read take all the room there is.
 var errBusy = errors.New("app: too much is being delivered at once")
 
-// bodies are those that are being read. Whoever knows the address can send one, so
+// bodies are those that are being read. Everybody who knows the address can send one, so
 // they have their room together: the first bytes of each in memory, the rest on disk,
 // and what is over that is refused. One at a time is read back from the disk.
 type bodies struct {

@@ -85,7 +85,7 @@ type Options struct {
 //	404  no such forge                      405  not a POST
 //	413  larger than MaxDelivery            503  neither store nor spool took it, or too much is delivered at once
 //
-// What is not signed is refused before its body is read. What claims to be is read with
+// An unsigned delivery is refused before its body is read. One that claims a signature is read with
 // a bounded memory for all deliveries together (bodies), while the signature is checked.
 type Intake struct {
 	hooks    map[string]Hook

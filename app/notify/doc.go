@@ -59,7 +59,7 @@
 //
 // # What is sent, and how often
 //
-// Whoever owns the queue sends. Each target has a place in the history that the store
+// The server that owns the queue sends. Each target has a place in the history that the store
 // keeps ([queue.Feed]); it moves on once the receiver has answered with 2xx, so a
 // message is sent at least once, also across a crash. Sent twice is, with the same id,
 // what was sent when the server died, lost the queue or could not reach the store before
@@ -76,7 +76,7 @@
 //
 // # How do I add a notification?
 //
-// A kind: one row in kinds.go. What it tells of is noted by package speculation, with
-// its words in notes.go of package texts. A way to tell: a file with a function that
+// A kind: one row in kinds.go. Package speculation notes its events, and
+// notes.go of package texts has the words. A way to tell: a file with a function that
 // encodes a Message, and its row in sinks.go.
 package notify

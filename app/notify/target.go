@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Target is where notifications go, and which. What it prints of itself holds no secret.
+// Target is where notifications go, and which. Its printed form holds no secret.
 type Target struct {
 	sink   sink
 	url    *url.URL // without its options

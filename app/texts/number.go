@@ -22,7 +22,7 @@ func Number(q float64) string {
 	return "0"
 }
 
-// Percent returns a chance as people read it. What is not certain is not called
+// Percent returns a chance as people read it. An uncertain one is never called
 // 0 or 100 per cent.
 func Percent(q float64) string {
 	digits := 0

@@ -164,7 +164,7 @@ func (b *budget) pause(behind bool) (time.Duration, string) {
 	return 0, ""
 }
 
-// place waits for a place among the requests that are under way. What nobody
+// place waits for a place among the requests that are under way. A request that nobody
 // waits for comes last.
 func (b *budget) place(ctx context.Context, behind bool) (leave func(), err error) {
 	queued := false

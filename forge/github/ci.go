@@ -162,7 +162,7 @@ func checkResult(r *github.CheckRun) forge.CIResult {
 	return out
 }
 
-// concluded reads a conclusion. What is no word on the commit is none:
+// concluded reads a conclusion. Conclusions that say nothing of the commit are none:
 // cancelled, skipped, neutral, stale, action_required, startup_failure.
 func concluded(conclusion string) forge.CIState {
 	switch conclusion {

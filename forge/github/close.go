@@ -44,7 +44,7 @@ func (f *Forge) Close(ctx context.Context, number int, how forge.Closing) error 
 }
 
 // closeIssues closes the open issues that the merge of a pull request would have closed.
-// What it may not close, or is not there, is left to people.
+// Issues that it may not close, or that are not there, are left to people.
 func (f *Forge) closeIssues(ctx context.Context, p *github.PullRequest) error {
 	for _, n := range closing(p.GetBody(), f.o.Owner+"/"+f.o.Name, p.GetBase().GetRepo().GetHTMLURL()) {
 		doing := fmt.Sprintf("close issue %d, as pull request %d says", n, p.GetNumber())

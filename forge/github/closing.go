@@ -14,7 +14,7 @@ import (
 const mostClosed = 50
 
 // GitHub's closing keywords, with or without a colon, before one issue each ("Linking a
-// pull request to an issue", GitHub's documentation). What is in code or in an HTML comment
+// pull request to an issue", GitHub's documentation). A number in code or in an HTML comment
 // is no reference.
 var (
 	keyword = regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?[ \t]+` +

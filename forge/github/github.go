@@ -6,11 +6,11 @@
 // a comment is found by its marker, a check run by its name and external id, so
 // a crash or a lost answer between two attempts leaves one of each.
 //
-// GitHub counts requests by installation. What the repositories of one server
-// may still ask is in one budget (Shared): while GitHub asks us to wait, nothing
+// GitHub counts requests by installation. The remaining requests of all repositories of one server
+// are in one budget (Shared): while GitHub asks us to wait, nothing
 // is sent for any of them, and whoever asks learns for how long.
 //
-// What the App needs is in Needs and EventNeeds; each token asks for as much of
+// Needs and EventNeeds hold the needs of the App; each token asks for as much of
 // it as its purpose needs, and for one repository.
 package github
 

@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// Registration is an App that GitHub has made of a manifest. Whoever has it can
+// Registration is an App that GitHub has made of a manifest. Its holder can
 // act as the App.
 type Registration struct {
 	ID            int64  `json:"id"`

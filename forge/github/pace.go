@@ -17,7 +17,7 @@ type writer struct {
 	creates bool // what GitHub's limit on content counts
 }
 
-// turn waits for the next turn to change something. What is more urgent goes first:
+// turn waits for the next turn to change something. More urgent news goes first:
 // a verdict is told before anybody's progress. One that would not have its turn in
 // time waits for none. There is none to create more than may be in an hour.
 func (b *budget) turn(ctx context.Context, creates bool) error {

@@ -16,11 +16,11 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// Protection reads classic protection and rulesets. What we may not read is
+// Protection reads classic protection and rulesets. A rule that we may not read is
 // taken as allowing us to push, and Rule then carries a note of it although
 // MayPush is true. Required checks do not refuse us: the queue can meet them.
 //
-// What was read is good for some minutes: main is read at each of its moves, and
+// Protection that was read is good for some minutes: main is read at each of its moves, and
 // what is protected by then, the push itself tells.
 func (f *Forge) Protection(ctx context.Context, branch string) (forge.Protection, error) {
 	if kept, ok := recall(f, f.protected, branch); ok && time.Since(kept.at) < protectedFor {

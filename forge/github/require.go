@@ -20,7 +20,7 @@ import (
 
 var _ forge.Requirer = (*Forge)(nil)
 
-// unmetQuery reads in one request what REST tells in five. What the review
+// unmetQuery reads in one request the facts of five REST calls. What the review
 // decision is, with code owners, stale reviews and who pushed last, GitHub works
 // out itself, where it tells (see unmetReviews). refUpdateRule is the part of classic
 // protection that everybody may read, and is null for some who may bypass it.

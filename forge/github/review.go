@@ -143,7 +143,7 @@ func attributed(reply *unmetAnswer) bool {
 
 // lastPushApproved says whether somebody who did not push the head has approved it. Who
 // pushed, GitHub tells of branches of this repository; elsewhere, one of two did not.
-// Who has made the commit does not count either.
+// Those who have made the commit do not count either.
 func (f *Forge) lastPushApproved(ctx context.Context, r forge.Requirements, reply *unmetAnswer, v reviewed) (bool, error) {
 	p, others := reply.Repository.Pull, slices.Clone(v.onHead)
 	without := func(who string) {

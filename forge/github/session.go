@@ -59,7 +59,7 @@ func (s *session) forget() {
 	s.inst, s.away = nil, nil
 }
 
-// appTransport signs requests as the App itself. What is sent counts for an
+// appTransport signs requests as the App itself. A request counts for an
 // installation, or for the App: 0.
 func (f *Forge) appTransport(installation int64) (*ghinstallation.AppsTransport, error) {
 	t, err := ghinstallation.NewAppsTransport(f.o.Shared.of(installation), f.o.AppID, f.o.PrivateKey)

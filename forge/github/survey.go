@@ -18,7 +18,7 @@ import (
 )
 
 // Survey is what there is to know of a repository and the App on it before
-// anything goes wrong. What could not be read has its error beside it.
+// anything goes wrong. A part that could not be read has its error beside it.
 type Survey struct {
 	Repository string // "owner/name"
 	Branch     string

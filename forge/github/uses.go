@@ -10,7 +10,7 @@ import (
 )
 
 // usesPart is what is asked of each branch. The pull requests of a branch come by the
-// branch itself: by its name, those of forks would come as well. What protects it is told
+// branch itself: by its name, those of forks would come as well. Its protection is told
 // by rules and by the list of protected branches: refUpdateRule and branchProtectionRule
 // are null for some who may bypass them.
 const usesPart = `
