@@ -10,7 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/app/web"
 )
 
-// logPage shows the whole log of a build as plain text.
+// logPage shows the whole log of a build: to browsers as a page, with raw=1 and to all
+// else as plain text.
 func (s *Server) logPage(c echo.Context) error {
 	id := c.QueryParam("build")
 	data, next, done, ok := s.o.Source.BuildLog(id, 0)
@@ -18,12 +19,23 @@ func (s *Server) logPage(c echo.Context) error {
 		return &api.Problem{Status: http.StatusNotFound, Text: "There is no log of such a build: it has not begun, or its log has expired."}
 	}
 	h := c.Response().Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	c.Response().WriteHeader(http.StatusOK)
+	var out io.StringWriter = plainText{c.Response()}
+	if wantsPage(c.Request()) && c.QueryParam("raw") == "" {
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		page, err := s.pages.Log(c.Response(), id)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = page.Close() }() // the reader may have hung up
+		out = page
+	} else {
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		c.Response().WriteHeader(http.StatusOK)
+	}
 	for {
 		text, held := web.PlainLog(data, done)
-		if _, err := io.WriteString(c.Response(), text); err != nil {
+		if _, err := out.WriteString(text); err != nil {
 			return nil // the reader hung up
 		}
 		if done {
@@ -32,8 +44,13 @@ func (s *Server) logPage(c echo.Context) error {
 		after := next - int64(held)
 		if data, next, done, ok = s.o.Source.BuildLog(id, after); !ok || next == after && !done {
 			// Nobody is left to tell of an error.
-			_, _ = io.WriteString(c.Response(), "[submitqueue] the build goes on; load this page again for more\n")
+			_, _ = out.WriteString("[submitqueue] the build goes on; load this page again for more\n")
 			return nil
 		}
 	}
 }
+
+// plainText writes text as it is.
+type plainText struct{ io.Writer }
+
+func (p plainText) WriteString(text string) (int, error) { return io.WriteString(p.Writer, text) }
