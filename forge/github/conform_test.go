@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
@@ -34,10 +35,11 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// signed is GitHub's webhook of a comment.
+// signed is GitHub's webhook of a comment that was written just now.
 func signed(body string) conform.Delivery {
+	at := time.Now().UTC().Format(time.RFC3339)
 	data, err := json.Marshal(object{"action": "created", "repository": object{"full_name": "o/r", "id": 5}, "issue": object{"number": 1, "pull_request": object{}},
-		"comment": object{"id": 7, "body": body, "user": object{"login": "ann", "type": "User"}, "created_at": "2026-11-22T10:00:00Z", "updated_at": "2026-11-22T10:00:00Z"}})
+		"comment": object{"id": 7, "body": body, "user": object{"login": "ann", "type": "User"}, "created_at": at, "updated_at": at}})
 	if err != nil {
 		panic(err)
 	}
