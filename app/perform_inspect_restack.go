@@ -3,8 +3,10 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -65,10 +67,32 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 		return "", err
 	}
 	is, err := p.sameOn(ctx, ch, on, append(under, main))
+	if err == nil && !is {
+		err = p.steady(ctx)
+	}
 	if err != nil || !is {
 		return "", err
 	}
 	return ch.Head, nil
+}
+
+// steady is a transient error where the pull request, or the one below it, was read while
+// the forge restacked them: one before and one after that fit no history.
+func (p *inspection) steady(ctx context.Context) error {
+	read := []forge.PullRequest{p.pr}
+	if p.pr.Base != p.branch() {
+		read = append(read, p.low)
+	}
+	for _, was := range read {
+		is, err := p.Forge.PullRequest(ctx, was.Number)
+		if err != nil {
+			return err
+		}
+		if is.Head != was.Head || is.Base != was.Base {
+			return &forge.Transient{Err: fmt.Errorf("pull request %d was restacked while it was read", was.Number)}
+		}
+	}
+	return nil
 }
 
 // sameOn compares the former head of a pull request with the present one, which is to
