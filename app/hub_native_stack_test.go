@@ -52,6 +52,9 @@ func (h *hub) inOrder(rebases int) {
 // One command on the top member lands the whole stack, the lowest first, each when GitHub
 // shows it against main; GitHub shows all as merged.
 func TestNativeStackLandsFromTheTop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a whole restack; the run with the race detector leaves it to the other one")
+	}
 	h := newHub(t, hubOptions{files: areas()})
 	h.proven()
 	_, one, two, three := h.stacked()
@@ -236,6 +239,9 @@ func TestNativeStackChangesWhileQueued(t *testing.T) {
 // GitHub restacks onto a commit of main of which the queue has not heard yet: that is no
 // push of the author's, either.
 func TestNativeStackIsRestackedOntoNews(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a whole restack; the run with the race detector leaves it to the other one")
+	}
 	h := newHub(t, hubOptions{files: areas()})
 	h.proven()
 	stack, one, two, three := h.stacked()
