@@ -234,7 +234,7 @@ func (s *Server) routes() http.Handler {
 	e.GET("/events", s.events)
 	get(docsPath, s.docsPage)
 	get(docsPath+"/:page", s.docsPage)
-	get(docsPath+"/img/*", echo.WrapHandler(http.StripPrefix(docsPath+"/img/", docs.Images())))
+	get(docsPath+"/img/*", echo.WrapHandler(http.StripPrefix(docsPath+"/img/", web.Files(docs.Images, "img"))))
 	get("/static/*", echo.WrapHandler(http.StripPrefix("/static/", web.Static())))
 
 	for prefix, h := range s.o.Mounts {

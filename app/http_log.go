@@ -20,7 +20,7 @@ func (s *Server) logPage(c echo.Context) error {
 	}
 	h := c.Response().Header()
 	h.Set("Cache-Control", "no-store")
-	var out io.StringWriter = plainText{c.Response()}
+	var out io.Writer = c.Response()
 	if wantsPage(c.Request()) && c.QueryParam("raw") == "" {
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		page, err := s.pages.Log(c.Response(), id)
@@ -35,7 +35,7 @@ func (s *Server) logPage(c echo.Context) error {
 	}
 	for {
 		text, held := web.PlainLog(data, done)
-		if _, err := out.WriteString(text); err != nil {
+		if _, err := io.WriteString(out, text); err != nil {
 			return nil // the reader hung up
 		}
 		if done {
@@ -44,13 +44,8 @@ func (s *Server) logPage(c echo.Context) error {
 		after := next - int64(held)
 		if data, next, done, ok = s.o.Source.BuildLog(id, after); !ok || next == after && !done {
 			// Nobody is left to tell of an error.
-			_, _ = out.WriteString("[submitqueue] the build goes on; load this page again for more\n")
+			_, _ = io.WriteString(out, "[submitqueue] the build goes on; load this page again for more\n")
 			return nil
 		}
 	}
 }
-
-// plainText writes text as it is.
-type plainText struct{ io.Writer }
-
-func (p plainText) WriteString(text string) (int, error) { return io.WriteString(p.Writer, text) }

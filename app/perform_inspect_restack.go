@@ -96,8 +96,8 @@ func (p *inspection) steady(ctx context.Context) error {
 }
 
 // sameOn compares the former head of a pull request with the present one, which is to
-// stand on the line of a commit. What the former one brings is what none of those under it
-// has, of which there is one at least.
+// stand on the line of the commit on. The former head's own commits are those that none of
+// under has; under is not empty.
 func (p *inspection) sameOn(ctx context.Context, ch queue.Change, on queue.CommitID, under []queue.CommitID) (bool, error) {
 	history := p.Mirror.History
 	now, err := history.Own(ctx, on, p.pr.Head)

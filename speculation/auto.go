@@ -10,20 +10,20 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// Rules of `auto` enter pull requests without a command. What a webhook or a list shows
-// for nothing (queue.Offered) rules most of them out. Where it does not, the pull request
-// is looked at (CommandAuto); where a rule holds then, it is asked to land by the queue's
-// own request, at the head that was looked at, through the same door as /land: all that
-// is asked of a pull request is asked of this one, and nobody has approved of it by that.
+// Rules of `auto` enter pull requests without a command. Webhooks and lists show some
+// facts for nothing (queue.Offered), which rule most pull requests out. The others are
+// looked at (CommandAuto). If a rule holds then, the queue's own request asks the pull
+// request to land, at that head, through the same door as /land: the same requirements
+// count, and the request approves of nothing.
 //
-// A head has one turn. What people have taken out, and what has had a verdict, is not
-// entered again by a rule until it has another head or somebody commands it. A turn that
-// has ended because the pull request was closed, made a draft, asked for another branch or
-// lost the label of its rule is none: that was not about the head.
+// A head has one turn. After people have taken it out, or after its verdict, no rule enters
+// it again until the pull request has another head or somebody commands it. A turn that
+// ended because the pull request was closed, made a draft, asked for another branch or lost
+// the label of its rule does not count: that was not about the head.
 //
-// Once it is in, its rule is not asked again, but for its labels: somebody has set them by
-// hand to have it enter, and takes them off to have it leave, as with the queue's own
-// label. Reviews and checks are left to what is asked of it before it lands.
+// Once a change is in, only the labels of its rule still count: people set them to have it
+// enter, and take them off to have it leave, as with the queue's own label. Its reviews and
+// checks are left to the requirements before it lands.
 
 const (
 	autoRequest = queue.OwnRequests + queue.AutoRequests

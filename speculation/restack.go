@@ -11,7 +11,7 @@ import (
 // Stacks of the forge's own (queue.Stack.Native). To the queue they are stacks as any
 // other, but for three things.
 //
-// Whoever asks for a member to land asks for those below it as well, as the forge's own
+// A request to land a member asks for those below it as well, as the forge's own
 // button does. Each of them needs what it would need if it were asked for by itself.
 //
 // The base of a member is the forge's to change, which it does when it has seen that all
@@ -38,7 +38,7 @@ func restacked(ch *queue.Change, b queue.Inspected) bool {
 // keeps its place, its lane, and how and for whom it lands; and its approvals, if it had
 // those that it needs. Not an administrator's: that is of one commit, and git may have taken
 // what others have edited along into a protected path, where only the new head holds it.
-// What was proven counts as far as its content is the same, as ever. It reports whether the
+// Proofs count as far as the content is the same, as ever. It reports whether the
 // change goes on.
 func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 	id := queue.NewChangeID(ch.Number, b.Head, string(ch.ID))
@@ -58,8 +58,8 @@ func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 		p.Pushes-- // it was taken for one of the author's
 	}
 	next.Facets = c.facetsOf(ch.Number, b)
-	// What is on top of it is parked by this, and comes back in the same turn: what was
-	// made of it had the former head below.
+	// This parks the changes on top of it, which come back in the same turn: their merges
+	// had the former head below.
 	c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRestacked, Names: []string{string(ch.Head), string(b.Head)}}, nil)
 	p.Ended--
 	c.move(next, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})

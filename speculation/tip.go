@@ -184,8 +184,8 @@ func (c *mainline) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 }
 
 // mergedByForge is the verdict on a change whose landing is a commit of the forge's own.
-// What was proven is of that commit where this has the parent and the tree of the push's:
-// known. On another parent, nothing is, and main is verified like after anybody's push.
+// known: the commit has the parent and the tree of the push's, so the proof is of it.
+// Otherwise nothing is proven of it, and main is verified as after anybody's push.
 func mergedByForge(proof *queue.Verdict, known bool) *queue.Verdict {
 	if !known || proof == nil {
 		return &queue.Verdict{ByForge: true, Unproven: !known}

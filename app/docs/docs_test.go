@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"github.com/submitqueue/submitqueue/app/docs"
+	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
@@ -181,7 +182,7 @@ func TestImages(t *testing.T) {
 			r.URL.Path = "/../README.md"
 		}
 		w := httptest.NewRecorder()
-		docs.Images().ServeHTTP(w, r)
+		web.Files(docs.Images, "img").ServeHTTP(w, r)
 		if w.Code != want && !(name == "../README.md" && w.Code == 400) {
 			t.Errorf("%q: %d", name, w.Code)
 		}

@@ -5,8 +5,6 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"io/fs"
-	"net/http"
 	"strings"
 	"sync"
 
@@ -18,8 +16,13 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-//go:embed *.md img
+//go:embed *.md
 var files embed.FS
+
+// Images holds the pictures of the pages, in the folder img.
+//
+//go:embed img
+var Images embed.FS
 
 // Home is the name of the first page.
 const Home = ""
@@ -122,23 +125,6 @@ func Find(name string) (Page, bool) {
 		}
 	}
 	return Page{}, false
-}
-
-// Images serves the pictures of the pages by their file names.
-func Images() http.Handler {
-	img, err := fs.Sub(files, "img")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	serve := http.FileServerFS(img)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "" || r.URL.Path == "/" {
-			http.NotFound(w, r) // no listing
-			return
-		}
-		w.Header().Set("Cache-Control", "no-cache") // a new server has new pictures under the same names
-		serve.ServeHTTP(w, r)
-	})
 }
 
 func fileOf(name string) string {

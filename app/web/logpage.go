@@ -16,7 +16,7 @@ type LogPage struct {
 	after []byte
 }
 
-// Log begins the page of a build's log. What is written to it is shown as text; Close
+// Log begins the page of a build's log. Text that is written to it is shown as text; Close
 // ends the page.
 func (p *Pages) Log(w io.Writer, build string) (*LogPage, error) {
 	var b bytes.Buffer
@@ -32,9 +32,9 @@ func (p *Pages) Log(w io.Writer, build string) (*LogPage, error) {
 	return &LogPage{w, after}, err
 }
 
-// WriteString shows text of the log.
-func (l *LogPage) WriteString(text string) (int, error) {
-	if _, err := io.WriteString(l.w, html.EscapeString(text)); err != nil {
+// Write shows text of the log.
+func (l *LogPage) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(l.w, html.EscapeString(string(text))); err != nil {
 		return 0, err
 	}
 	return len(text), nil

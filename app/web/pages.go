@@ -117,10 +117,13 @@ var parsed = sync.OnceValue(func() map[string]*template.Template {
 func unset() string { panic("a page is rendered that was not made by New") }
 
 // Static serves the pages' style sheet, script and icon.
-func Static() http.Handler {
-	files, err := fs.Sub(static, "static")
+func Static() http.Handler { return Files(static, "static") }
+
+// Files serves a folder of embedded files, without a listing.
+func Files(embedded embed.FS, folder string) http.Handler {
+	files, err := fs.Sub(embedded, folder)
 	if err != nil {
-		panic(err) // the folder is embedded above
+		panic(err) // the folder is embedded
 	}
 	serve := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,7 +22,7 @@
 //   - pages for browsers at URL()+"/<owner>/<name>", .../pull/<n> and
 //     .../commit/<id>, only for reading, and only of public repositories.
 //
-// What the bot says must be read: Server.Strict fails a test for each comment of
+// Tests must read the bot's words: Server.Strict fails a test for each comment of
 // the bot whose final text no assertion looked at.
 //
 // Verbs that name a pull request, comment or user that does not exist panic:

@@ -12,8 +12,8 @@ import (
 )
 
 // graphQL answers the questions that the adapter asks over GraphQL, which it knows
-// by their names (query Unmet, query MergeQueue, query Uses). What fields there are, and that
-// the question is one, only GitHub's own schema says.
+// by their names (query Unmet, query MergeQueue, query Uses). Only GitHub's own schema
+// says which fields there are, and whether the question is valid.
 func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 	w, r, done := s.queried(w, r)
 	defer done()

@@ -44,8 +44,8 @@ func Creates(route string) bool {
 		route == "PUT /repos/{owner}/{repo}/pulls/{number}/merge"
 }
 
-// asker is whose limits a request counts against. Whoever acts for an installation
-// shares its limits.
+// asker is whose limits a request counts against. All that act for an installation
+// share its limits.
 func (w identity) asker() string {
 	switch {
 	case w.installation():

@@ -19,8 +19,8 @@ import (
 )
 
 // Small repositories are the rule here, and their objects are loose files: reading and
-// writing those costs microseconds, where a git process takes milliseconds. Whatever is
-// not so simple is git's.
+// writing those costs microseconds, where a git process takes milliseconds. Harder cases are
+// left to git.
 
 // errNotLoose says that an object is not a file of its own.
 var errNotLoose = errors.New("not a loose object")

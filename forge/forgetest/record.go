@@ -17,7 +17,7 @@ import (
 // "Landing pull requests" in Node's collaborator guide, which has the author force-push
 // the landed commits to the pull request's branch before main is pushed.
 //
-// What is recorded of a closed pull request does not change any more, wherever its
+// The record of a closed pull request does not change any more, wherever its
 // branch goes.
 
 // unseen is a pull request's branch that was pushed to and is yet to be recorded.

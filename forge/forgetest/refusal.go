@@ -96,7 +96,7 @@ type planned struct {
 }
 
 // RefusePushes answers the next pushes of a branch, each as a whole, with a refusal;
-// one with a Status the next pushes of any branch. What was planned before is answered
+// one with a Status the next pushes of any branch. Earlier refusals are answered
 // first.
 func (r *Repository) RefusePushes(branch string, x Refusal, times int) {
 	r.s.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// GitHub's own stacks of pull requests (public preview). What is taken from where:
+// GitHub's own stacks of pull requests (public preview). Its sources:
 //
 //   - the member "stack" of a pull request, the webhook "stacked", and that no webhook tells
 //     of the end of a stack: docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks,

@@ -20,9 +20,9 @@ import (
 
 var _ forge.Requirer = (*Forge)(nil)
 
-// unmetQuery reads in one request the facts of five REST calls. What the review
-// decision is, with code owners, stale reviews and who pushed last, GitHub works
-// out itself, where it tells (see unmetReviews). refUpdateRule is the part of classic
+// unmetQuery reads in one request the facts of five REST calls. GitHub works out the
+// review decision itself, with code owners, stale reviews and the last pusher, where it
+// tells (see unmetReviews). refUpdateRule is the part of classic
 // protection that everybody may read, and is null for some who may bypass it.
 const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, $branch: String!, $checks: Boolean!, $threads: Boolean!, $whole: Boolean!, $checksFrom: String, $threadsFrom: String) {
   repository(owner: $owner, name: $name) {

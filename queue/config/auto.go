@@ -12,8 +12,8 @@ import (
 
 // Auto is a rule by which an open pull request enters the queue without a command: where
 // all that it names holds, of the head that enters. It is never a draft, and always one
-// that asks for the queue's branch. Whatever a rule says, it takes somebody with write
-// access: the author, one who approves of the head, or an author whom the rule names.
+// that asks for the queue's branch. Each rule takes somebody with write
+// access besides: the author, one who approves of the head, or an author whom the rule names.
 type Auto struct {
 	// Name is shown to everybody whose pull request the rule enters; each rule has its own.
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`

@@ -213,7 +213,7 @@ type Landing struct {
 	Head Head `json:"head,omitempty" yaml:"head,omitempty" jsonschema:"enum=move,enum=leave,default=move"`
 	// HeadWait is how long a landing waits at most until the forge has taken note of a head that was moved; the target branch moves then in any case. From 1s to 2m; default 15s.
 	HeadWait time.Duration `json:"head_wait,omitempty" yaml:"head_wait,omitempty" jsonschema:"default=15s" jsonschema_extras:"x-minimum=1s,x-maximum=2m"`
-	// MergeAPI has the forge merge a pull request itself where it lands alone, by squash and right where it was proven, so that those of forks are shown as merged, too. What the forge makes of it is compared with what was proven; where it differs, the queue pauses. Needs squash among the methods. Default off.
+	// MergeAPI has the forge merge a pull request itself where it lands alone, by squash and right where it was proven, so that those of forks are shown as merged, too. The commit of the forge is compared with the proven one; if it differs, the queue pauses. Needs squash among the methods. Default off.
 	MergeAPI MergeAPI `json:"merge_api,omitempty" yaml:"merge_api,omitempty" jsonschema:"enum=on,enum=off,default=off"`
 	// Freeze are the times at which landings are held, again and again. Default none.
 	Freeze []Freeze `json:"freeze,omitempty" yaml:"freeze,omitempty" jsonschema:"maxItems=50"`
@@ -240,8 +240,8 @@ type Admission struct {
 
 // Permissions says who may use the commands, and which paths need more. Each is
 // the least role (write, maintain or admin), or a list of which one is enough:
-// roles, teams as "@org/team", and users. Who has no write access never has
-// anything built or landed, whatever the lists say.
+// roles, teams as "@org/team", and users. Nothing is built or landed for people without
+// write access, even if a list names them.
 type Permissions struct {
 	// Land is who may say /land and set the label: the least role, or a list of roles, teams ("@org/team") and users. Default write.
 	Land Who `json:"land,omitempty" yaml:"land,omitempty"`
@@ -259,6 +259,6 @@ type Permissions struct {
 	Queue Who `json:"queue,omitempty" yaml:"queue,omitempty"`
 	// Bots are the Apps whose commands and labels are followed, by login; they count as having write access. Those of all others are ignored. Default none.
 	Bots []string `json:"bots,omitempty" yaml:"bots,omitempty" jsonschema:"maxItems=100,pattern=^[a-zA-Z0-9][a-zA-Z0-9_-]*(\\[bot\\])?$"`
-	// Protected are globs of paths; a change of them enters only with an administrator's approval of its head. What is written replaces the default: .github/**, .gitlab-ci.yml, .submitqueue.yml and the CODEOWNERS files.
+	// Protected are globs of paths; a change of them enters only with an administrator's approval of its head. The written list replaces the default: .github/**, .gitlab-ci.yml, .submitqueue.yml and the CODEOWNERS files.
 	Protected []string `json:"protected_paths,omitempty" yaml:"protected_paths,omitempty" jsonschema:"minItems=1"`
 }

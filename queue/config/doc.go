@@ -50,8 +50,8 @@
 //
 // A default other than zero is filled in by Defaults. Write the key into a file of
 // testdata/good and what can be wrong with it into one of testdata/bad, whose messages
-// are kept beside it. What only shows together with other keys is a function called by
-// checkAll, which says where, what and what to do instead:
+// are kept beside it. A mistake that only shows together with other keys is found by a function that
+// checkAll calls, which says where, what and what to do instead:
 //
 //	func checkDistance(d *document, q *Rules) {
 //		if q.Distance > 0 && q.Batch != BatchOff {

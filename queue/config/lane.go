@@ -34,7 +34,7 @@ type Project struct {
 // Per says whose builds a quota counts together.
 type Per string
 
-// What a quota is counted for.
+// A quota is counted for these.
 const (
 	PerAll    Per = "all"    // all that it is about
 	PerAuthor Per = "author" // each author for himself
@@ -50,7 +50,7 @@ const (
 )
 
 // Quota caps the builds that run at one time for the changes of some people or
-// of a project. Who is above it waits, and is never parked or rejected for it.
+// of a project. A change above it waits, and is never parked or rejected for it.
 type Quota struct {
 	// Name is what people are told that a change waits for: letters, digits, ".", "_" and "-".
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`

@@ -95,7 +95,7 @@ func compileDurations(_ *jsonschema.CompilerContext, keywords map[string]any) (j
 	return d, nil
 }
 
-// Validate refuses a duration that is out of bounds, and one too long for Go. What is
+// Validate refuses a duration that is out of bounds, and one too long for Go. A text that is
 // no duration at all is refused by the pattern; words beside durations pass.
 func (d durations) Validate(ctx *jsonschema.ValidatorContext, value any) {
 	text, _ := value.(string)

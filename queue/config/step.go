@@ -62,7 +62,7 @@ type Step struct {
 	Tags []string `json:"tags,omitempty" yaml:"tags,omitempty" jsonschema:"pattern=^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$"`
 	// Env are variables of the step. Secrets do not belong here: give them to the runner.
 	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
-	// Environment is a shell command that prints what of a host's tools the step's results depend on, e.g. gcc --version: each host of the runners runs it every ten minutes, for at most 30 seconds, outside the repository. What has passed with one output says nothing of another. Default: that of the file, or none.
+	// Environment is a shell command that prints what of a host's tools the step's results depend on, e.g. gcc --version: each host of the runners runs it every ten minutes, for at most 30 seconds, outside the repository. A pass with one output says nothing of another. Default: that of the file, or none.
 	Environment string `json:"environment,omitempty" yaml:"environment,omitempty" jsonschema:"minLength=1,maxLength=2000"`
 	// Fingerprint is of what Environment has printed on the hosts that run the step; empty: on any. It is in no file.
 	Fingerprint string `json:"fingerprint,omitempty" yaml:"-" jsonschema:"-"`
@@ -70,7 +70,7 @@ type Step struct {
 	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
 	// Timeout ends the step when it takes longer. From 1s to 24h; default 1h.
 	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
-	// TimeoutFrom has the queue learn when to end the step: after three times what nearly all of its runs have taken (the 99th percentile), no earlier than this and no later than timeout. What is ended earlier than timeout is run again with all of timeout before it counts as a failure. From 1s to timeout; default: nothing is learned.
+	// TimeoutFrom has the queue learn when to end the step: after three times what nearly all of its runs have taken (the 99th percentile), no earlier than this and no later than timeout. A run that is ended earlier than timeout is run again with all of timeout before it counts as a failure. From 1s to timeout; default: nothing is learned.
 	TimeoutFrom time.Duration `json:"timeout_from,omitempty" yaml:"timeout_from,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
 	// RetryOn are patterns of RE2 that only a fault of the infrastructure prints, e.g. "connection reset by peer". A failed run whose log ends with a match, in its last 4 KiB, is no result: it is run again as after other infrastructure errors (queue.infra_retries). Of steps with checks, for jobs of GitHub Actions only. Default none.
 	RetryOn []string `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema:"maxItems=20"`

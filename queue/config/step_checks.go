@@ -11,7 +11,7 @@ import (
 // Counts is what a pass of a step's checks counts for.
 type Counts string
 
-// What a pass can count for.
+// A pass can count for these keys.
 const (
 	CountsAsked Counts = "asked" // the keys that the build was asked for
 	CountsTree  Counts = "tree"  // every key of the step on the commit
@@ -23,7 +23,7 @@ const DefaultAppear = 10 * time.Minute
 // ByForge reports whether the step is verified by the forge's own CI.
 func (s Step) ByForge() bool { return len(s.Checks) > 0 }
 
-// What passes on the pull request's own head can be.
+// A pass on the pull request's own head is taken in one of these ways.
 const (
 	EarlierIgnore = "ignore"
 	EarlierCount  = "count"

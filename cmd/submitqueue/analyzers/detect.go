@@ -62,8 +62,8 @@ func within(dir, up string) bool {
 // maxRoots bounds how many folders of one build system are told apart.
 const maxRoots = 10
 
-// Detect finds the build systems of a repository. What is within a workspace of one that
-// builds all of it is built by that.
+// Detect finds the build systems of a repository. A build system that builds all of its
+// workspace hides those within it.
 func (t Table) Detect(in Tree) (list []Found) {
 	var outer, inner []Found
 	for _, row := range t {

@@ -18,6 +18,6 @@
 //	// ...
 //	// report.Violations is empty
 //
-// What is drawn follows from the seed: which changes, which faults, and when. What comes of
-// it does not: processes and the disk have their own time.
+// The draws follow from the seed: which changes, which faults, and when. The results
+// do not: processes and the disk have their own time.
 package chaos

@@ -96,8 +96,8 @@ func (s *Screen) draw(lines []string) {
 	io.WriteString(s.out, b.String())
 }
 
-// Keep leaves the last frame where it is and gives the cursor back. What is
-// drawn next comes below.
+// Keep leaves the last frame where it is and gives the cursor back. The next drawing
+// comes below.
 func (s *Screen) Keep() {
 	if s.look == nil {
 		return

@@ -21,7 +21,7 @@ type Flags struct {
 	WebhookSecret string `env:"SUBMITQUEUE_WEBHOOK_SECRET" help:"File with the webhook's secret." type:"existingfile" placeholder:"FILE"`
 }
 
-// File is the credentials of a GitHub App. Whoever reads it can act as the
+// File is the credentials of a GitHub App. Its reader can act as the
 // App.
 type File struct {
 	API           string `json:"api,omitempty"` // REST address; empty: GitHub's own

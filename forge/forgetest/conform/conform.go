@@ -6,11 +6,11 @@
 //	}
 //
 // A Host is the adapter under test, verbs to act as people do there (People) and eyes to
-// see what people see (Seen). Each test makes a host of its own. What an adapter does not
-// have, nil in its Capabilities, is not asked for; that it is absent is checked, since a
-// method that nobody states is one that nobody calls.
+// see what people see (Seen). Each test makes a host of its own. A capability that an
+// adapter does not have, nil in its Capabilities, is not asked for; that it is absent is
+// checked, since nobody calls a method that is not stated.
 //
-// What is asked of every verb: the promised errors (ErrNotFound, ErrAway, *Transient),
+// Every verb has to keep these: the promised errors (ErrNotFound, ErrAway, *Transient),
 // that doing it twice is doing it once, also where a restart lies between (Host.Again),
 // and that hostile texts come and go as they are.
 //
