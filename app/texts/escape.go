@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -74,9 +75,9 @@ func fenced(s string, lines, columns int) string {
 }
 
 // escapes matches the sequences by which programs colour a terminal.
-func escapes() *regexp.Regexp {
+var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(\x07|\x1b\\\\)|\x1b[@-Z\\\\-_]")
-}
+})
 
 func longestRun(s string, c byte) int {
 	longest, run := 0, 0

@@ -1,11 +1,21 @@
 package texts_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/queue"
 )
+
+// BenchmarkFailingLine reads a tail of forty lines of which none is telling: lists read one
+// for each rejected change.
+func BenchmarkFailingLine(b *testing.B) {
+	f := queue.Evidence{Step: "unit", Tail: strings.Repeat("INFO some line of a log that says nothing of a failure, as most do\n", 40)}
+	for b.Loop() {
+		texts.FailingLine(f)
+	}
+}
 
 func TestFailingLine(t *testing.T) {
 	for _, c := range []struct{ output, want string }{
