@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -52,9 +53,6 @@ func (h *hub) inOrder(rebases int) {
 // One command on the top member lands the whole stack, the lowest first, each when GitHub
 // shows it against main; GitHub shows all as merged.
 func TestNativeStackLandsFromTheTop(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a whole restack; the run with the race detector leaves it to the other one")
-	}
 	h := newHub(t, hubOptions{files: areas()})
 	h.proven()
 	_, one, two, three := h.stacked()
@@ -236,12 +234,29 @@ func TestNativeStackChangesWhileQueued(t *testing.T) {
 	}
 }
 
+// The queue does not get to look at a member while GitHub restacks it, and lands the one
+// below it meanwhile: two restacks in one are no push of the author's, either.
+func TestNativeStackIsRestackedTwiceUnseen(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas()})
+	h.proven()
+	_, one, two, three := h.stacked()
+	h.paused(one)
+	h.Comment("ann", three, "/land")
+	h.queued(one, two, three)
+	h.boarded(one)
+	h.RestackOnPush()
+	h.github.Fail(forgetest.Fault{Path: fmt.Sprintf("/repos/acme/shop/pulls/%d", three), Status: 502, Times: 10_000})
+	h.Comment("max", one, "/queue resume")
+	h.landed(one)
+	h.landed(two)
+	h.github.Heal()
+	h.landed(three, "asked for by `ann`")
+	h.inOrder(0)
+}
+
 // GitHub restacks onto a commit of main of which the queue has not heard yet: that is no
 // push of the author's, either.
 func TestNativeStackIsRestackedOntoNews(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a whole restack; the run with the race detector leaves it to the other one")
-	}
 	h := newHub(t, hubOptions{files: areas()})
 	h.proven()
 	stack, one, two, three := h.stacked()

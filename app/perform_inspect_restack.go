@@ -3,10 +3,8 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -19,7 +17,8 @@ import (
 // not so, or it is in no stack of the forge's own, where only people push.
 func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	var ch queue.Change
-	var under []queue.CommitID // heads below the former one
+	var under []queue.CommitID  // heads below the former one
+	var others []queue.CommitID // heads of others in the stack, also of before they were restacked or landed
 	if err := p.facts(func(c *speculation.Core) {
 		s := c.State()
 		if pull := s.Pulls[p.Number]; pull != nil && s.Changes[pull.Active] != nil {
@@ -34,6 +33,11 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 		}
 		if ch.Below != "" {
 			under = append(under, ch.Below)
+		}
+		for _, x := range s.Changes {
+			if ch.Stack != 0 && x.Stack == ch.Stack && x.Number != ch.Number {
+				others = append(others, x.Head)
+			}
 		}
 	}); err != nil {
 		return "", err
@@ -66,39 +70,17 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	if err = errors.Join(err, missing[p.pr.Head], missing[on]); err != nil {
 		return "", err
 	}
-	is, err := p.sameOn(ctx, ch, on, append(under, main))
-	if err == nil && !is {
-		err = p.steady(ctx)
-	}
+	is, err := p.sameOn(ctx, ch, on, append(under, main), others)
 	if err != nil || !is {
 		return "", err
 	}
 	return ch.Head, nil
 }
 
-// steady is a transient error where the pull request, or the one below it, was read while
-// the forge restacked them: one before and one after that fit no history.
-func (p *inspection) steady(ctx context.Context) error {
-	read := []forge.PullRequest{p.pr}
-	if p.pr.Base != p.branch() {
-		read = append(read, p.low)
-	}
-	for _, was := range read {
-		is, err := p.Forge.PullRequest(ctx, was.Number)
-		if err != nil {
-			return err
-		}
-		if is.Head != was.Head || is.Base != was.Base {
-			return &forge.Transient{Err: fmt.Errorf("pull request %d was restacked while it was read", was.Number)}
-		}
-	}
-	return nil
-}
-
 // sameOn compares the former head of a pull request with the present one, which is to
 // stand on the line of the commit on. The former head's own commits are those that none of
-// under has; under is not empty.
-func (p *inspection) sameOn(ctx context.Context, ch queue.Change, on queue.CommitID, under []queue.CommitID) (bool, error) {
+// under has, which is not empty, and that come after the last head of others among them.
+func (p *inspection) sameOn(ctx context.Context, ch queue.Change, on queue.CommitID, under, others []queue.CommitID) (bool, error) {
 	history := p.Mirror.History
 	now, err := history.Own(ctx, on, p.pr.Head)
 	if errors.Is(err, mirror.ErrTooMany) || err == nil && len(now) == 0 {
@@ -113,6 +95,12 @@ func (p *inspection) sameOn(ctx context.Context, ch queue.Change, on queue.Commi
 	}
 	if err != nil {
 		return false, err
+	}
+	for i, c := range slices.Backward(was) {
+		if slices.Contains(others, c.Commit) {
+			was = was[i+1:]
+			break
+		}
 	}
 	if !slices.EqualFunc(was, now, sameCommit) {
 		return false, nil
