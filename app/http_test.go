@@ -257,8 +257,18 @@ func TestServerListsSeveralQueues(t *testing.T) {
 	if _, _, body := w.get(t, "/"); !strings.Contains(body, "acme/docs") || !strings.Contains(body, "acme/store") {
 		t.Errorf("the list of queues: %s", body)
 	}
-	if status, _, body := w.get(t, "/api/queue"); status != 400 || !strings.Contains(body, "Say which queue") {
+	if status, _, body := w.get(t, "/api/queue"); status != 400 || !strings.Contains(body, "Say which queue, by ?queue=NAME or on the command line by --queue NAME: acme/") {
 		t.Errorf("which queue? %d %s", status, body)
+	}
+}
+
+func TestServerWithoutQueues(t *testing.T) {
+	w := newWindow(t, nil)
+	w.source.mu.Lock()
+	clear(w.source.queues)
+	w.source.mu.Unlock()
+	if status, _, body := w.get(t, "/api/queue"); status != 400 || !strings.Contains(body, "This server has no queue yet. A repository gets one once") {
+		t.Errorf("%d %s", status, body)
 	}
 }
 

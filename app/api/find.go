@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -11,7 +12,7 @@ func (s *Handlers) name(name string) (Brief, error) {
 	names := s.o.Source.Queues()
 	if name == "" {
 		if len(names) != 1 {
-			return Brief{}, &Problem{http.StatusBadRequest, "Say which queue: add ?queue=NAME. /api/queues lists the names."}
+			return Brief{}, &Problem{http.StatusBadRequest, whichQueue(names)}
 		}
 		name = names[0]
 	}
@@ -20,6 +21,14 @@ func (s *Handlers) name(name string) (Brief, error) {
 		return b, noQueue
 	}
 	return b, nil
+}
+
+// whichQueue says what to do where a queue has to be named, or there is none.
+func whichQueue(names []string) string {
+	if len(names) == 0 {
+		return "This server has no queue yet. A repository gets one once the App is installed on it and its default branch has a .submitqueue.yml: /docs/install has the steps."
+	}
+	return "Say which queue, by ?queue=NAME or on the command line by --queue NAME: " + strings.Join(names[:min(len(names), 5)], ", ") + ". /api/queues lists all."
 }
 
 var noQueue = &Problem{http.StatusNotFound, "There is no such queue here. /api/queues lists the names."}
