@@ -46,8 +46,8 @@ func (c *settling) askPairsOf(ch *queue.Change) {
 	}
 	task := queue.Meet{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch)}
 	room := maxMeetings - len(c.undecided(f.Merges)) - len(c.undecided(f.Clashes))
-	// Those in conflict by a path alone come first: to know better sets them free.
-	// Of the others people are told what will not merge.
+	// Pairs in conflict by a path alone come first: an answer may set them free. The
+	// others stay in conflict, and people are told at once if they will not merge.
 	pairs := c.facts.Order.Index.Textual(ch.ID)
 	for _, id := range c.facts.Order.Index.Touching(ch.ID) {
 		if !slices.Contains(pairs, id) {
