@@ -1,0 +1,208 @@
+// Package protocol has the messages of the GitLab Runner job protocol: what package
+// coordinator speaks as the server, and package agent as a client.
+//
+// All paths are below /api/v4. A runner asks for a job with its runner token, and is
+// given one with a token of its own, which ends with the job:
+//
+//	POST  runners/verify      VerifyRequest   200 Verified      403: no such token
+//	DELETE runners/managers   VerifyRequest   204
+//	POST  jobs/request        JobRequest      201 Job           204: nothing to do
+//	PATCH jobs/ID/trace       bytes           202               416: go on at Range
+//	PUT   jobs/ID             Update          200               202, 412: say it again
+//	POST  jobs/ID/artifacts   multipart       201
+//
+// The names of fields, headers and states are those that gitlab-runner 15.4, 17.9 and
+// 18.6 were seen to send (gitlab-org/gitlab-runner, common/network.go and network/).
+// Versions differ in what they leave out; whatever is not here is ignored.
+package protocol
+
+import "encoding/json"
+
+// Headers that carry a token, by which part of the protocol. Older runners send a token
+// in the body only.
+const (
+	HeaderJobToken     = "JOB-TOKEN"
+	HeaderRunnerToken  = "RUNNER-TOKEN"
+	HeaderPrivateToken = "PRIVATE-TOKEN"
+)
+
+// Headers of answers.
+const (
+	HeaderLastUpdate     = "X-GitLab-Last-Update"           // comes back in JobRequest.LastUpdate
+	HeaderJobStatus      = "Job-Status"                     // what has become of the job: a State
+	HeaderUpdateInterval = "X-GitLab-Trace-Update-Interval" // seconds
+	HeaderRequestID      = "X-Request-Id"
+)
+
+// State is the state of a job, in Update and in HeaderJobStatus.
+type State string
+
+// The states of a job. Canceling has a runner end the script and run what comes after it;
+// Canceled has it end everything.
+const (
+	StateRunning   State = "running"
+	StateSuccess   State = "success"
+	StateFailed    State = "failed"
+	StateCanceling State = "canceling"
+	StateCanceled  State = "canceled"
+)
+
+// Failure is why a job has failed, in the runner's words.
+type Failure string
+
+// What runners say of a job that has failed. ScriptFailure is the only one that can be
+// a verdict, and is also said of a checkout that has failed.
+const (
+	ScriptFailure       Failure = "script_failure"
+	JobExecutionTimeout Failure = "job_execution_timeout"
+	RunnerSystemFailure Failure = "runner_system_failure"
+	RunnerInterrupted   Failure = "runner_interrupted"
+	ImagePullFailure    Failure = "image_pull_failure"
+	UnknownFailure      Failure = "unknown_failure"
+)
+
+// Failures are the reasons that a server lists in Job.Features, so that runners do not
+// map them to older ones.
+func Failures() []Failure {
+	return []Failure{ScriptFailure, JobExecutionTimeout, RunnerSystemFailure, RunnerInterrupted, ImagePullFailure, UnknownFailure,
+		"runner_unsupported", "configuration_error", "runner_configuration_error", "runner_external_dependency_failure"}
+}
+
+// Info is what a runner says of itself.
+type Info struct {
+	Name         string            `json:"name,omitempty"`
+	Version      string            `json:"version,omitempty"`
+	Revision     string            `json:"revision,omitempty"`
+	Platform     string            `json:"platform,omitempty"`     // as runtime.GOOS
+	Architecture string            `json:"architecture,omitempty"` // as runtime.GOARCH
+	Executor     string            `json:"executor,omitempty"`     // shell, docker, kubernetes, ...
+	Shell        string            `json:"shell,omitempty"`
+	Features     map[string]bool   `json:"features,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"` // since 18.5
+	Config       json.RawMessage   `json:"config,omitempty"`
+}
+
+// VerifyRequest asks whether a runner token is good.
+type VerifyRequest struct {
+	Token    string `json:"token,omitempty"`
+	SystemID string `json:"system_id,omitempty"` // the machine: a token may be used by several
+	Info     Info   `json:"info,omitzero"`
+}
+
+// Verified answers a VerifyRequest.
+type Verified struct {
+	ID        int64   `json:"id"`
+	Token     string  `json:"token"`
+	ExpiresAt *string `json:"token_expires_at"` // RFC 3339; null: never
+}
+
+// JobRequest asks for a job.
+type JobRequest struct {
+	Info       Info   `json:"info,omitzero"`
+	Token      string `json:"token,omitempty"`
+	SystemID   string `json:"system_id,omitempty"`
+	LastUpdate string `json:"last_update,omitempty"`
+}
+
+// Job is a job that a runner is to run.
+type Job struct {
+	ID            int64      `json:"id"`
+	Token         string     `json:"token"`
+	AllowGitFetch bool       `json:"allow_git_fetch"` // the working copy of an earlier job may be used again
+	JobInfo       JobInfo    `json:"job_info"`
+	GitInfo       GitInfo    `json:"git_info"`
+	RunnerInfo    RunnerInfo `json:"runner_info"`
+	Variables     []Variable `json:"variables"`
+	Steps         []Step     `json:"steps"`
+	Image         *Image     `json:"image,omitempty"`
+	Artifacts     []Artifact `json:"artifacts,omitempty"`
+	Cache         []Cache    `json:"cache,omitempty"`
+	Features      Features   `json:"features"`
+}
+
+// JobInfo is for logs.
+type JobInfo struct {
+	Name        string `json:"name"`
+	Stage       string `json:"stage"`
+	ProjectID   int64  `json:"project_id"`
+	ProjectName string `json:"project_name"`
+}
+
+// GitInfo says what is checked out.
+type GitInfo struct {
+	RepoURL  string   `json:"repo_url"` // with the job's token as password
+	Ref      string   `json:"ref"`
+	RefType  string   `json:"ref_type"` // branch
+	SHA      string   `json:"sha"`      // at least 8 characters
+	Refspecs []string `json:"refspecs"`
+	Depth    int      `json:"depth"` // commits; 0: all
+}
+
+// RunnerInfo has the limit of the whole job.
+type RunnerInfo struct {
+	Timeout int `json:"timeout"` // seconds; 0: 7200
+}
+
+// Variable is a variable of the environment.
+type Variable struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Public bool   `json:"public"`
+	File   bool   `json:"file,omitempty"`   // Value is written to a file, whose path the variable has
+	Masked bool   `json:"masked,omitempty"` // Value is not shown in logs
+	Raw    bool   `json:"raw,omitempty"`    // $ in Value means nothing
+}
+
+// Step is a part of a job's script: "script", then "after_script".
+type Step struct {
+	Name         string   `json:"name"`
+	Script       []string `json:"script"`
+	Timeout      int      `json:"timeout"` // seconds; not enforced by stock runners
+	When         string   `json:"when"`    // on_success, on_failure, always
+	AllowFailure bool     `json:"allow_failure"`
+}
+
+// Image is a container image, for executors that use them.
+type Image struct {
+	Name string `json:"name"`
+}
+
+// Artifact is what a runner uploads when the script has ended.
+type Artifact struct {
+	Name   string   `json:"name,omitempty"`
+	Paths  []string `json:"paths"`
+	When   string   `json:"when"` // on_success, on_failure, always
+	Type   string   `json:"artifact_type"`
+	Format string   `json:"artifact_format"` // zip, gzip, raw
+}
+
+// Cache is what a runner keeps from job to job.
+type Cache struct {
+	Key          string   `json:"key"`
+	Policy       string   `json:"policy"` // pull-push, pull, push
+	Paths        []string `json:"paths"`
+	When         string   `json:"when"`
+	FallbackKeys []string `json:"fallback_keys,omitempty"`
+}
+
+// Features says what the server understands.
+type Features struct {
+	TraceSections  bool      `json:"trace_sections"`
+	FailureReasons []Failure `json:"failure_reasons,omitempty"`
+}
+
+// Update is the heartbeat of a job (StateRunning) or its end.
+type Update struct {
+	Info     Info    `json:"info,omitzero"`
+	Token    string  `json:"token,omitempty"`
+	State    State   `json:"state"`
+	Failure  Failure `json:"failure_reason,omitempty"`
+	ExitCode int     `json:"exit_code,omitempty"`
+	Output   Output  `json:"output,omitzero"`
+}
+
+// Output is what a runner has sent of the trace in all, to be compared with what came.
+type Output struct {
+	Checksum string `json:"checksum,omitempty"` // "crc32:%08x", IEEE
+	Bytesize int64  `json:"bytesize,omitempty"`
+}
