@@ -77,7 +77,7 @@ func (d *driver) startOnMain(b *queue.Build) {
 	}
 	r.end = d.now + max(1, queue.Instant(took*60000+0.5))
 	d.runs[b.ID] = r
-	d.out.Builds++
+	d.out.began(clock(d.now))
 	heap.Push(&d.ends, r)
 	d.tellLater(queue.BuildStarted{Build: b.ID, Machine: "worker"})
 }

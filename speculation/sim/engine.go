@@ -150,7 +150,7 @@ func (e *engine) start(changes, assumed []int, key uint64) *build {
 	}
 	b.end = e.now + took + e.w.TreeStepMin
 	e.free--
-	e.out.Builds++
+	e.out.began(b.began)
 	heap.Push(&e.running, b)
 	return b
 }

@@ -64,16 +64,26 @@ func Measure(ctx context.Context, w *World, s Strategy, o Options) (*Metrics, er
 // MetricsOf returns the figures of an outcome, checked against the truth.
 func MetricsOf(w *World, name string, o Options, out *Outcome) *Metrics {
 	v := Check(w, out)
-	n := max(1, len(w.Changes))
+	n, builds := max(1, len(w.Changes)), out.Builds
+	first, last := int(warmUp*float64(len(w.Changes))), 0.0
+	if at := min(o.After, len(w.Changes)-1); at > 0 {
+		first = at
+		n = len(w.Changes) - at
+		builds = 0
+		for _, began := range out.Starts {
+			if began >= w.Changes[at].ArriveMin {
+				builds++
+			}
+		}
+	}
 	m := &Metrics{Strategy: name, Workers: o.Workers, Set: o.Set,
-		Builds: thousandth(float64(out.Builds) / float64(n)), Hours: thousandth(out.WorkerMinutes / 60 / float64(n)),
+		Builds: thousandth(float64(builds) / float64(n)), Hours: thousandth(out.WorkerMinutes / 60 / float64(max(1, len(w.Changes)))),
 		Landed: v.Landed, Rejected: v.Rejected, Harmed: v.Harmed,
 		Red: v.RedCommits, Twice: v.DecidedTwice, Undecided: v.Undecided,
 		CPU: out.CPU.Seconds(), Plan: Plan{P50: milliseconds(out.Plans, 0.5), P99: milliseconds(out.Plans, 0.99)}}
 	if out.Builds > 0 {
 		m.Aborted = thousandth(float64(out.Aborted) / float64(out.Builds))
 	}
-	first, last := int(warmUp*float64(len(w.Changes))), 0.0
 	if len(w.Changes) > 0 {
 		last = w.Changes[len(w.Changes)-1].ArriveMin
 	}

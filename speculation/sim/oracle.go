@@ -35,7 +35,8 @@ func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 		}
 		c := &w.Changes[i]
 		took := c.DurationMin + w.TreeStepMin
-		at := max(float64(free[0]), c.ArriveMin) + took
+		start := max(float64(free[0]), c.ArriveMin)
+		at := start + took
 		free[0] = minute(at)
 		heap.Fix(&free, 0)
 		for _, j := range g.Earlier[i] {
@@ -49,7 +50,7 @@ func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 		for _, x := range c.TreeFoes {
 			lands[i] = lands[i] && !(lands[x] && w.TreeStepMin > 0)
 		}
-		out.Builds++
+		out.began(start)
 		out.WorkerMinutes += took
 		out.Decisions = append(out.Decisions, Decision{Change: i, At: at, Landed: lands[i]})
 		o.progress(i+1, len(w.Changes))

@@ -354,7 +354,7 @@ func (d *driver) start(id queue.BuildID) {
 	d.tries[r.change]++
 	r.end = d.now + max(1, queue.Instant(took*60000+0.5))
 	d.runs[id] = r
-	d.out.Builds++
+	d.out.began(clock(d.now))
 	heap.Push(&d.ends, r)
 	d.tellLater(queue.BuildStarted{Build: id, Machine: "worker"})
 }

@@ -37,6 +37,7 @@ type Options struct {
 	Model    predict.Model            // what ours believes of changes; nil: what a new server does, or informed what the world's predictor does
 	Heads    float64                  // minutes before its /land at which the CI of each change's own head has ended, on main as it was then; ours takes what has passed there; 0: there is none
 	Learn    bool                     // ours learns models of what it has seen so far, as a server does
+	After    int                      // figures are of the changes after the first so many; 0: all but the first 15 %
 	Progress func(decided, total int) // may be nil; called now and then
 	Record   func(queue.Row)          // is given each row of the event archive of ours; may be nil
 }
@@ -46,11 +47,18 @@ type Outcome struct {
 	Decisions     []Decision // in the order in which they were made
 	Landings      []int      // main's commits after the world's start, in order
 	Builds        int        // started
+	Starts        []float64  // of these, when each was, in minutes and in no order
 	Aborted       int        // of these, stopped before their end
 	WorkerMinutes float64    // that workers were busy
 	CPU           time.Duration
 	Forecasts     []Forecast      // that were made on the way, in no order within a moment
 	Plans         []time.Duration // wall time of each turn that planned, where measured
+}
+
+// began counts a build that starts at a moment.
+func (o *Outcome) began(at float64) {
+	o.Builds++
+	o.Starts = append(o.Starts, at)
 }
 
 // Decision is one verdict on a change.

@@ -295,6 +295,12 @@ func TestMetrics(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+
+	// After so many changes their turnarounds and the builds that began before count no more.
+	out.Starts = []float64{0, 1, w.Changes[1].ArriveMin, w.Changes[2].ArriveMin, 50, 60}
+	if m := sim.MetricsOf(w, "x", sim.Options{Workers: 2, After: 2}, out); len(m.Turnarounds) != 1 || m.Builds != 3 {
+		t.Errorf("after two of three changes: %v, %v builds for each", m.Turnarounds, m.Builds)
+	}
 }
 
 // BenchmarkStrategies replays 3,000 changes at 500 per hour with 500 workers.

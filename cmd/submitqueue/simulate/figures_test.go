@@ -72,7 +72,7 @@ func TestSimulateKeepsWhatIsDone(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		s.JSON, s.SVG = filepath.Join(dir, "f.json"), filepath.Join(dir, "p.svg")
-		if err := s.finish("title", stats, replay(ctx, w, c.runs, nil)); !errors.Is(err, c.is) {
+		if err := s.finish("title", stats, replay(ctx, w, c.runs, 0, nil)); !errors.Is(err, c.is) {
 			t.Errorf("%s: it ends with %v, want %v", c.name, err, c.is)
 		}
 		done, u := figuresOf(t, s.JSON)
@@ -102,7 +102,7 @@ func TestSimulateWritesNothingWhereNothingIsDone(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.finish("", stats, replay(ctx, w, s.runs(strategies), nil)); !errors.Is(err, context.Canceled) {
+	if err := s.finish("", stats, replay(ctx, w, s.runs(strategies), 0, nil)); !errors.Is(err, context.Canceled) {
 		t.Errorf("it ends with %v", err)
 	}
 	if b, err := os.ReadFile(s.JSON); err != nil || string(b) != "kept" {

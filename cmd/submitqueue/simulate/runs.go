@@ -76,9 +76,9 @@ type replayed struct {
 }
 
 // replay makes the runs one after the other, with a row on the screen for each
-// that ends. The first that fails, or the context's end, ends it. record, if not nil, is
+// that ends; figures are of the changes after some. The first that fails, or the context's end, ends it. record, if not nil, is
 // given the rows of the event archive of ours.
-func replay(ctx context.Context, w *sim.World, runs []simulateRun, record func(queue.Row)) replayed {
+func replay(ctx context.Context, w *sim.World, runs []simulateRun, after int, record func(queue.Row)) replayed {
 	var out replayed
 	shown := newScreen(os.Stdout)
 	var base *sim.Metrics // the first with the same workers
@@ -91,7 +91,7 @@ func replay(ctx context.Context, w *sim.World, runs []simulateRun, record func(q
 		if r.model != nil {
 			o.Model = r.model
 		}
-		o.Learn, o.Heads = r.learns, r.heads
+		o.Learn, o.Heads, o.After = r.learns, r.heads, after
 		m, err := sim.Measure(ctx, w, r.strategy, o)
 		if err != nil {
 			shown.Clear()

@@ -59,6 +59,8 @@ type Command struct {
 
 	Learn bool `help:"Have strategy ours learn models of what it sees, as a server does; its time counts as the run's." group:"run"`
 
+	After int `help:"Leave the first so many changes out of the percentiles and of the builds for each change, in place of the first 15 %: what a queue does with a history of its own." placeholder:"N" group:"run"`
+
 	Red int `help:"Inject so many red mains instead, print how often the commit that is named is the right one and how soon, and end with status 1 where it is another in more than one of 50." placeholder:"N" group:"run"`
 
 	Stats bool   `help:"Print the world's figures as JSON and stop." group:"out"`
@@ -125,13 +127,13 @@ func (s *Command) Run(ctx context.Context) error {
 	fmt.Println(stats)
 	title := fmt.Sprintf("%d changes at %.0f per hour", len(w.Changes), w.RatePerHour)
 	if s.Keep == "" {
-		return s.finish(title, stats, replay(ctx, w, s.runs(strategies), nil))
+		return s.finish(title, stats, replay(ctx, w, s.runs(strategies), s.After, nil))
 	}
 	k, err := s.keep()
 	if err != nil {
 		return err
 	}
-	done := replay(ctx, w, s.runs(strategies), k.row)
+	done := replay(ctx, w, s.runs(strategies), s.After, k.row)
 	return errors.Join(k.close(), s.finish(title, stats, done))
 }
 
@@ -271,6 +273,9 @@ func (s *Command) check(strategies []sim.Strategy) error {
 	}
 	if s.Model != "" && !slices.ContainsFunc(strategies, func(x sim.Strategy) bool { return x.Name() == "ours" }) {
 		return errors.New("--model is for strategy ours; name it in --strategy")
+	}
+	if s.After < 0 {
+		return errors.New("--after is a number of changes")
 	}
 	if s.Learn && !slices.ContainsFunc(strategies, func(x sim.Strategy) bool { return x.Name() == "ours" }) {
 		return errors.New("--learn is for strategy ours; name it in --strategy")
