@@ -45,20 +45,6 @@ func TestMask(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
-	var few, long tail
-	for range 100 {
-		few.add("x")
-		long.add(strings.Repeat("é", 3000))
-	}
-	if n := len(few.lines); n != tailLines {
-		t.Errorf("%d lines", n)
-	}
-	if s := long.String(); len(s) > tailBytes || len(s) < tailBytes/2 || !utf8.ValidString(s) {
-		t.Errorf("%d bytes", len(s))
-	}
-}
-
 func TestWindow(t *testing.T) {
 	for _, c := range []struct {
 		limit  int64

@@ -67,14 +67,10 @@
 // tried for ever. BuildDone is an infrastructure error if any job has one, else
 // failed if any job has failed or timed out, else passed.
 //
-// # How do I add a step report?
+// # Reports
 //
-// One reader (report.go; goTest is the one of go-test-json) and its row in readers; what
-// the step must be for it is its row in config.Reports. The reader says of each target
-// whether it has passed or failed; judge (verdict.go) makes the verdict of that, and of the
-// exit status, for all reports alike. For example, of lines "ok TARGET":
-//
-//	"ticks": func(checkout string, step config.Step, targets []string) (reader, error) { return newTicks(targets), nil }
+// Package report reads what a step says of each target, in its output and in files that it
+// has written, and makes the verdict of that and of the exit status.
 //
 // # Tools
 //

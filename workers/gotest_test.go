@@ -1,9 +1,7 @@
 package workers
 
 import (
-	"encoding/json"
 	"os/exec"
-	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -134,96 +132,4 @@ func TestGoTestJSON(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestJudgeReadsDurations(t *testing.T) {
-	g := &report{reader: newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"})}
-	for _, line := range []string{
-		`{"Action":"pass","Package":"m/a","Test":"TestX","Elapsed":9}`,
-		`{"Action":"pass","Package":"m/a","Elapsed":1.5}`,
-		`{"Action":"fail","Package":"m/b","Elapsed":1e300}`,
-		"FAIL\tm/b [build failed]",
-	} {
-		g.line(line, clean)
-	}
-	v := judge(1, []string{"./a", "./b"}, g)
-	if len(v.perTarget) != 1 || v.perTarget["./a"].Seconds() != 1.5 {
-		t.Errorf("durations %v", v.perTarget)
-	}
-	if !reflect.DeepEqual(v.failed, []queue.TargetFailure{{Target: "./b", Tail: "FAIL\tm/b [build failed]"}}) {
-		t.Errorf("failed %+v", v.failed)
-	}
-}
-
-func TestTailsShareABudget(t *testing.T) {
-	packages := map[string]string{}
-	var asked []string
-	for i := range 100 {
-		dir := "./p" + strings.Repeat("x", i)
-		packages["m/"+dir] = dir
-		asked = append(asked, dir)
-	}
-	g := &report{reader: newGoTest(packages)}
-	for p := range packages {
-		for range 100 {
-			text, err := json.Marshal(goEvent{Action: "output", Package: p, Output: strings.Repeat("é", 300) + "\n"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			g.line(string(text), clean)
-		}
-		g.line(`{"Action":"fail","Package":"`+p+`"}`, clean)
-	}
-	total := 0
-	for _, f := range judge(1, asked, g).failed {
-		total += len(f.Tail)
-		if !utf8.ValidString(f.Tail) || f.Tail == "" {
-			t.Fatalf("tail %q", f.Tail)
-		}
-	}
-	if total > tailsBytes {
-		t.Errorf("tails of %d bytes", total)
-	}
-}
-
-// FuzzGoTest holds what must be true of any output: only asked targets are
-// named, each once, failures are never passes, and an exit status other than 0
-// never passes the set.
-func FuzzGoTest(f *testing.F) {
-	f.Add(0, `{"Action":"pass","Package":"m/a"}`+"\n"+`{"Action":"fail","Package":"m/b","FailedBuild":"m/b"}`)
-	f.Add(1, `{"Action":"build-output","ImportPath":"m/b","Output":"x\n"}`+"\nFAIL\tm/a [build failed]\nplain")
-	f.Add(2, `{"Action":"skip","Package":"m/a","Output":"\u001b[31m"}`+"\n{\"Action\":\"output\",\"Package\":\"m/a\",\"Output\":\"\xff\"}")
-	asked := []string{"./a", "./b", "tree"}
-	f.Fuzz(func(t *testing.T, code int, output string) {
-		g := &report{reader: newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"})}
-		for line := range strings.Lines(output) {
-			for _, said := range g.line(strings.TrimSuffix(line, "\n"), clean) {
-				if !utf8.ValidString(said) || strings.ContainsAny(said, "\x1b\x00\r\n") {
-					t.Errorf("said %q", said)
-				}
-			}
-		}
-		v := judge(code, asked, g)
-		seen := map[string]bool{"./a": true, "./b": true, "tree": true}
-		for _, name := range v.passed {
-			if !seen[name] {
-				t.Errorf("passed %q twice or not asked", name)
-			}
-			seen[name] = false
-		}
-		for _, fail := range v.failed {
-			if !seen[fail.Target] || len(fail.Tail) > tailBytes {
-				t.Errorf("failed %q: tail of %d bytes", fail.Target, len(fail.Tail))
-			}
-			seen[fail.Target] = false
-		}
-		switch {
-		case code != 0 && v.outcome != queue.JobFailed:
-			t.Errorf("exit status %d: %s", code, v.outcome)
-		case v.outcome == queue.JobPassed && (len(v.passed) == 0 || len(v.failed) > 0):
-			t.Errorf("passed with %v and %v", v.passed, v.failed)
-		case v.outcome == queue.JobFailed && code == 0 && len(v.failed) == 0:
-			t.Error("failed for no reason")
-		}
-	})
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/workers/report"
 )
 
 // task is one job to be run.
 type task struct {
 	build  queue.Build
 	job    queue.Job
-	reader reader // of the step's report; nil: it has none
+	report *report.Report // of the step; nil: it has none
 	log    io.Writer
 }
 
@@ -24,12 +25,10 @@ type task struct {
 // is no result, if so.
 func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, again string) {
 	step, asked := t.job.Step, t.job.Targets()
-	var read *report
-	if t.reader != nil {
-		read = &report{reader: t.reader}
-		t.job.Step = announcing(step, read)
+	if t.report != nil {
+		t.job.Step = t.report.Step()
 	}
-	text := newTranscript(t.log, r.o.LogLimit, read, r.mask)
+	text := newTranscript(t.log, r.o.LogLimit, t.report, r.mask)
 	text.notice(fmt.Sprintf("step %s: %s", step.Name, step.Run))
 	done = queue.JobDone{Build: t.build.ID, Step: step.Digest(), Machine: r.o.Machine}
 
@@ -64,12 +63,12 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, a
 	}
 	if done.Outcome == "" {
 		text.finishReading()
-		v := judge(e.code, asked, read)
-		done.Outcome, done.Passed, done.Failed, done.PerTarget = v.outcome, v.passed, v.failed, v.perTarget
+		v := t.report.Judge(e.code, asked)
+		done.Outcome, done.Passed, done.Failed, done.PerTarget = v.Outcome, v.Passed, v.Failed, v.PerTarget
 		switch {
-		case len(v.unknown) > 0:
-			detail = unknownDetail(step.Name, v.unknown)
-		case v.outcome != queue.JobPassed:
+		case len(v.Unknown) > 0:
+			detail = unknownDetail(step.Name, v.Unknown)
+		case v.Outcome != queue.JobPassed:
 			detail = fmt.Sprintf("step %s: %s", clean(step.Name), how(e))
 		}
 	} else {
@@ -85,6 +84,16 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, a
 	}
 	done.Tail = text.finish()
 	return done, detail, again
+}
+
+// unknownDetail says for people which targets a report left out.
+func unknownDetail(step string, unknown []string) string {
+	more := ""
+	if n := len(unknown) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("step %s: it ended well, but its report says nothing of %s%s",
+		clean(step), lastBytes(clean(unknown[0]), 200), more)
 }
 
 // excuse takes out of a failed job what its step calls no result: all of it, where that

@@ -1,6 +1,8 @@
 package workers
 
 import (
+	"io"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
@@ -8,34 +10,36 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/workers/report"
 )
 
 // ticks is a toy report: lines "ok TARGET" and "no TARGET".
-type ticks map[string]reported
+type ticks map[string]report.Result
 
-func (k ticks) line(text string, _ bool, tidy func(string) string) []string {
+func (k ticks) Line(text string, _ bool, tidy func(string) string) []string {
 	word, target, _ := strings.Cut(text, " ")
 	if r, asked := k[target]; asked && word == "ok" {
-		r.passed = true
+		r.Passed = true
 		k[target] = r
 	} else if asked && word == "no" {
-		r.failed, r.tail = true, tidy(text)
+		r.Failed, r.Tail = true, tidy(text)
 		k[target] = r
 	}
 	return []string{tidy(text)}
 }
 
-func (k ticks) of(target string) (reported, bool) { return k[target], true }
-func (k ticks) strayed() bool                     { return false }
+func (k ticks) File(string, io.Reader, func(string) string) error { return nil }
+func (k ticks) Of(target string) (report.Result, bool)            { return k[target], true }
+func (k ticks) Strayed() bool                                     { return false }
 
 // A report is a reader and its row: the output of a real command is read by it, target by
 // target, and what the report leaves out is not taken for passed.
 func TestAddAReport(t *testing.T) {
 	r := slot(t, tree{"code": "x"})
-	r.readers["ticks"] = func(_ string, _ config.Step, targets []string) (reader, error) {
+	r.readers["ticks"] = func(_ fs.FS, _ config.Step, targets []string) (report.Reader, error) {
 		k := ticks{}
 		for _, target := range targets {
-			k[target] = reported{}
+			k[target] = report.Result{}
 		}
 		return k, nil
 	}
@@ -56,7 +60,7 @@ func TestAddAReport(t *testing.T) {
 			t.Errorf("%s: %s, passed %v, failed %v\n%s", test.run, done.Outcome, done.Passed, done.Failed, res.log)
 		}
 	}
-	if readers()["ticks"] != nil {
+	if report.All()["ticks"] != nil {
 		t.Error("the toy is in the product's table")
 	}
 }
@@ -64,7 +68,7 @@ func TestAddAReport(t *testing.T) {
 // A report that the file may name and nobody reads would pass whatever the exit status
 // says; one that names no target has no reader.
 func TestEachReportHasItsReader(t *testing.T) {
-	all := readers()
+	all := report.All()
 	for _, row := range config.Reports() {
 		if (all[row.Name] != nil) != row.NamesTargets() {
 			t.Errorf("%s names targets: %v; it has a reader: %v", row.Name, row.NamesTargets(), all[row.Name] != nil)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/workers/report"
 )
 
 // Checkouter makes the files of a commit.
@@ -80,7 +81,7 @@ type Runner struct {
 	mask  func(string) string
 	busy  sync.Mutex
 
-	readers map[config.Report]func(checkout string, step config.Step, targets []string) (reader, error)
+	readers report.Readers
 }
 
 // NewRunner makes the slot's directory, and ends what an earlier process left
@@ -108,7 +109,7 @@ func newRunner(o RunnerOptions, g *guest) (*Runner, error) {
 		return nil, fmt.Errorf("workers: slot: %w", err)
 	}
 	files.keep, files.seed = o.KeepHome, o.HomeSeed
-	r := &Runner{o: o, files: files, mask: newMask(o.Mask), readers: readers()}
+	r := &Runner{o: o, files: files, mask: newMask(o.Mask), readers: report.All()}
 	left := (session{mark: files.root}).end(o.Grace)
 	if g.uidOf() != 0 {
 		left += (session{uid: g.uid}).end(o.Grace)
@@ -233,15 +234,9 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 			r.o.Log.Warn("release checkout", "build", b.ID, "dir", r.files.checkout, "error", err)
 		}
 	}()
-	reads := make([]reader, len(jobs))
-	for i, j := range jobs {
-		made := r.readers[j.Step.Report]
-		if made == nil {
-			continue
-		}
-		if reads[i], err = made(r.files.checkout, j.Step, j.Targets()); err != nil {
-			return End{Outcome: queue.JobInfra, Detail: "cannot read the checkout: " + clean(err.Error())}
-		}
+	reports, err := r.reports(jobs)
+	if err != nil {
+		return End{Outcome: queue.JobInfra, Detail: "cannot read the checkout: " + clean(err.Error())}
 	}
 	for i, j := range jobs {
 		if i > 0 {
@@ -252,7 +247,7 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
 		}
-		done, detail, again := r.job(ctx, task{build: b, job: j, reader: reads[i], log: out.Log})
+		done, detail, again := r.job(ctx, task{build: b, job: j, report: reports[i], log: out.Log})
 		out.Job(done)
 		if next := worse(end, done.Outcome, detail); next != end {
 			end = next
@@ -260,6 +255,22 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 		}
 	}
 	return end
+}
+
+// reports returns what reads the reports of jobs, before any of their steps has run.
+func (r *Runner) reports(jobs []queue.Job) ([]*report.Report, error) {
+	root, err := os.OpenRoot(r.files.checkout) // no symbolic link leads out of it
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	all := make([]*report.Report, len(jobs))
+	for i, j := range jobs {
+		if all[i], err = r.readers.For(root.FS(), j.Step, j.Targets()); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // checkout makes the files of the commit, and puts what else is wanted among them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/workers/report"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -136,7 +137,7 @@ i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; printf 'hun\033
 			t.Errorf("no %q in\n%s", want, res.log)
 		}
 	}
-	if lines := strings.Count(done.Tail, "\n") + 1; lines > tailLines || len(done.Tail) > tailBytes {
+	if lines := strings.Count(done.Tail, "\n") + 1; lines > report.TailLines || len(done.Tail) > report.TailBytes {
 		t.Errorf("tail of %d lines, %d bytes", lines, len(done.Tail))
 	}
 	if !strings.Contains(done.Tail, "*** end without newline") {

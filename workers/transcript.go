@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"sync"
+
+	"github.com/submitqueue/submitqueue/workers/report"
 )
 
 // maxLine is the longest line that is read; the rest of it is left out.
@@ -16,16 +18,16 @@ type transcript struct {
 	closed bool
 	line   []byte // the line that has not ended
 	long   bool   // line is full
-	report *report
+	report *report.Report
 	tidy   func(string) string
 	batch  bytes.Buffer
 	log    *window
-	tail   tail
+	tail   report.Tail
 }
 
-func newTranscript(log io.Writer, limit int64, report *report, mask func(string) string) *transcript {
+func newTranscript(log io.Writer, limit int64, read *report.Report, mask func(string) string) *transcript {
 	return &transcript{
-		report: report,
+		report: read,
 		tidy:   func(s string) string { return mask(clean(s)) },
 		log:    newWindow(log, limit),
 	}
@@ -66,13 +68,13 @@ func (t *transcript) take() {
 		t.say(t.tidy(line))
 		return
 	}
-	for _, l := range t.report.line(line, t.tidy) {
+	for _, l := range t.report.Line(line, t.tidy) {
 		t.say(l)
 	}
 }
 
 func (t *transcript) say(line string) {
-	t.tail.add(line)
+	t.tail.Add(line)
 	t.batch.WriteString(line)
 	t.batch.WriteByte('\n')
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // ReportRow is one way to read a step's results, and what it asks of the step. Package
-// workers reads them (report.go there).
+// workers/report reads them.
 type ReportRow struct {
 	Name Report
 	// Noun is what one of the targets is called that it names, as in "no package has

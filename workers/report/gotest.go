@@ -1,7 +1,8 @@
-package workers
+package report
 
 import (
 	"encoding/json"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -11,10 +12,11 @@ import (
 // goTest reads the output of `go test -json` as it comes, mixed with other
 // lines. The output is hostile: it counts only for the packages it is made for.
 type goTest struct {
+	noFiles
 	step     config.Step
 	packages map[string]*goPackage // by import path: those that were asked for
 	targets  map[string]*goPackage // the same, by target
-	builds   map[string]*tail      // output of the compiler, by the import path of the build
+	builds   map[string]*Tail      // output of the compiler, by the import path of the build
 	stray    bool                  // a package that was not asked for has failed
 }
 
@@ -24,7 +26,7 @@ type goPackage struct {
 	late    bool // passed in the part that reports
 	failed  bool // stays: a later pass does not take it back
 	elapsed time.Duration
-	output  tail
+	output  Tail
 	broken  string // the build that failed, if one did
 }
 
@@ -43,8 +45,8 @@ type goEvent struct {
 const maxBuilds = 256
 
 // goTestOf returns a reader for a step on targets.
-func goTestOf(checkout string, step config.Step, targets []string) (reader, error) {
-	packages, err := packagesOf(checkout, step, targets)
+func goTestOf(files fs.FS, step config.Step, targets []string) (Reader, error) {
+	packages, err := packagesOf(files, step, targets)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func goTestOf(checkout string, step config.Step, targets []string) (reader, erro
 
 // newGoTest returns a reader for the packages, import path to target.
 func newGoTest(packages map[string]string) *goTest {
-	g := &goTest{packages: map[string]*goPackage{}, targets: map[string]*goPackage{}, builds: map[string]*tail{}}
+	g := &goTest{packages: map[string]*goPackage{}, targets: map[string]*goPackage{}, builds: map[string]*Tail{}}
 	for importPath, target := range packages {
 		g.packages[importPath] = &goPackage{}
 		g.targets[target] = g.packages[importPath]
@@ -63,7 +65,7 @@ func newGoTest(packages map[string]string) *goTest {
 	return g
 }
 
-func (g *goTest) line(line string, last bool, tidy func(string) string) []string {
+func (g *goTest) Line(line string, last bool, tidy func(string) string) []string {
 	e, ok := parseGoEvent(line)
 	if !ok {
 		text := tidy(line)
@@ -80,7 +82,7 @@ func (g *goTest) line(line string, last bool, tidy func(string) string) []string
 	case "build-output":
 		t := g.builds[e.ImportPath]
 		if t == nil && len(g.builds) < maxBuilds {
-			t = &tail{}
+			t = &Tail{}
 			g.builds[e.ImportPath] = t
 		}
 		if t != nil {
@@ -90,7 +92,7 @@ func (g *goTest) line(line string, last bool, tidy func(string) string) []string
 		if p := g.packages[e.Package]; p != nil {
 			for _, l := range text {
 				if !progress(l) {
-					p.output.add(l)
+					p.output.Add(l)
 				}
 			}
 		}
@@ -130,30 +132,30 @@ func (g *goTest) plainLine(line string) {
 	importPath, why, _ := strings.Cut(rest, " ")
 	if p := g.packages[importPath]; p != nil && (why == "[build failed]" || why == "[setup failed]") {
 		p.failed = true
-		p.output.add(line)
+		p.output.Add(line)
 	}
 }
 
-// of says of a target that names a directory what its package has reported.
-func (g *goTest) of(target string) (reported, bool) {
+// Of says of a target that names a directory what its package has reported.
+func (g *goTest) Of(target string) (Result, bool) {
 	_, named := packageDir(g.step.ToolName(target))
 	p := g.targets[target]
 	if p == nil {
-		return reported{}, named
+		return Result{}, named
 	}
-	r := reported{passed: p.passed, late: p.late, failed: p.failed, took: p.elapsed}
+	r := Result{Passed: p.passed, Late: p.late, Failed: p.failed, Took: p.elapsed}
 	if p.failed {
-		r.tail = g.tailOf(p)
+		r.Tail = g.tailOf(p)
 	}
 	return r, named
 }
 
-func (g *goTest) strayed() bool { return g.stray }
+func (g *goTest) Strayed() bool { return g.stray }
 
 // tailOf returns the last lines about a failed package: the compiler's, if it
 // was the build that failed, and its own.
 func (g *goTest) tailOf(p *goPackage) string {
-	var t tail
+	var t Tail
 	if b := g.builds[p.broken]; b != nil && p.broken != "" {
 		addAll(&t, b.lines)
 	}
@@ -161,9 +163,9 @@ func (g *goTest) tailOf(p *goPackage) string {
 	return t.String()
 }
 
-func addAll(t *tail, lines []string) {
+func addAll(t *Tail, lines []string) {
 	for _, l := range lines {
-		t.add(l)
+		t.Add(l)
 	}
 }
 

@@ -1,9 +1,8 @@
-package workers
+package report
 
 import (
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 
@@ -22,12 +21,10 @@ const maxGoMod = 1 << 20
 // share an import path: no report can tell them apart.
 //
 // It is called before any step has run, while the files are still the commit's.
-func packagesOf(checkout string, step config.Step, targets []string) (map[string]string, error) {
-	root, err := os.OpenRoot(checkout) // no symbolic link leads out of it
-	if err != nil {
+func packagesOf(files fs.FS, step config.Step, targets []string) (map[string]string, error) {
+	if _, err := fs.Stat(files, "."); err != nil {
 		return nil, err
 	}
-	defer root.Close()
 	modules := map[string]string{} // directory -> module path of its go.mod, "" without one
 	found := map[string]string{}
 	twice := map[string]bool{}
@@ -37,7 +34,7 @@ func packagesOf(checkout string, step config.Step, targets []string) (map[string
 			continue
 		}
 		dir = path.Join(step.Dir, dir)
-		importPath := importPathOf(root, modules, dir)
+		importPath := importPathOf(files, modules, dir)
 		if other, ok := found[importPath]; ok && other != target {
 			twice[importPath] = true
 		}
@@ -64,11 +61,11 @@ func packageDir(target string) (string, bool) {
 }
 
 // importPathOf returns the import path of a directory, "" if it is in no module.
-func importPathOf(root *os.Root, modules map[string]string, dir string) string {
+func importPathOf(files fs.FS, modules map[string]string, dir string) string {
 	for at := dir; ; at = path.Dir(at) {
 		module, ok := modules[at]
 		if !ok {
-			module = readModule(root, path.Join(at, "go.mod"))
+			module = readModule(files, path.Join(at, "go.mod"))
 			modules[at] = module
 		}
 		if module != "" {
@@ -82,19 +79,25 @@ func importPathOf(root *os.Root, modules map[string]string, dir string) string {
 
 // readModule returns the module path that a go.mod declares, "" if there is
 // none that can be read.
-func readModule(root *os.Root, name string) string {
-	info, err := root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxGoMod {
-		return ""
+func readModule(files fs.FS, name string) string {
+	return modfile.ModulePath(readFile(files, name, maxGoMod))
+}
+
+// readFile returns what a file of the commit holds; nothing of one that is no regular file,
+// has more than limit bytes, or cannot be read.
+func readFile(files fs.FS, name string, limit int64) []byte {
+	info, err := fs.Lstat(files, name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > limit {
+		return nil
 	}
-	f, err := root.Open(name)
+	f, err := files.Open(name)
 	if err != nil {
-		return ""
+		return nil
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxGoMod))
+	data, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
-		return ""
+		return nil
 	}
-	return modfile.ModulePath(data)
+	return data
 }

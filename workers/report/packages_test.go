@@ -1,4 +1,4 @@
-package workers
+package report
 
 import (
 	"os"
@@ -11,8 +11,8 @@ import (
 )
 
 func TestPackagesOf(t *testing.T) {
-	dir := t.TempDir()
-	release, err := tree{
+	dir := filepath.Join(t.TempDir(), "checkout")
+	for name, text := range map[string]string{
 		"go.mod":          "module example.com/m\n",
 		"a/a.go":          "package a\n",
 		"nested/go.mod":   "// c\nmodule \"example.com/n\" // d\n",
@@ -21,19 +21,25 @@ func TestPackagesOf(t *testing.T) {
 		"broken/go.mod":   "no module here\n",
 		"huge/go.mod":     "module huge\n" + strings.Repeat("/", maxGoMod),
 		"outside/deep/go": "",
-	}.Checkout(t.Context(), "c", filepath.Join(dir, "checkout"))
+		"../go.mod":       "module evil\n",
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "..", "go.mod"), filepath.Join(dir, "outside", "go.mod")); err != nil {
+		t.Skip(err)
+	}
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = release() }()
-	evil := filepath.Join(dir, "go.mod")
-	if err := os.WriteFile(evil, []byte("module evil\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(evil, filepath.Join(dir, "checkout", "outside", "go.mod")); err != nil {
-		t.Skip(err)
-	}
-	got, err := packagesOf(filepath.Join(dir, "checkout"), config.Step{}, []string{".", "./a", "./a/b", "./nested", "./nested/x/y", "./one", "./two",
+	defer root.Close()
+	got, err := packagesOf(root.FS(), config.Step{}, []string{".", "./a", "./a/b", "./nested", "./nested/x/y", "./one", "./two",
 		"./broken/x", "./huge", "./outside/deep", "tree", "unowned", "./../x", "./a//b", "./", "/abs", "./a/.", ""})
 	want := map[string]string{
 		"example.com/m":              ".",
@@ -48,7 +54,7 @@ func TestPackagesOf(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if _, err := packagesOf(filepath.Join(dir, "gone"), config.Step{}, nil); err == nil {
+	if _, err := packagesOf(os.DirFS(filepath.Join(dir, "gone")), config.Step{}, nil); err == nil {
 		t.Error("no error for a checkout that is not there")
 	}
 }

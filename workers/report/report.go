@@ -1,0 +1,109 @@
+package report
+
+import (
+	"crypto/rand"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// Reader reads the report of one kind: lines of the step's output, and files that the step
+// has written. Both are hostile, and mixed with what is none of the report; they count only
+// for the targets that the reader is made for.
+type Reader interface {
+	// Line takes a line of output, and whether it is of the last part of the command, the
+	// one that reports. It returns the lines for people: the line itself if it is not of
+	// the report.
+	Line(text string, last bool, tidy func(string) string) []string
+	// File takes a file that the step has written, by its name in the checkout. It reads no
+	// more than MaxFile. An error, for people, is a file that is no report: what it holds
+	// counts for nothing.
+	File(name string, content io.Reader, tidy func(string) string) error
+	// Of returns the report's result for a target, and whether reports of this kind
+	// have a name for it: of one without (the whole tree, say) the exit status tells.
+	Of(target string) (r Result, named bool)
+	// Strayed reports whether something has failed that was not asked for.
+	Strayed() bool
+}
+
+// Result is what a report has said of one target.
+type Result struct {
+	Passed bool
+	Late   bool // passed in the part that reports
+	Failed bool
+	Took   time.Duration // 0: it does not say
+	Tail   string        // the last lines about a failure
+}
+
+// MaxFile is the most that is read of one file.
+const MaxFile = 64 << 20
+
+// Readers are what reads the reports of steps. Each is made before any step has run, of
+// the files of the commit, with the step and its targets.
+type Readers map[config.Report]func(files fs.FS, step config.Step, targets []string) (Reader, error)
+
+// All returns the readers of all reports that name targets.
+func All() Readers {
+	return Readers{
+		config.ReportGoTestJSON: goTestOf,
+	}
+}
+
+// For returns what reads the report of a step; nil, where the exit status tells. files are
+// those of the commit, as they are before any step has run: from a checkout, or from
+// wherever else the commit is.
+func (rs Readers) For(files fs.FS, step config.Step, targets []string) (*Report, error) {
+	made := rs[step.Report]
+	if made == nil {
+		return nil, nil
+	}
+	reader, err := made(files, step, targets)
+	if err != nil {
+		return nil, err
+	}
+	return of(reader, step), nil
+}
+
+// Report is the report of one run of a step: lines and files go in, and Judge makes a
+// verdict of them.
+type Report struct {
+	reader Reader
+	step   config.Step // as it is run
+	mark   string      // a line that the command prints before its last part
+	last   bool        // that part has begun
+}
+
+// of returns the report that a reader reads. The command says when its last part begins,
+// where that is the one that reports.
+func of(reader Reader, step config.Step) *Report {
+	r := &Report{reader: reader, step: step}
+	before, last, ok := step.Reporter()
+	switch {
+	case !ok:
+	case before == "":
+		r.last = true
+	default:
+		r.mark = "submitqueue-" + rand.Text()
+		r.step.Run = before + " && echo " + r.mark + " && " + last
+	}
+	return r
+}
+
+// Step returns the step as it is to be run: with what its command prints for the report.
+func (r *Report) Step() config.Step { return r.step }
+
+// Line takes one line of output and returns the lines that it says to people.
+func (r *Report) Line(text string, tidy func(string) string) []string {
+	if r.mark != "" && text == r.mark {
+		r.last = true
+		return nil
+	}
+	return r.reader.Line(text, r.last, tidy)
+}
+
+// File takes one file that the step has written, as Reader.File does, after the last line.
+func (r *Report) File(name string, content io.Reader, tidy func(string) string) error {
+	return r.reader.File(name, io.LimitReader(content, MaxFile), tidy)
+}
