@@ -8,13 +8,14 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// buildOf returns a copy of a build of the state, whose commit is held; nil: there is
-// no such build any more.
+// buildOf returns a copy of a build of the state, with what its keys are thought to take,
+// and whose commit is held; nil: there is no such build any more.
 func (p *commits) buildOf(ctx context.Context, find func(*queue.State) *queue.Build) (b *queue.Build, err error) {
 	if err := p.facts(func(c *speculation.Core) {
 		if live := find(c.State()); live != nil {
 			copied := *live
 			copied.Jobs = slices.Clone(live.Jobs)
+			c.Expect(&copied)
 			b = &copied
 		}
 	}); err != nil || b == nil {

@@ -89,8 +89,8 @@ func (s *Share) has(commit queue.CommitID) (workers.Checkouter, error) {
 
 // For returns the controller of one queue. A queue that comes late hears at once
 // how many builds can run.
-func (s *Share) For(mirror workers.Checkouter) workers.Controller {
-	m := &member{share: s, mirror: mirror, events: make(chan queue.Body, 4096)}
+func (s *Share) For(name string, mirror workers.Checkouter) workers.Controller {
+	m := &member{share: s, name: name, mirror: mirror, events: make(chan queue.Body, 4096)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.members = append(s.members, m)
@@ -193,6 +193,7 @@ func (s *Share) forget(id queue.BuildID) {
 // member is the workers as one queue sees them.
 type member struct {
 	share  *Share
+	name   string   // of the queue
 	tools  []string // environment commands of the queue's steps; the share's lock guards them
 	mirror workers.Checkouter
 	events chan queue.Body
@@ -259,6 +260,7 @@ func (m *member) Run(ctx context.Context, b queue.Build, action string) error {
 	s.builds[b.ID] = m
 	s.commits[b.Commit], s.running[b.ID] = m.mirror, b.Commit
 	s.mu.Unlock()
+	b.Queue = m.name
 	return s.pool.Run(ctx, b, action)
 }
 

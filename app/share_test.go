@@ -42,12 +42,12 @@ func TestShareComesAndGoes(t *testing.T) {
 	share := app.NewShare()
 	share.Use(pool)
 	go share.Run(t.Context())
-	first := share.For(noTree{})
+	first := share.For("q", noTree{})
 	pool.events <- queue.Capacity{Slots: 3}
 	if got := <-first.Events(); got != queue.Body(queue.Capacity{Slots: 3}) {
 		t.Errorf("%+v", got)
 	}
-	late := share.For(noTree{})
+	late := share.For("q", noTree{})
 	if got := <-late.Events(); got != queue.Body(queue.Capacity{Slots: 3}) {
 		t.Errorf("%+v", got)
 	}

@@ -40,6 +40,7 @@ type Build struct {
 	Avoid     []string      `json:"avoid,omitempty"`     // hosts on which what it is asked for has failed: another one is better; sorted
 	Shun      []string      `json:"shun,omitempty"`      // benched hosts: none of them gets it while another one can run it; sorted
 	Only      string        `json:"only,omitempty"`      // the host that it is to probe: no other one runs it
+	Queue     string        `json:"-"`                   // whose build it is, where several queues share runners; set where it is handed out
 }
 
 // Job is the part of a build that one step verifies. Results can be written
@@ -54,6 +55,10 @@ type Job struct {
 	// Outdated says that the job ended with passes of a run before the build was asked
 	// for, which say nothing of some key any more.
 	Outdated bool `json:"outdated,omitempty"`
+
+	// Expect is how long each key is thought to take, in the order of Keys, for whoever
+	// spreads the job over runners. It is set where a build is handed out; nil: unknown.
+	Expect []time.Duration `json:"-"`
 
 	Limit *Limit `json:"limit,omitempty"` // when it is ended before its step's time-out; nil: it has all of that
 	Cut   bool   `json:"cut,omitempty"`   // it was, and has shown nothing

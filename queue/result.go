@@ -142,6 +142,7 @@ const (
 type JobDone struct {
 	Build     BuildID                  `json:"build"`
 	Step      Digest                   `json:"step"`
+	Asked     []string                 `json:"asked,omitempty"` // the targets that the run was for: of a shard; empty: all of the job
 	Outcome   JobOutcome               `json:"outcome"`
 	Passed    []string                 `json:"passed,omitempty"` // targets
 	Failed    []TargetFailure          `json:"failed,omitempty"`

@@ -44,7 +44,13 @@ type BuildView struct {
 	Build    Build
 	Expected Instant       // when it should end, which may have passed; 0 when unknown
 	Usual    time.Duration // what such a build takes; 0 when unknown
-	Done     int           // jobs with a result
+	Done     int           // steps with all their results
+}
+
+// Steps is how many steps the build runs.
+func (v BuildView) Steps() int {
+	_, all := v.Build.Steps()
+	return all
 }
 
 // QueueView is what is shown of a whole queue.

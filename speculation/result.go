@@ -202,15 +202,17 @@ func (c *judging) jobDone(r queue.JobDone) {
 	if b == nil {
 		return
 	}
-	i := slices.IndexFunc(b.Jobs, func(j queue.Job) bool { return j.Step.Digest() == r.Step })
-	if i < 0 || b.Jobs[i].Done {
+	i, keys := b.JobOf(r.Step, r.Asked)
+	if i < 0 {
 		return
 	}
-	j := &b.Jobs[i]
-	if r.Outcome == queue.JobTimeout && r.Cut && j.Limit != nil {
-		c.cut(b, j)
+	if r.Outcome == queue.JobTimeout && r.Cut && b.Jobs[i].Limit != nil {
+		c.cut(b, b.Divide(i, keys))
 		return
 	}
+	shard := b.Jobs[i]
+	shard.Keys = keys
+	j := &shard
 	c.rowResult(j, r)
 	named := map[string]queue.Key{}
 	for _, k := range j.Keys {
@@ -227,6 +229,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	default:
 		return // no result: the keys stay unknown
 	}
+	j = b.Divide(i, keys)
 	j.Done = true
 	c.benching.ran(b, j, r)
 	c.facts.Builds.Recheck(b)

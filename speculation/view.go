@@ -155,11 +155,7 @@ func rankOf(p queue.Phase) int {
 func (c *telling) buildView(b *queue.Build) queue.BuildView {
 	v := queue.BuildView{Build: *b}
 	v.Build.Jobs = slices.Clone(b.Jobs) // the state's are written to
-	for _, j := range b.Jobs {
-		if j.Done {
-			v.Done++
-		}
-	}
+	v.Done, _ = b.Steps()
 	if b.Started != 0 {
 		if span, seen := c.span(b); seen {
 			v.Expected, v.Usual = b.Started.Add(span.usual), span.usual

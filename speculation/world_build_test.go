@@ -46,6 +46,9 @@ func (w *world) start(t queue.Run) []queue.Body {
 			return slices.Clone(r.said)
 		}
 	}
+	if w.divides != nil && b.Only == "" {
+		r.divide(w.divides)
+	}
 	r.host = w.hosts.place(&r.build)
 	r.said = []queue.Body{queue.BuildStarted{Build: b.ID, Machine: cmp.Or(r.host, "m1")}}
 	if r.host != "" && r.host == w.hosts.broken {
@@ -54,6 +57,29 @@ func (w *world) start(t queue.Run) []queue.Body {
 		}
 	}
 	return slices.Clone(r.said)
+}
+
+// divide runs jobs in shards, as runners do.
+func (r *run) divide(first func(keys int) int) {
+	var jobs []queue.Job
+	for _, j := range r.build.Jobs {
+		n := 0
+		if !j.Step.ByForge() && j.Step.Scope != config.ScopeRepository && len(j.Keys) > 1 {
+			n = first(len(j.Keys))
+		}
+		if n == 0 {
+			jobs, r.asked = append(jobs, j), append(r.asked, nil)
+			continue
+		}
+		at := max(n, -n)
+		own, rest := j, j
+		own.Keys, rest.Keys = j.Keys[:at], j.Keys[at:]
+		if n < 0 {
+			own, rest = rest, own
+		}
+		jobs, r.asked = append(jobs, own, rest), append(r.asked, own.Targets(), rest.Targets())
+	}
+	r.build.Jobs = jobs
 }
 
 // going returns the builds that run, oldest first.
@@ -80,7 +106,11 @@ func (w *world) advance(r *run) []queue.Body {
 	}
 	var out []queue.Body
 	if r.jobs < len(r.build.Jobs) {
-		out = append(out, w.job(r, r.build.Jobs[r.jobs]))
+		done := w.job(r, r.build.Jobs[r.jobs])
+		if r.asked != nil {
+			done.Asked = r.asked[r.jobs]
+		}
+		out = append(out, done)
 		r.jobs++
 		r.at = w.now
 	}

@@ -52,6 +52,7 @@ type run struct {
 	at    queue.Instant // when the next of them began, or would
 	over  bool
 	said  []queue.Body
+	asked [][]string // of each job, the targets of the shard that it is; nil: there are no shards
 }
 
 // faults says what may go wrong. Each is asked in the order of the actions, so
@@ -61,6 +62,7 @@ type faults struct {
 	timeout  func(keys []queue.Key) bool
 	infra    func(b *queue.Build) (bad, noRunner bool)
 	matched  bool                      // infra is by the log of a step, on a host
+	divides  func(keys int) int        // how many keys of a job are a shard of their own, before or (negative) behind the others; 0: it is not divided
 	forgets  func(b *queue.Build) bool // a report leaves its last target out
 	fails    func(a *queue.Action) (bad, transient bool)
 	loses    func(a *queue.Action) bool // done, and the answer is lost

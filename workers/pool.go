@@ -16,22 +16,23 @@ import (
 
 // PoolOptions configure a Pool. Zero values mean the defaults.
 type PoolOptions struct {
-	Slots    int           // agents in this process; 0: none, all work goes to other agents
-	Dir      string        // data directory: logs/, slots/; required
-	Isolate  Isolation     // of the agents in this process; default IsolateNone
-	UIDs     UIDs          // for IsolateUID
-	Hide     []string      // files and folders that steps with namespaces of their own see empty, besides other slots and this process's home
-	Show     []string      // files and folders that these see all the same, read-only, and those in PATH
-	SlotsDir string        // of the agents in this process; with IsolateUID it must be reachable for others than its owner (see SlotsDir); default slots/ in Dir
-	Name     string        // prefix of the agents' names; default the host's
-	Tags     []string      // of the agents in this process
-	Runner   RunnerOptions // of the agents in this process; the pool sets Dir, Machine and Log
-	Apart    time.Duration // a build waits so long for a host that it does not avoid; default 5 min
-	Tools    time.Duration // how often the environment commands of steps are run; default 10 min
-	Lease    time.Duration // an agent that is silent for so long is lost; default 90 s
-	LogFiles int           // logs of ended builds that are kept; default 2000
-	LogBytes int64         // and their size together; default 2 GiB
-	Log      *slog.Logger  // required
+	Slots    int            // agents in this process; 0: none, all work goes to other agents
+	Dir      string         // data directory: logs/, slots/; required
+	Isolate  Isolation      // of the agents in this process; default IsolateNone
+	UIDs     UIDs           // for IsolateUID
+	Hide     []string       // files and folders that steps with namespaces of their own see empty, besides other slots and this process's home
+	Show     []string       // files and folders that these see all the same, read-only, and those in PATH
+	SlotsDir string         // of the agents in this process; with IsolateUID it must be reachable for others than its owner (see SlotsDir); default slots/ in Dir
+	Name     string         // prefix of the agents' names; default the host's
+	Tags     []string       // of the agents in this process
+	Runner   RunnerOptions  // of the agents in this process; the pool sets Dir, Machine and Log
+	Apart    time.Duration  // a build waits so long for a host that it does not avoid; default 5 min
+	Tools    time.Duration  // how often the environment commands of steps are run; default 10 min
+	Weights  map[string]int // of queues that share the pool, by name: what part of its time they get against others; default 1
+	Lease    time.Duration  // an agent that is silent for so long is lost; default 90 s
+	LogFiles int            // logs of ended builds that are kept; default 2000
+	LogBytes int64          // and their size together; default 2 GiB
+	Log      *slog.Logger   // required
 
 	room   *room    // what steps see; nil: the machine as it is
 	shut   *shut    // what steps cannot reach; nil: nothing
@@ -43,14 +44,15 @@ type PoolOptions struct {
 }
 
 // Pool is a Controller whose builds are pulled by agents: some in this process,
-// others through whatever carries the Source. A build goes to one agent that
-// offers what all its steps ask for, the build of the highest value first, among
-// equals the one that has waited longest; to one on a host that the build avoids only
-// where there is no other host, or none was free in time; to one on a benched host
-// (Build.Shun) only where no other can run it, unless it is there to probe that host
-// (Build.Only). One for which there is no such agent
-// ends at once with NoRunner, and so does one that waits when the last such
-// agent leaves.
+// others through whatever carries the Source. A build is divided into shards (shard.go):
+// each is one step on some targets, and goes to an agent that offers what the step asks
+// for. Of several queues, that one is served which has had the least time of runners for
+// its weight; of its builds the one of the highest value, among equals the one that has
+// waited longest; of that the shard with the most work. A shard goes to an agent on a host
+// that the build avoids only where there is no other host, or none was free in time; to one
+// on a benched host (Build.Shun) only where no other can run it, unless it is there to
+// probe that host (Build.Only). A build with a step that no agent can run ends at once with
+// NoRunner, and so does a shard that waits when the last such agent leaves.
 type Pool struct {
 	o      PoolOptions
 	logs   *Logs
@@ -62,14 +64,16 @@ type Pool struct {
 	closed  bool
 	last    Lease
 	builds  map[queue.BuildID]*entry
-	waiting []*entry // in order of arrival
-	leases  map[Lease]*entry
+	waiting []*shard // in order of arrival
+	leases  map[Lease]*shard
 	members map[string]*member
-	slots   int               // as last reported
-	hosts   []queue.FleetHost // as last reported
-	tools   tools             // of the host of the agents in this process
-	ended   []queue.BuildID   // oldest first; at most maxEnded
-	change  chan struct{}     // closed and replaced when there may be work for an agent
+	fixed   map[string]time.Duration // of a shard of a step, by its name
+	used    map[string]time.Duration // time of runners, by queue and for its weight
+	slots   int                      // as last reported
+	hosts   []queue.FleetHost        // as last reported
+	tools   tools                    // of the host of the agents in this process
+	ended   []queue.BuildID          // oldest first; at most maxEnded
+	change  chan struct{}            // closed and replaced when there may be work for an agent
 }
 
 var (
@@ -81,15 +85,16 @@ var (
 // maxEnded is how many ended builds are remembered with their results.
 const maxEnded = 1024
 
-// entry is a build that waits, runs (lease != 0) or has ended (done != nil).
+// entry is a build that waits, runs (began) or has ended (done != nil).
 type entry struct {
 	build    queue.Build
 	action   string
-	lease    Lease
-	agent    *member
-	heard    time.Time // of the lease
-	handed   time.Time // to the agent
-	since    time.Time // when it was asked for
+	shards   []*shard
+	open     int              // of the shards: those that have not ended
+	worst    *queue.BuildDone // of those that have
+	writes   *shard           // whose lines its log ends with
+	since    time.Time        // when it was asked for
+	began    bool
 	stop     chan struct{}
 	stopping bool
 	results  []queue.Body // BuildStarted and JobDone that were reported
@@ -168,8 +173,10 @@ func startPool(o PoolOptions, logs *Logs, workers []Worker) *Pool {
 		events:  newEvents(),
 		stop:    stop,
 		builds:  make(map[queue.BuildID]*entry),
-		leases:  make(map[Lease]*entry),
+		leases:  make(map[Lease]*shard),
 		members: make(map[string]*member),
+		fixed:   make(map[string]time.Duration),
+		used:    make(map[string]time.Duration),
 		slots:   -1,
 		change:  make(chan struct{}),
 	}
@@ -205,19 +212,27 @@ func (p *Pool) Run(_ context.Context, b queue.Build, action string) error {
 			e.done.Action = action
 			p.events.put(*e.done)
 		}
-		if e.done == nil && e.lease == 0 {
-			e.build.Avoid, e.build.Shun = b.Avoid, b.Shun
+		for _, s := range e.shards {
+			s.build.Avoid, s.build.Shun = b.Avoid, b.Shun // those that wait go by them
+		}
+		if e.done == nil {
 			p.wake()
 		}
 		return nil
 	}
 	e := &entry{build: b, action: action, since: time.Now(), stop: make(chan struct{})}
+	p.arrive(b.Queue)
 	p.builds[b.ID] = e
 	if end := p.unrunnable(b); end != nil {
 		p.finish(e, *end)
 		return nil
 	}
-	p.waiting = append(p.waiting, e)
+	e.shards = shardsOf(b, p.room(), p.fixedCost)
+	e.open = len(e.shards)
+	for _, s := range e.shards {
+		s.of = e
+	}
+	p.waiting = append(p.waiting, e.shards...)
 	p.wake()
 	return nil
 }
@@ -229,11 +244,12 @@ func (p *Pool) Stop(_ context.Context, id queue.BuildID) error {
 	e := p.builds[id]
 	switch {
 	case e == nil || e.done != nil || e.stopping:
-	case e.lease == 0:
-		p.finish(e, queue.BuildDone{Outcome: queue.JobStopped, Detail: "cancelled before it started"})
+	case !e.began:
+		p.drop(e, "cancelled before it started")
 	default:
 		e.stopping = true
 		close(e.stop)
+		p.drop(e, "cancelled")
 	}
 	return nil
 }
@@ -268,33 +284,33 @@ func (p *Pool) Close(ctx context.Context) error {
 		err = fmt.Errorf("workers: builds still running: %w", ctx.Err())
 	}
 	p.mu.Lock()
-	for _, e := range p.leases {
-		p.logs.end(e.build.ID)
+	for _, s := range p.leases {
+		p.logs.end(s.build.ID)
 	}
 	p.mu.Unlock()
 	p.events.close(ctx)
 	return err
 }
 
-// finish ends a build: its slot is free, its result reported. d lacks only the
-// build and the action.
+// drop ends the shards of a build that wait.
+func (p *Pool) drop(e *entry, why string) {
+	for _, s := range e.shards {
+		if s.lease == 0 {
+			p.end(s, queue.BuildDone{Outcome: queue.JobStopped, Detail: why})
+		}
+	}
+}
+
+// finish ends a build, and reports its result. d lacks only the build and the action.
 func (p *Pool) finish(e *entry, d queue.BuildDone) {
 	if e.stopping {
 		d.Outcome, d.Detail = queue.JobStopped, "cancelled"
 	}
 	d.Build, d.Action = e.build.ID, e.action
 	e.done = &d
-	defer func() { e.build.Jobs = nil }() // may be many keys; not asked for again
-	if e.lease != 0 {
-		delete(p.leases, e.lease)
-		e.agent.busy, e.agent = nil, nil
+	e.build.Jobs, e.shards, e.writes = nil, nil, nil // may be many keys; not asked for again
+	if e.began {
 		p.logs.end(e.build.ID)
-	}
-	for i, w := range p.waiting {
-		if w == e {
-			p.waiting = append(p.waiting[:i:i], p.waiting[i+1:]...)
-			break
-		}
 	}
 	p.events.put(d)
 	p.ended = append(p.ended, e.build.ID)

@@ -79,7 +79,7 @@ func buildsShort(views []queue.BuildView) []Build {
 	var out []Build
 	for _, v := range views {
 		b := v.Build
-		out = append(out, Build{ID: string(b.ID), Commit: string(b.Commit), Attempt: b.Attempt, Steps: len(b.Jobs), Done: v.Done,
+		out = append(out, Build{ID: string(b.ID), Commit: string(b.Commit), Attempt: b.Attempt, Steps: v.Steps(), Done: v.Done,
 			Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected)})
 	}
 	return out

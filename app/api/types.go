@@ -339,7 +339,7 @@ func (s *Handlers) buildsOf(views []queue.BuildView) []Build {
 		b := v.Build
 		out = append(out, Build{
 			ID: string(b.ID), Commit: string(b.Commit), Chain: texts.Strings(b.Assumes()), For: forOf(b), Attempt: b.Attempt, Why: s.o.Words.Why(b.Worth, b.Why), Worth: s.worthOf(b.Worth, b.Value),
-			Steps: len(b.Jobs), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
+			Steps: v.Steps(), Done: v.Done, Asked: moment(b.At), Started: moment(b.Started), Expected: moment(v.Expected),
 		})
 	}
 	return out

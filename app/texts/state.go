@@ -291,7 +291,7 @@ func (w voice) build(b queue.BuildView) string {
 	}
 	label := w.code(string(b.Build.ID[:min(len(b.Build.ID), 8)]))
 	text := w.link(label, w.changePage(string(b.Build.Change))) + " " + base
-	if n := len(b.Build.Jobs); n > 0 {
+	if n := b.Steps(); n > 0 {
 		text += fmt.Sprintf(": %d of %s done", b.Done, counted(n, "step", "steps"))
 	}
 	switch {

@@ -32,7 +32,7 @@ func barOf(v queue.BuildView, now queue.Instant) bar {
 		out.Label = "waits for a runner"
 		return out
 	}
-	if n := len(b.Jobs); n > 0 {
+	if n := v.Steps(); n > 0 {
 		out.Value = 100 * v.Done / n
 		if n > 1 {
 			out.Label = count(v.Done, "", "") + " of " + count(n, "step", "steps")

@@ -85,7 +85,7 @@ func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 	if o.Identity != (mirror.Identity{}) {
 		clone.Merges.Identity = o.Identity
 	}
-	runners := set.share.For(mirror.Checkouts{Mirror: clone, Forge: q.Forge})
+	runners := set.share.For(q.Key(), mirror.Checkouts{Mirror: clone, Forge: q.Forge})
 	controller, ci, err := q.builders(runners, mirror.OwnRefs{Mirror: clone, Forge: q.Forge})
 	if err != nil {
 		set.share.Leave(ctx, runners)

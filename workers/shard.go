@@ -1,0 +1,211 @@
+package workers
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// shard is what one agent is handed: one job of a build, or some of its targets. It waits,
+// runs (lease != 0) or has ended.
+type shard struct {
+	of    *entry
+	build queue.Build   // the build with this one job
+	asked []string      // its targets; nil: those of the job, which no other shard of the build has
+	work  time.Duration // that its targets are thought to take
+	place int           // from 1, among the shards of the build
+
+	lease  Lease
+	agent  *member
+	heard  time.Time // of the lease
+	handed time.Time // to the agent
+	told   bool      // its result was reported
+	ended  bool
+}
+
+// firstFixed is what a shard is taken to cost beside its targets before any has ended:
+// the checkout and the start of the tools.
+const firstFixed = 5 * time.Second
+
+// worthwhile is how many times its fixed cost a shard has to do at least: with 4, a fifth
+// of the time of runners goes into fixed costs at most.
+const worthwhile = 4
+
+// shardsOf divides a build among so many agents at most, each step for itself. The agents
+// are shared out by the steps' work. fixed says what a shard of a step costs beside its
+// targets.
+func shardsOf(b queue.Build, agents int, fixed func(step string) time.Duration) []*shard {
+	work := make([]time.Duration, len(b.Jobs))
+	var all time.Duration
+	twice := map[queue.Digest]int{}
+	for i, j := range b.Jobs {
+		for _, w := range expected(j) {
+			work[i] += w
+		}
+		all += work[i]
+		twice[j.Step.Digest()]++
+	}
+	var out []*shard
+	for i, j := range b.Jobs {
+		most := 1
+		if all > 0 {
+			most = int(float64(agents)*float64(work[i])/float64(all) + 0.5)
+		}
+		parts := [][]int{nil}
+		costs := expected(j)
+		if divisible(j) {
+			parts = divide(costs, fixed(j.Step.Name), most)
+		}
+		for _, part := range parts {
+			s := &shard{build: b, work: work[i]}
+			own := j
+			if part != nil {
+				own.Keys, s.work = make([]queue.Key, len(part)), 0
+				for n, at := range part {
+					own.Keys[n] = j.Keys[at]
+					s.work += costs[at]
+				}
+			}
+			own.Expect = nil
+			s.build.Jobs = []queue.Job{own}
+			if len(parts) > 1 || twice[j.Step.Digest()] > 1 {
+				s.asked = own.Targets()
+			}
+			out = append(out, s)
+		}
+	}
+	for i, s := range out {
+		s.place = i + 1
+	}
+	return out
+}
+
+// divisible reports whether a step can verify some of a job's targets for themselves: it
+// names them in its command.
+func divisible(j queue.Job) bool {
+	return len(j.Keys) > 1 && j.Step.Scope != config.ScopeRepository &&
+		(strings.Contains(j.Step.Run, "{targets}") || strings.Contains(j.Step.Run, "SUBMITQUEUE_TARGETS"))
+}
+
+// expected is what a job's keys are thought to take. Where nobody has said, all take the
+// same.
+func expected(j queue.Job) []time.Duration {
+	if len(j.Expect) == len(j.Keys) {
+		return j.Expect
+	}
+	return slices.Repeat([]time.Duration{time.Second}, len(j.Keys))
+}
+
+// divide puts items of known cost into bins, the longest first, each into the bin with the
+// least so far (longest processing time first: Graham, Bounds on Multiprocessing Timing
+// Anomalies, SIAM J. Appl. Math. 17(2), 1969: at most 4/3 of the shortest makespan). It
+// takes the least number of bins, at most `most`, whose fullest is within a tenth of the
+// least that more bins can reach, and no more than are worth the fixed cost of each. It
+// returns each bin's items in their order, the fullest bin first.
+func divide(costs []time.Duration, fixed time.Duration, most int) [][]int {
+	var total, longest time.Duration
+	for _, c := range costs {
+		total, longest = total+c, max(longest, c)
+	}
+	if fixed > 0 {
+		most = min(most, int(total/(worthwhile*fixed)))
+	}
+	most = max(1, min(most, len(costs)))
+	least := max(longest, total/time.Duration(most))
+	bins := max(1, int(float64(total)/(1.1*float64(least)+1)))
+	for ; ; bins++ {
+		parts, fullest := packed(costs, bins)
+		if bins >= most || float64(fullest) <= 1.1*float64(least) {
+			return parts
+		}
+	}
+}
+
+// packed puts items into so many bins.
+func packed(costs []time.Duration, n int) (parts [][]int, fullest time.Duration) {
+	order := make([]int, len(costs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(costs[b], costs[a]) })
+	bins := make(bins, n)
+	for i := range bins {
+		bins[i].at = i
+	}
+	for _, i := range order {
+		bins[0].items, bins[0].full = append(bins[0].items, i), bins[0].full+costs[i]
+		heap.Fix(&bins, 0)
+	}
+	slices.SortFunc(bins, func(a, b bin) int { return cmp.Or(cmp.Compare(b.full, a.full), cmp.Compare(a.at, b.at)) })
+	for _, b := range bins {
+		if len(b.items) > 0 {
+			slices.Sort(b.items)
+			parts = append(parts, b.items)
+		}
+	}
+	return parts, bins[0].full
+}
+
+type bin struct {
+	at    int
+	items []int
+	full  time.Duration
+}
+
+// bins is a heap with the emptiest first.
+type bins []bin
+
+func (b bins) Len() int { return len(b) }
+func (b bins) Less(i, k int) bool {
+	return cmp.Or(cmp.Compare(b[i].full, b[k].full), cmp.Compare(b[i].at, b[k].at)) < 0
+}
+func (b bins) Swap(i, k int) { b[i], b[k] = b[k], b[i] }
+func (b *bins) Push(x any)   { *b = append(*b, x.(bin)) }
+func (b *bins) Pop() any     { panic("never removed") }
+
+// heading says in a build's log that lines of a shard follow, and of which it is.
+func (s *shard) heading() string {
+	j := s.build.Jobs[0]
+	what := "step " + clean(j.Step.Name)
+	if s.asked != nil {
+		what += ", " + some(s.asked)
+	}
+	if s.agent != nil {
+		what += ", on " + clean(s.agent.agent.Name)
+	}
+	return fmt.Sprintf("[submitqueue] ---- part %d of %d: %s\n", s.place, len(s.of.shards), what)
+}
+
+// learnFixed takes in what a shard has cost beside its targets: from when the agent had it
+// to its result, without what its report gives to targets, or without the run where it
+// gives nothing.
+func (p *Pool) learnFixed(s *shard, done queue.JobDone) {
+	beside := s.heard.Sub(s.handed)
+	if len(done.PerTarget) > 0 {
+		for _, d := range done.PerTarget {
+			beside -= d
+		}
+	} else {
+		beside -= done.Took
+	}
+	step := s.build.Jobs[0].Step.Name
+	beside = max(beside, 0)
+	if known, ok := p.fixed[step]; ok {
+		beside = known + (beside-known)/8
+	}
+	p.fixed[step] = beside
+}
+
+// fixedCost is what a shard of a step costs beside its targets.
+func (p *Pool) fixedCost(step string) time.Duration {
+	if d, ok := p.fixed[step]; ok {
+		return d
+	}
+	return firstFixed
+}
