@@ -40,7 +40,7 @@ type Build struct {
 	Avoid     []string      `json:"avoid,omitempty"`     // hosts on which what it is asked for has failed: another one is better; sorted
 	Shun      []string      `json:"shun,omitempty"`      // benched hosts: none of them gets it while another one can run it; sorted
 	Only      string        `json:"only,omitempty"`      // the host that it is to probe: no other one runs it
-	Queue     string        `json:"-"`                   // whose build it is, where several queues share runners; set where it is handed out
+	Queue     string        `json:"queue,omitempty"`     // whose build it is, where several queues share runners; set where it is handed out
 }
 
 // Job is the part of a build that one step verifies. Results can be written
@@ -58,7 +58,7 @@ type Job struct {
 
 	// Expect is how long each key is thought to take, in the order of Keys, for whoever
 	// spreads the job over runners. It is set where a build is handed out; nil: unknown.
-	Expect []time.Duration `json:"-"`
+	Expect []time.Duration `json:"expect,omitempty"`
 
 	Limit *Limit `json:"limit,omitempty"` // when it is ended before its step's time-out; nil: it has all of that
 	Cut   bool   `json:"cut,omitempty"`   // it was, and has shown nothing

@@ -34,9 +34,23 @@
 //	...
 //	pool.Close(ctx)
 //
-// A build is one assignment. Its jobs run one after the other in one checkout,
-// all of them, whether or not one before has failed. Each yields one JobDone;
-// BuildDone comes last. If the next job asks for other submodules or files of LFS than the one
+// A build is divided into shards, and a shard is one assignment: one job, or some of its
+// targets, in a checkout of its own. Nothing that one step leaves behind reaches another:
+// what has passed is left out of a build, so no step can rely on the one before it. A step
+// whose command names its targets is cut by what they are thought to take (Job.Expect),
+// longest first, over the agents that are free, or over the build's share of all; a shard
+// must be worth the checkout and the start of its tools, which the pool learns for each
+// step (shard.go). All shards run, whether or not one has failed. Each yields one JobDone,
+// which says its targets (Asked); BuildDone comes last, with the worst that has come of any.
+// For example, with four free agents a build of unit on 8 targets and vet on 8 is two
+// shards of each; of 120 targets whose longest takes as long as the rest of its quarter,
+// that one is a shard alone.
+//
+// Queues that share a pool get the time of its agents by their weights
+// (PoolOptions.Weights); within a queue the build of the highest value goes first.
+//
+// A Runner by itself executes the jobs that it is given one after the other in one
+// checkout. If the next job asks for other submodules or files of LFS than the one
 // before (Step.Checkout), the checkout is made again in between, so that no step passes on
 // files that another one asked for; if that fails, the jobs that need it are left out, and the
 // build is an infrastructure error.
