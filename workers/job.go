@@ -24,65 +24,27 @@ type task struct {
 // report left nothing out. again is the pattern of its step for which a failure of it
 // is no result, if so.
 func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, again string) {
-	step, asked := t.job.Step, t.job.Targets()
-	if t.report != nil {
-		t.job.Step = t.report.Step()
-	}
-	text := newTranscript(t.log, r.o.LogLimit, t.report, r.mask)
-	text.notice(fmt.Sprintf("step %s: %s", step.Name, step.Run))
-	done = queue.JobDone{Build: t.build.ID, Step: step.Digest(), Machine: r.o.Machine}
-
+	trial := newTrial(t.build, t.job, TrialOptions{Report: t.report, Log: t.log, Limit: r.o.LogLimit}, r.mask)
 	start := time.Now()
-	e, err := r.shell(ctx, t, text)
-	done.Took = time.Since(start)
-
+	e, err := r.shell(ctx, t, trial)
+	x := Exit{Code: e.code, Took: time.Since(start), Stopped: e.stopped, Lost: lost(e), How: how(e)}
 	// Output left out of the log says nothing of the step; a full disk may.
 	lowDisk := r.lowDisk()
 	switch {
 	case err != nil:
-		done.Outcome, detail = queue.JobInfra, "cannot start the shell: "+err.Error()
-	case e.stopped:
-		done.Outcome, detail = queue.JobStopped, "cancelled"
+		x.Infra = "cannot start the shell: " + err.Error()
 	case e.left > 0 && r.files.guest != nil:
-		done.Outcome, detail = queue.JobInfra, "processes of it cannot be killed"
+		x.Infra = "processes of it cannot be killed"
 	case e.timedOut:
-		done.Outcome, detail = queue.JobTimeout, fmt.Sprintf("timed out after %s", r.timeout(t.job))
-		if l := t.job.Limit; l != nil && r.timeout(t.job) == l.After {
-			done.Cut = true
-			detail = fmt.Sprintf("stopped after %s: 3 x P99 of %d runs (%s); the file allows %s, and it is run again with that", l.After, l.Runs, l.Usual, step.Timeout)
-		}
-	case lost(e):
-		done.Outcome, detail = queue.JobInfra, "killed from outside: "+how(e)
-	case e.code != 0 && lowDisk != "":
-		done.Outcome, detail = queue.JobInfra, lowDisk
-	case e.code == notExecutable || e.code == notFound:
-		done.Outcome, done.Tool, detail = queue.JobInfra, true, how(e)+": a command is not there, or cannot be run"
+		x.TimedOut = r.timeout(t.job)
+	case e.code != 0 && lowDisk != "" && !lost(e):
+		x.Infra = lowDisk
 	}
 	if e.left > 0 {
-		r.o.Log.Error("processes of a step cannot be killed", "build", t.build.ID, "step", step.Name, "left", e.left)
+		r.o.Log.Error("processes of a step cannot be killed", "build", t.build.ID, "step", t.job.Step.Name, "left", e.left)
 	}
-	if done.Outcome == "" {
-		text.finishReading()
-		v := t.report.Judge(e.code, asked)
-		done.Outcome, done.Passed, done.Failed, done.PerTarget = v.Outcome, v.Passed, v.Failed, v.PerTarget
-		switch {
-		case len(v.Unknown) > 0:
-			detail = unknownDetail(step.Name, v.Unknown)
-		case v.Outcome != queue.JobPassed:
-			detail = fmt.Sprintf("step %s: %s", clean(step.Name), how(e))
-		}
-	} else {
-		detail = fmt.Sprintf("step %s: %s", clean(step.Name), r.mask(clean(detail)))
-	}
-	if again = excuse(&done, step, text.end()); again != "" {
-		detail = fmt.Sprintf("step %s has failed, and its log matches retry_on: %s", clean(step.Name), clean(again))
-	}
-	if detail == "" {
-		text.notice(fmt.Sprintf("passed in %s", done.Took.Round(time.Millisecond)))
-	} else {
-		text.notice(fmt.Sprintf("%s after %s: %s", done.Outcome, done.Took.Round(time.Millisecond), detail))
-	}
-	done.Tail = text.finish()
+	done, detail, again = trial.End(x)
+	done.Machine = r.o.Machine
 	return done, detail, again
 }
 
@@ -125,13 +87,13 @@ func excuse(done *queue.JobDone, step config.Step, tail string) (pattern string)
 }
 
 // shell runs the step's command.
-func (r *Runner) shell(ctx context.Context, t task, out io.Writer) (exit, error) {
+func (r *Runner) shell(ctx context.Context, t task, trial *Trial) (exit, error) {
 	targets := t.job.Targets()
 	if err := r.files.write(r.files.targets, lines(t.job.Step.ToolNames(targets))); err != nil {
 		return exit{}, err
 	}
 	argv := append([]string(nil), r.o.Shell...)
-	run := t.job.Step.CommandFor(targets)
+	run := trial.Command()
 	if len(run) > maxInline {
 		if err := r.files.write(r.files.script, []byte(run)); err != nil {
 			return exit{}, err
@@ -148,7 +110,7 @@ func (r *Runner) shell(ctx context.Context, t task, out io.Writer) (exit, error)
 		guest:   r.files.guest,
 		timeout: r.timeout(t.job),
 		grace:   r.o.Grace,
-		out:     out,
+		out:     trial,
 	}
 	return c.run(ctx)
 }
@@ -161,16 +123,7 @@ func lines(items []string) []byte {
 }
 
 // timeout is when a job is ended.
-func (r *Runner) timeout(j queue.Job) time.Duration {
-	limit := j.Step.Timeout
-	if limit <= 0 {
-		limit = r.o.Timeout
-	}
-	if j.Limit != nil && j.Limit.After > 0 && j.Limit.After < limit {
-		return j.Limit.After
-	}
-	return limit
-}
+func (r *Runner) timeout(j queue.Job) time.Duration { return Limit(j, r.o.Timeout) }
 
 // lowDisk says for people that there is no space left, or nothing.
 func (r *Runner) lowDisk() string {

@@ -209,6 +209,24 @@ func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
 	return nil
 }
 
+// Return implements Source.
+func (p *Pool) Return(lease Lease) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.leases[lease]
+	if s == nil || p.closed {
+		return
+	}
+	if s.of.stopping || s.told {
+		p.end(s, queue.BuildDone{Outcome: queue.JobInfra, Detail: "agent " + s.agent.agent.Name + " gave it back"})
+		return
+	}
+	delete(p.leases, lease)
+	s.agent.busy, s.agent, s.lease = nil, nil, 0
+	p.waiting = append([]*shard{s}, p.waiting...)
+	p.wake()
+}
+
 // write adds lines of a shard to the build's log, under a heading where those before them
 // are another shard's.
 func (p *Pool) write(s *shard, lines []byte) {

@@ -202,3 +202,37 @@ func TestQueuesShareByWeight(t *testing.T) {
 		t.Errorf("with weights 3 and 1, of 12: %v", got)
 	}
 }
+
+// A shard that an agent gives back, because its runner was gone when it should have had it,
+// is another one's next; of a cancelled build it is not run.
+func TestShardIsGivenBack(t *testing.T) {
+	p, rec := bare(t, time.Minute)
+	ask := func(name string) Assignment {
+		a, err := p.Next(t.Context(), Agent{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	p.mu.Lock()
+	p.members["a"] = &member{agent: Agent{Name: "a"}, heard: time.Now()}
+	p.mu.Unlock()
+	mustRun(t, p, build("b1", job(step("true"), "x")), "run/b1/1")
+	a := ask("a")
+	p.Return(a.Lease)
+	p.Return(a.Lease)
+	if err := p.Report(t.Context(), a.Lease, Report{}); err != ErrLost {
+		t.Errorf("the lease is held still: %v", err)
+	}
+	b := ask("b")
+	if b.Build.ID != "b1" || len(eventsOf[queue.BuildStarted](rec)) > 1 {
+		t.Errorf("%+v", b)
+	}
+	if err := p.Stop(t.Context(), "b1"); err != nil {
+		t.Fatal(err)
+	}
+	p.Return(b.Lease)
+	if d := rec.done(t, 1); d.Outcome != queue.JobStopped {
+		t.Errorf("%+v", d)
+	}
+}

@@ -22,6 +22,9 @@ type Source interface {
 	// report with an End gives the lease back. Error: ErrLost when the lease is
 	// not held (any more); the agent then abandons the build.
 	Report(ctx context.Context, lease Lease, r Report) error
+	// Return gives an assignment back of which nothing has run: it goes to whoever asks
+	// next, without prejudice. A lease that is not held (any more) is no error.
+	Return(lease Lease)
 }
 
 // Agent is what a runner says of itself when it asks for work.
@@ -31,6 +34,9 @@ type Agent struct {
 	OS   string   // as runtime.GOOS
 	Arch string   // as runtime.GOARCH
 	Tags []string // what steps may ask for
+
+	Images   bool // it runs steps in the container images, or machines, that they name
+	TagsOnly bool // it takes no steps that ask for no tags
 
 	Tools []queue.Tools // what the environment commands of steps have shown there; agents in the pool's process leave it to the pool
 }
@@ -68,7 +74,7 @@ func (a Agent) host() string { return cmp.Or(a.Host, a.Name) }
 // Offers says whether the agent has what a step asks for. No agent of this
 // package offers images.
 func (a Agent) Offers(s config.Step) bool {
-	if s.Image != "" {
+	if s.Image != "" && !a.Images || a.TagsOnly && len(s.Tags) == 0 {
 		return false
 	}
 	if s.OS != "" && canonical(s.OS) != canonical(a.OS) || s.Arch != "" && canonical(s.Arch) != canonical(a.Arch) {

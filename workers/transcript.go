@@ -99,6 +99,16 @@ func (t *transcript) finishReading() {
 	t.readLast()
 }
 
+// finishLine takes the last line, if it did not end.
+func (t *transcript) finishLine() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.line) > 0 {
+		t.take()
+	}
+	t.flush()
+}
+
 func (t *transcript) readLast() {
 	if len(t.line) > 0 {
 		t.take()
