@@ -29,6 +29,8 @@ func (s *shaky) Next(context.Context, Agent) (Assignment, error) {
 	return Assignment{}, ErrClosed
 }
 
+func (s *shaky) Return(Lease) {}
+
 func (s *shaky) Report(_ context.Context, _ Lease, r Report) error {
 	if r.End != nil {
 		s.ends = append(s.ends, *r.End)
