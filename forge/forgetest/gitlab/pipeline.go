@@ -1,0 +1,305 @@
+package gitlab
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// pipeline is one of a project.
+type pipeline struct {
+	project *Project
+	id      int
+	ref     string
+	sha     string
+	source  string // "push", "api", "merge_request_event" or "external"
+	user    *User
+	jobs    []*job
+	alone   string // its status where it has no jobs
+	made    time.Time
+	cancel  bool // has been cancelled, and jobs of it still run
+	vars    map[string]string
+}
+
+// job is a job or a commit status of a pipeline: GitLab makes no difference.
+type job struct {
+	id        int
+	name      string
+	stage     string
+	state     string
+	user      *User
+	status    bool // somebody has posted it
+	ref       string
+	words     string
+	url       string
+	may       bool // may fail
+	retried   bool
+	log       string
+	made      time.Time
+	began     time.Time
+	ended     time.Time
+	reason    string
+	pipelines *pipeline
+}
+
+// Pipeline is a pipeline as tests see it.
+type Pipeline struct {
+	ID        int
+	Ref       string
+	SHA       string
+	Source    string
+	Status    string
+	Variables map[string]string
+	Jobs      []Job
+}
+
+// Job is a job or commit status as tests see it.
+type Job struct {
+	ID      int
+	Name    string
+	State   string
+	Status  bool
+	User    string
+	Words   string
+	URL     string
+	Retried bool
+}
+
+func over(state string) bool {
+	return slices.Contains([]string{"success", "failed", "canceled", "skipped"}, state)
+}
+
+// status is worked out from the jobs, as GitLab does for those that were not retried.
+func (pl *pipeline) status() string {
+	count, all := map[string]int{}, 0
+	for _, j := range pl.jobs {
+		if j.retried {
+			continue
+		}
+		state := j.state
+		if state == "failed" && j.may {
+			state = "success"
+		}
+		count[state]++
+		all++
+	}
+	if all == 0 {
+		return pl.alone
+	}
+	has := func(states ...string) bool {
+		return slices.ContainsFunc(states, func(s string) bool { return count[s] > 0 })
+	}
+	switch {
+	case pl.cancel && has("running", "pending", "created", "canceling"):
+		return "canceling"
+	case count["skipped"] == all:
+		return "skipped"
+	case count["success"]+count["skipped"] == all:
+		return "success"
+	case count["created"] == all:
+		return "created"
+	case count["success"]+count["skipped"]+count["canceled"] == all:
+		return "canceled"
+	case count["created"]+count["skipped"]+count["pending"] == all && has("pending"):
+		return "pending"
+	case has("running", "pending"):
+		return "running"
+	case has("manual") && !has("failed", "created", "canceled"):
+		return "manual"
+	case has("created"):
+		return "running"
+	case has("failed"):
+		return "failed"
+	case has("canceled"):
+		return "canceled"
+	}
+	return "failed"
+}
+
+// pushedPipeline makes the pipeline of a push, unless its options say otherwise.
+func (p *Project) pushedPipeline(who *User, m refMove, options []string) {
+	switch {
+	case slices.Contains(options, "ci.no_pipeline"), len(p.set.Jobs) == 0 && !p.set.Broken, p.set.Rules, p.set.Merged:
+		return
+	case slices.Contains(options, "ci.skip"), strings.Contains(p.subject(m.new), "[skip ci]"):
+		p.addPipeline(who, m.branch(), m.new, "push").drop("skipped")
+	case p.set.Broken:
+		p.addPipeline(who, m.branch(), m.new, "push").drop("failed")
+	default:
+		p.addPipeline(who, m.branch(), m.new, "push")
+	}
+}
+
+func (pl *pipeline) drop(state string) {
+	pl.jobs, pl.alone = nil, state
+	pl.tell()
+}
+
+func (p *Project) mergeRequestPipeline(mr *mergeRequest, who *User) {
+	if len(p.set.Jobs) > 0 && mr.state == "opened" {
+		p.addPipeline(who, mr.headRef(), mr.head(), "merge_request_event")
+	}
+}
+
+func (p *Project) addPipeline(who *User, ref, sha, source string) *pipeline {
+	if p.set.AutoCancel && source != "external" {
+		for _, old := range p.pipelines {
+			if old.ref == ref && old.sha != sha && !over(old.status()) && old.source != "external" {
+				old.stop()
+			}
+		}
+	}
+	pl := &pipeline{project: p, id: p.s.nextID(), ref: ref, sha: sha, source: source, user: who, made: p.s.now(), alone: "created"}
+	if source != "external" {
+		for _, name := range p.set.Jobs {
+			pl.jobs = append(pl.jobs, &job{id: p.s.nextID(), name: name, stage: "test", state: "pending", user: who, ref: ref, made: p.s.now(), pipelines: pl})
+		}
+	}
+	p.pipelines = append(p.pipelines, pl)
+	pl.tell()
+	return pl
+}
+
+// create is POST .../pipeline: it takes a ref that REST sees, ignores [skip ci], and says
+// 400 to all that does not suit it.
+func (p *Project) create(who *User, ref string, vars map[string]string) (*pipeline, *refused) {
+	bad := func(text string) *refused {
+		return &refused{http.StatusBadRequest, obj{"message": obj{"base": []string{text}}}}
+	}
+	g, guarded := p.guard(ref)
+	switch {
+	case !p.cached[ref] || p.tip(ref) == "":
+		return nil, bad("Reference not found")
+	case guarded && max(g.Push, g.Merge) > 0 && p.level(who) < permissive(g.Push, g.Merge):
+		return nil, bad("You do not have sufficient permission to run a pipeline on '" + ref + "'. Please select a different branch or contact your administrator for assistance.")
+	case len(vars) > 0 && (p.set.VariablesFrom == 0 || p.level(who) < p.set.VariablesFrom):
+		return nil, bad("Insufficient permissions to set pipeline variables")
+	case p.set.PerMinute > 0 && p.created >= p.set.PerMinute:
+		return nil, bad("Too many pipelines created in the last minute. Try again later.")
+	case p.set.Broken:
+		return nil, bad("jobs:test config should implement a script: or a trigger: keyword")
+	case len(p.set.Jobs) == 0:
+		return nil, bad("Missing CI config file")
+	case p.set.Rules:
+		return nil, bad("Pipeline filtered out by workflow rules.")
+	}
+	p.created++
+	if p.created == 1 {
+		p.s.later("a minute of pipelines", time.Minute, func() { p.created = 0 })
+	}
+	pl := p.addPipeline(who, ref, p.tip(ref), "api")
+	pl.vars = vars
+	return pl, nil
+}
+
+// stop cancels a pipeline: what waits at once, what runs in a job of its own.
+func (pl *pipeline) stop() {
+	pl.cancel = true
+	now := pl.project.s.now()
+	for _, j := range pl.jobs {
+		switch {
+		case over(j.state) || j.state == "manual":
+		case j.state == "running" && !j.status:
+			j.state = "canceling"
+			pl.project.s.later("cancel", 0, func() {
+				if j.state == "canceling" {
+					j.state, j.ended = "canceled", pl.project.s.now()
+					pl.tell()
+				}
+			})
+		default:
+			j.state, j.ended = "canceled", now
+		}
+	}
+	pl.tell()
+}
+
+// retry runs the jobs again that did not pass: new ids in the same pipeline, which is open
+// again.
+func (pl *pipeline) retry(who *User) {
+	pl.cancel = false
+	for _, j := range slices.Clone(pl.jobs) {
+		if (j.state == "failed" || j.state == "canceled") && !j.retried && !j.status {
+			j.retried = true
+			pl.jobs = append(pl.jobs, &job{id: pl.project.s.nextID(), name: j.name, stage: j.stage, state: "pending", user: who, ref: j.ref, made: pl.project.s.now(), may: j.may, pipelines: pl})
+		}
+	}
+	pl.tell()
+}
+
+// Report says that a job of a pipeline is in a state now: "running", "success", "failed",
+// "manual", "skipped" or "canceled"; with a log, if any.
+func (p *Project) Report(id int, name, state string, log ...string) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	pl := p.pipeline(id)
+	if pl == nil {
+		panic(fmt.Sprintf("no pipeline %d", id))
+	}
+	for _, j := range slices.Backward(pl.jobs) {
+		if j.name == name && !j.retried {
+			j.state, j.log = state, strings.Join(log, "\n")
+			if state == "running" {
+				j.began = p.s.now()
+			} else {
+				j.ended = p.s.now()
+			}
+			pl.tellJob(j)
+			pl.tell()
+			return
+		}
+	}
+	panic(fmt.Sprintf("pipeline %d has no job %q", id, name))
+}
+
+// ReportAll is Report of all jobs of a pipeline that are not over.
+func (p *Project) ReportAll(id int, state string) {
+	for _, pl := range p.Pipelines() {
+		for _, j := range pl.Jobs {
+			if pl.ID == id && !j.Status && !j.Retried && !over(j.State) {
+				p.Report(id, j.Name, state)
+			}
+		}
+	}
+}
+
+// MayFail says that jobs of a name in a pipeline may fail.
+func (p *Project) MayFail(id int, name string) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	for _, j := range p.pipeline(id).jobs {
+		j.may = j.may || j.name == name
+	}
+}
+
+// RetryPipeline is what somebody does who presses Retry.
+func (p *Project) RetryPipeline(user string, id int) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.pipeline(id).retry(p.s.user(user))
+}
+
+func (p *Project) pipeline(id int) *pipeline {
+	for _, pl := range p.pipelines {
+		if pl.id == id {
+			return pl
+		}
+	}
+	return nil
+}
+
+// Pipelines lists the pipelines, oldest first.
+func (p *Project) Pipelines() (list []Pipeline) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	for _, pl := range p.pipelines {
+		out := Pipeline{ID: pl.id, Ref: pl.ref, SHA: pl.sha, Source: pl.source, Status: pl.status(), Variables: pl.vars}
+		for _, j := range pl.jobs {
+			out.Jobs = append(out.Jobs, Job{j.id, j.name, j.state, j.status, j.user.Name, j.words, j.url, j.retried})
+		}
+		list = append(list, out)
+	}
+	return list
+}

@@ -1,0 +1,258 @@
+package gitlab
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// refused is an answer that is an error.
+type refused struct {
+	status int
+	body   any // a string is plain text
+}
+
+func notFound(what string) *refused {
+	return &refused{404, obj{"message": "404 " + what + " Not Found"}}
+}
+
+// call is one request to the REST interface.
+type call struct {
+	s      *Server
+	r      *http.Request
+	header http.Header // of the answer
+	who    *User
+	p      *Project // that the path names
+	vars   map[string]string
+	params map[string]any // of the query, and of the body
+	status int            // of success; 0: 200
+}
+
+func (c *call) text(name string) string {
+	switch v := c.params[name].(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
+}
+
+func (c *call) given(name string) bool { _, ok := c.params[name]; return ok }
+
+func (c *call) number(name string) int { n, _ := strconv.Atoi(c.text(name)); return n }
+
+func (c *call) id(name string) int { n, _ := strconv.Atoi(c.vars[name]); return n }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// endpoint is one of the REST interface; pattern is behind /api/v4/.
+type endpoint struct {
+	method, pattern string
+	level           int // in the project, from which it may be called
+	f               func(*call) (any, *refused)
+}
+
+// serve answers all that comes.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/api/v4/"):
+		s.serveREST(w, r)
+	case strings.Contains(r.URL.Path, ".git/"):
+		s.serveGit(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *Server) serveREST(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 8<<20))
+	if err != nil {
+		return // the client is gone
+	}
+	rec := httptest.NewRecorder()
+	s.mu.Lock()
+	s.requests = append(s.requests, Request{r.Method, r.URL.EscapedPath()})
+	s.work()
+	fault := s.fault(r)
+	if fault == nil || fault.Done {
+		s.answer(rec, r, body)
+	}
+	s.mu.Unlock()
+	if fault != nil {
+		rec = httptest.NewRecorder()
+		for k, v := range fault.Header {
+			rec.Header()[k] = v
+		}
+		rec.WriteHeader(fault.Status)
+		if fault.Body == "" {
+			fault.Body = `{"message":"` + itoa(fault.Status) + ` planned"}`
+		}
+		rec.WriteString(fault.Body)
+	}
+	s.log.Debug("REST", "method", r.Method, "path", r.URL.EscapedPath(), "status", rec.Code)
+	if s.opts.Judge != nil && fault == nil {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.opts.Judge(Exchange{r, body, rec.Code, rec.Body.Bytes()})
+	}
+	for k, v := range rec.Header() {
+		w.Header()[k] = v
+	}
+	w.WriteHeader(rec.Code)
+	_, _ = w.Write(rec.Body.Bytes())
+}
+
+// answer answers a request. The caller holds the lock.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte) {
+	c := &call{s: s, r: r, header: w.Header(), vars: map[string]string{}, params: map[string]any{}}
+	c.who = s.tokens[r.Header.Get("Private-Token")]
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		c.who = s.tokens[bearer]
+	}
+	out, no := c.run(body)
+	status := c.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if no != nil {
+		status, out = no.status, no.body
+	}
+	if text, plain := out.(string); plain {
+		w.Header().Set("Content-Type", "text/plain")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if status != http.StatusNoContent {
+		_ = json.NewEncoder(w).Encode(out)
+	}
+}
+
+func (c *call) run(body []byte) (any, *refused) {
+	e, segments := find(c.r, c.vars)
+	if e == nil {
+		return nil, &refused{404, obj{"error": "404 Not Found"}}
+	}
+	if c.who == nil {
+		return nil, &refused{401, obj{"message": "401 Unauthorized"}}
+	}
+	for name, v := range c.r.URL.Query() {
+		c.params[strings.TrimSuffix(name, "[]")] = v[len(v)-1]
+		if strings.HasSuffix(name, "[]") {
+			c.params[strings.TrimSuffix(name, "[]")] = strings.Join(v, ",")
+		}
+	}
+	if len(body) > 0 {
+		if err := json.Unmarshal(body, &c.params); err != nil {
+			return nil, &refused{400, obj{"error": "The provided content-type or body is not supported"}}
+		}
+	}
+	if segments[0] == "projects" {
+		name := c.vars["project"]
+		c.p = c.s.project(name)
+		if c.p == nil || c.p.level(c.who) == 0 {
+			return nil, notFound("Project")
+		}
+		if _, err := strconv.Atoi(name); err != nil && !strings.EqualFold(name, c.p.path) { // its path was another
+			if c.r.Method != http.MethodGet {
+				return nil, &refused{405, obj{"message": "Non GET methods are not allowed for moved projects"}}
+			}
+			rest := strings.SplitN(strings.TrimPrefix(c.r.URL.EscapedPath(), "/api/v4/"), "/", 3)
+			to := "/api/v4/projects/" + itoa(c.p.id)
+			if len(rest) == 3 {
+				to += "/" + rest[2]
+			}
+			c.header.Set("Location", c.s.url+to+"?"+c.r.URL.RawQuery)
+			return nil, &refused{301, obj{"message": "Moved"}}
+		}
+		if c.p.level(c.who) < e.level {
+			return nil, &refused{403, obj{"message": "403 Forbidden"}}
+		}
+		if c.p.archived && c.r.Method != http.MethodGet {
+			return nil, &refused{403, obj{"message": "403 Forbidden"}}
+		}
+	}
+	return e.f(c)
+}
+
+// project finds a project by its number or path, or by a former one.
+func (s *Server) project(name string) *Project {
+	id, _ := strconv.Atoi(name)
+	for _, p := range s.projects {
+		if !p.gone && (p.id == id || strings.EqualFold(p.path, name)) {
+			return p
+		}
+	}
+	for _, p := range s.projects {
+		for _, former := range p.formerly {
+			if !p.gone && strings.EqualFold(former, name) {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// find finds the endpoint of a request, and reads the variables of its path.
+func find(r *http.Request, vars map[string]string) (*endpoint, []string) {
+	have := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/api/v4/"), "/")
+	for i := range endpoints {
+		e := &endpoints[i]
+		want := strings.Split(e.pattern, "/")
+		if e.method != r.Method || len(want) != len(have) {
+			continue
+		}
+		ok := true
+		for j, part := range want {
+			if name, is := strings.CutPrefix(part, ":"); is {
+				v, err := url.PathUnescape(have[j])
+				ok = ok && err == nil
+				vars[name] = v
+			} else if part != have[j] {
+				ok = false
+			}
+		}
+		if ok {
+			return e, have
+		}
+	}
+	return nil, have
+}
+
+// page cuts a list as the request asks.
+func (c *call) page(list []any) (any, *refused) {
+	per := c.number("per_page")
+	if per == 0 {
+		per = 20
+	}
+	per = min(per, 100)
+	at := max(c.number("page"), 1)
+	h := c.header
+	h.Set("X-Page", itoa(at))
+	h.Set("X-Per-Page", itoa(per))
+	h.Set("X-Total", itoa(len(list)))
+	h.Set("X-Next-Page", "")
+	if at*per < len(list) {
+		h.Set("X-Next-Page", itoa(at+1))
+	}
+	from := min((at-1)*per, len(list))
+	out := append([]any{}, list[from:min(from+per, len(list))]...)
+	return out, nil
+}
+
+// Routes lists the endpoints, as "METHOD projects/:project/...".
+func Routes() (list []string) {
+	for _, e := range endpoints {
+		list = append(list, e.method+" "+e.pattern)
+	}
+	return list
+}
