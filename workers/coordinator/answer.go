@@ -1,0 +1,115 @@
+package coordinator
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/submitqueue/submitqueue/workers/protocol"
+)
+
+// message is an answer that something does not work, as GitLab's API words them.
+type message struct {
+	Text string `json:"message"`
+}
+
+// maxBody is the most that is read of a request without a file.
+const maxBody = 1 << 20
+
+// answer writes a JSON answer.
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the reader may have hung up
+}
+
+// body reads a JSON request. It answers where it cannot.
+func body(w http.ResponseWriter, r *http.Request, v any) bool {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err == nil && len(raw) > 0 {
+		err = json.Unmarshal(raw, v)
+	}
+	if err != nil {
+		answer(w, http.StatusBadRequest, message{"400 Bad Request: the body is no JSON of this protocol"})
+		return false
+	}
+	return true
+}
+
+// tokenOf returns the token of a request: versions of the runner put it into different
+// headers, and the oldest into the body only.
+func tokenOf(r *http.Request, inBody string) string {
+	for _, name := range []string{protocol.HeaderJobToken, protocol.HeaderRunnerToken, protocol.HeaderPrivateToken} {
+		if t := r.Header.Get(name); t != "" {
+			return t
+		}
+	}
+	return inBody
+}
+
+// runnerOf returns the runner that asks. It answers where there is none: 403 only for a
+// token that is unknown or revoked, because a runner stops asking for an hour after three
+// of them.
+func (c *Coordinator) runnerOf(w http.ResponseWriter, r *http.Request, inBody string) (Runner, bool) {
+	x, ok, err := c.o.Runners.Find(tokenOf(r, inBody))
+	switch {
+	case err != nil && !ok:
+		c.o.Log.Error("a runner cannot be let in", "error", err)
+		answer(w, http.StatusInternalServerError, message{"500 the server cannot read its runners; its log says why"})
+		return x, false
+	case !ok || !x.Revoked.IsZero():
+		answer(w, http.StatusForbidden, message{"403 Forbidden: this token is no runner's here, or was revoked; `submitqueue runners add NAME` makes one"})
+		return x, false
+	}
+	return x, true
+}
+
+// verify says whether a runner's token is good.
+func (c *Coordinator) verify(w http.ResponseWriter, r *http.Request) {
+	var v protocol.VerifyRequest
+	if !body(w, r, &v) {
+		return
+	}
+	x, ok := c.runnerOf(w, r, v.Token)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	c.machineOf(x, v.SystemID, v.Info)
+	c.mu.Unlock()
+	answer(w, http.StatusOK, protocol.Verified{ID: x.ID, Token: tokenOf(r, v.Token)})
+}
+
+// register refuses what GitLab itself has given up.
+func (c *Coordinator) register(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusForbidden, message{"403 Forbidden: runners are made on the server, with `submitqueue runners add NAME --tags a,b`; register with the token that it prints"})
+}
+
+// unregister forgets a machine. Its token stays good for others.
+func (c *Coordinator) unregister(w http.ResponseWriter, r *http.Request) {
+	var v protocol.VerifyRequest
+	if !body(w, r, &v) {
+		return
+	}
+	x, ok := c.runnerOf(w, r, v.Token)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	if m := c.machines[mkey{x.ID, v.SystemID}]; m != nil && len(m.jobs) == 0 {
+		delete(c.machines, mkey{x.ID, v.SystemID})
+	}
+	c.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// reset refuses to change a token: none ends by itself.
+func (c *Coordinator) reset(w http.ResponseWriter, r *http.Request) {
+	var v protocol.VerifyRequest
+	if !body(w, r, &v) {
+		return
+	}
+	if _, ok := c.runnerOf(w, r, v.Token); ok {
+		answer(w, http.StatusBadRequest, message{"400 tokens of this server do not end by themselves: make another runner, and revoke this one"})
+	}
+}

@@ -1,0 +1,138 @@
+package coordinator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers"
+	"github.com/submitqueue/submitqueue/workers/protocol"
+)
+
+// mkey names a machine: several may use one token.
+type mkey struct {
+	runner int64
+	system string
+}
+
+// machine is a process that asks for jobs.
+type machine struct {
+	runner Runner
+	name   string
+	info   protocol.Info
+	seen   time.Time
+	asking map[int]bool // by slot
+	jobs   map[int]*job // by slot, until the runner says that they have ended
+}
+
+// maxSlots bounds the jobs that one machine runs at once.
+const maxSlots = 512
+
+// keepMachine is how long a machine that does not ask any more is listed.
+const keepMachine = 24 * time.Hour
+
+// machineOf returns the machine that asks, as it is by now; the caller holds mu.
+func (c *Coordinator) machineOf(r Runner, system string, info protocol.Info) *machine {
+	key := mkey{r.ID, system}
+	m := c.machines[key]
+	if m == nil {
+		m = &machine{asking: map[int]bool{}, jobs: map[int]*job{}}
+		c.machines[key] = m
+	}
+	m.runner, m.info, m.seen = r, info, time.Now()
+	m.name = r.Name
+	if host := clip(info.Labels["host"], 64); host != "" {
+		m.name += "-" + host
+	} else if n := len(system); n > 0 {
+		m.name += "-" + clip(system[max(0, n-6):], 6)
+	}
+	return m
+}
+
+// clip makes a word of a hostile text.
+func clip(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {
+			return r
+		}
+		return -1
+	}, s)
+	return s[:min(len(s), most)]
+}
+
+// slot returns a slot of a machine that neither asks nor runs anything; the caller holds mu.
+func (m *machine) slot() (int, bool) {
+	for i := 1; i <= maxSlots; i++ {
+		if !m.asking[i] && m.jobs[i] == nil {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// images are executors that run jobs in the images that these name.
+var images = []string{"docker", "docker-windows", "docker+machine", "docker-autoscaler", "kubernetes", "custom", "parallels", "virtualbox"}
+
+// agent is a slot of a machine, as the pool knows it.
+func (m *machine) agent(slot int) workers.Agent {
+	a := workers.Agent{Name: fmt.Sprintf("%s-%d", m.name, slot), Host: m.name, OS: m.info.Platform, Arch: m.info.Architecture, TagsOnly: m.runner.TagsOnly,
+		Images: slices.Contains(images, m.info.Executor)}
+	a.Tags = append(a.Tags, m.runner.Tags...)
+	for k, v := range m.info.Labels {
+		if tagForm.MatchString(k) {
+			a.Tags = append(a.Tags, k)
+		}
+		if tag := k + ":" + v; tagForm.MatchString(tag) {
+			a.Tags = append(a.Tags, tag)
+		}
+	}
+	slices.Sort(a.Tags)
+	return a
+}
+
+// Machine is what is shown of a machine that asks for jobs.
+type Machine struct {
+	Name     string // also in results
+	Runner   string // whose token it has
+	Tags     []string
+	OS, Arch string
+	Executor string
+	Version  string // hostile text
+	Paused   bool
+	Asking   int // requests that wait for work
+	Jobs     []MachineJob
+	Seen     time.Time // when it was last heard
+}
+
+// MachineJob is a job that a machine has.
+type MachineJob struct {
+	ID      int64
+	Build   queue.BuildID
+	Queue   string
+	Step    string
+	Targets int
+	Since   time.Time
+	Ending  bool // it was cancelled, and its machine has not said that it has ended
+}
+
+// Machines returns the machines that have asked for jobs lately, by name.
+func (c *Coordinator) Machines() []Machine {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []Machine
+	for _, m := range c.machines {
+		x := Machine{Name: m.name, Runner: m.runner.Name, Tags: m.agent(0).Tags, OS: m.info.Platform, Arch: m.info.Architecture,
+			Executor: m.info.Executor, Version: m.info.Version, Paused: m.runner.Paused, Asking: len(m.asking), Seen: m.seen}
+		for _, j := range m.jobs {
+			w := j.a.Build.Jobs[0]
+			x.Jobs = append(x.Jobs, MachineJob{ID: j.id, Build: j.a.Build.ID, Queue: j.a.Build.Queue, Step: w.Step.Name, Targets: len(w.Keys), Since: j.handed, Ending: j.phase == ending})
+		}
+		slices.SortFunc(x.Jobs, func(a, b MachineJob) int { return cmp.Compare(a.ID, b.ID) })
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b Machine) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}

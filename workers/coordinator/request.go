@@ -1,0 +1,95 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers"
+	"github.com/submitqueue/submitqueue/workers/protocol"
+)
+
+// request holds a machine's request until there is a job for it, and hands that out. What
+// cannot be handed over goes back.
+func (c *Coordinator) request(w http.ResponseWriter, r *http.Request) {
+	var q protocol.JobRequest
+	if !body(w, r, &q) {
+		return
+	}
+	runner, ok := c.runnerOf(w, r, q.Token)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	m := c.machineOf(runner, q.SystemID, q.Info)
+	slot, free := m.slot()
+	if runner.Paused || !free {
+		c.mu.Unlock()
+		none(w)
+		return
+	}
+	m.asking[slot] = true
+	agent := m.agent(slot)
+	c.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(r.Context(), c.o.Hold)
+	defer cancel()
+	defer context.AfterFunc(c.live, cancel)()
+	a, err := c.o.Source.Next(ctx, agent)
+	var j *job
+	if err == nil {
+		j, err = c.take(r.Context(), a, m, slot)
+	}
+	c.mu.Lock()
+	delete(m.asking, slot)
+	m.seen = time.Now()
+	c.mu.Unlock()
+	if j == nil {
+		none(w)
+		return
+	}
+	raw, err := json.Marshal(c.payload(j))
+	if err != nil {
+		c.o.Log.Error("write a job", "build", a.Build.ID, "error", err)
+		none(w)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	if _, err := w.Write(raw); err != nil {
+		c.giveBack(j)
+		return
+	}
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		c.giveBack(j)
+	}
+}
+
+// none says that there is nothing to do.
+func none(w http.ResponseWriter) {
+	w.Header().Set(protocol.HeaderLastUpdate, strconv.FormatInt(time.Now().UnixMilli(), 16))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// take makes a job of an assignment, or gives it back: to nobody who is there to have it,
+// or as an infrastructure error where its report cannot be read.
+func (c *Coordinator) take(ctx context.Context, a workers.Assignment, m *machine, slot int) (*job, error) {
+	if ctx.Err() != nil || c.live.Err() != nil {
+		c.o.Source.Return(a.Lease)
+		return nil, ctx.Err()
+	}
+	j, err := c.newJob(ctx, a, m, slot)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		c.o.Source.Return(a.Lease)
+		return nil, err
+	case err != nil:
+		c.o.Log.Warn("make a job", "build", a.Build.ID, "error", err)
+		_ = c.o.Source.Report(context.Background(), a.Lease, workers.Report{End: &workers.End{Outcome: queue.JobInfra, Detail: "cannot read the files of the commit: " + workers.Clean(err.Error())}})
+		return nil, err
+	}
+	return j, nil
+}
