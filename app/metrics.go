@@ -33,6 +33,9 @@ type Metrics struct {
 	healings *prometheus.CounterVec
 	notified *prometheus.CounterVec
 
+	caches     *prometheus.CounterVec
+	cacheBytes *prometheus.CounterVec
+
 	turnaround *prometheus.HistogramVec
 	changes    *prometheus.GaugeVec
 	slots      *prometheus.GaugeVec
@@ -68,6 +71,9 @@ func NewMetrics() *Metrics {
 
 		notified: counters("notifications_total", "Tries to send a notification, by what came of them: sent, failed (it is tried again), dropped.", "queue", "target", "result"),
 
+		caches:     counters("caches_total", "Caches of steps on the server's runners, by what came of them: hit, miss, skipped (the build runs without), and after the steps kept, lost.", "result"),
+		cacheBytes: counters("cache_bytes_total", "Bytes of disk of caches that were put into checkouts (hit), or away (kept).", "result"),
+
 		turnaround: histograms("turnaround_seconds", "From the command to the verdict.", seconds(15, 2, 14), "queue", "verdict"),
 		changes:    gauges("changes", "Changes without a verdict, by phase.", "queue", "phase"),
 		slots:      gauges("slots", "Builds that can run at once.", "queue"),
@@ -79,7 +85,7 @@ func NewMetrics() *Metrics {
 	}
 	m.limits = &limits{now: time.Now}
 	m.registry.MustRegister(m.limits, m.webhooks, m.spool, m.storeErrors, m.panics, m.turnPanics, m.refused, m.turns, m.puts, m.actions, m.builds,
-		m.verdicts, m.parks, m.healings, m.notified, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts,
+		m.verdicts, m.parks, m.healings, m.notified, m.caches, m.cacheBytes, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -160,6 +166,12 @@ func (m *Metrics) RecordHealing(name, result string) {
 // RecordNotification counts a try to send a notification, by what came of it.
 func (m *Metrics) RecordNotification(name, target string, r notify.Result) {
 	m.notified.WithLabelValues(name, target, string(r)).Inc()
+}
+
+// RecordCache counts what came of a cache of a step: hit, miss, skipped, kept, lost.
+func (m *Metrics) RecordCache(result string, bytes int64) {
+	m.caches.WithLabelValues(result).Inc()
+	m.cacheBytes.WithLabelValues(result).Add(float64(bytes))
 }
 
 // SetQueue shows a queue as it stands: its length by phase, its slots, and how

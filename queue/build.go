@@ -103,6 +103,11 @@ func (b *Build) IsFor(id ChangeID) bool {
 	return id != "" && (b.Change == id || slices.Contains(b.Also, id))
 }
 
+// Cold reports whether runners are to run it without caches, which have what steps of any
+// change have left: what has failed before is run again so, and so is what main itself has,
+// and what a host is probed with. No change is turned down for what somebody has left.
+func (b *Build) Cold() bool { return len(b.Avoid) > 0 || b.Only != "" || b.Change == "" }
+
 // Assumes returns the changes that the build takes to have landed before those
 // that it is for.
 func (b *Build) Assumes() []ChangeID {

@@ -50,6 +50,7 @@ type Failure struct {
 	Machine string  `json:"machine,omitempty"` // the agent that ran it
 	Host    string  `json:"host,omitempty"`    // as in JobDone; empty: not known
 	Alone   bool    `json:"alone,omitempty"`   // as in JobDone
+	Cached  bool    `json:"cached,omitempty"`  // as in JobDone
 	Tool    bool    `json:"tool,omitempty"`    // the runner could not run the command: evidence against both the commit and the host
 	Ran     Ran     `json:"ran,omitzero"`
 	Tail    string  `json:"tail,omitempty"` // last lines; hostile text
@@ -111,7 +112,7 @@ const (
 
 // Decisive reports whether the entry's failures decide at a moment: more than
 // `retries` failing runs by different builds that have not expired, on two hosts
-// where there are two, and no pass. Time-outs count only once there are
+// where there are two, one of them without caches of other builds, and no pass. Time-outs count only once there are
 // TimeoutsNeeded. A step that a runner could not run counts only once that has
 // happened on two hosts, or on the only one.
 func (e *Entry) Decisive(now Instant, retries int) bool {
@@ -139,7 +140,7 @@ func (e *Entry) Decisive(now Instant, retries int) bool {
 	if agreed(tools) {
 		counted = append(counted, tools...)
 	}
-	return len(counted) > retries && agreed(counted)
+	return len(counted) > retries && agreed(counted) && slices.ContainsFunc(counted, func(f Failure) bool { return !f.Cached })
 }
 
 // Unrun reports whether all that the entry has against it is that no runner could run the

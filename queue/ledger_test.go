@@ -94,7 +94,7 @@ func TestDecisive(t *testing.T) {
 // A failure that decides was seen on two hosts where there are two.
 func TestDecisiveHosts(t *testing.T) {
 	for _, test := range []struct {
-		failures string // host of each, "!" after it: alone, "*": the tool's, "-": not known
+		failures string // host of each, "!" after it: alone, "*": the tool's, "~": with caches, "-": not known
 		retries  int
 		want     bool
 	}{
@@ -118,12 +118,18 @@ func TestDecisiveHosts(t *testing.T) {
 		{"m1* m2 m3", 1, true},
 		{"m1* m2!", 0, true},
 		{"m1* m2!", 1, false},
+
+		{"m1!~", 0, false}, // it may be what others have left
+		{"-~ -~ -~", 1, false},
+		{"m1~ m2~", 1, false},
+		{"m1~ m2", 1, true},
+		{"m1~ m1!", 0, true},
 	} {
 		var e queue.Entry
 		for i, f := range strings.Fields(test.failures) {
-			host := strings.Trim(f, "!*-")
+			host := strings.Trim(f, "!*~-")
 			e.Failures = append(e.Failures, queue.Failure{At: minute(i), Build: queue.BuildID(fmt.Sprint(i)), Host: host,
-				Alone: strings.Contains(f, "!"), Tool: strings.Contains(f, "*")})
+				Alone: strings.Contains(f, "!"), Tool: strings.Contains(f, "*"), Cached: strings.Contains(f, "~")})
 		}
 		if got := e.Decisive(minute(10), test.retries); got != test.want {
 			t.Errorf("%q with %d retries: decisive %v", test.failures, test.retries, got)

@@ -156,6 +156,8 @@ type JobDone struct {
 	Tool  bool   `json:"tool,omitempty"`  // with JobInfra: the host could not run the step's command
 	Cut   bool   `json:"cut,omitempty"`   // with JobTimeout: it was ended by the job's Limit, before the step's time-out; no result
 
+	Cached bool `json:"cached,omitempty"` // it had what earlier builds of anybody have left in its step's caches
+
 	// Began and Ended are when it was run, by the clock of the server; 0: not known, as
 	// of a job that has just ended. A result that is reported again, of an earlier run,
 	// has them set.

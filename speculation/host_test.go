@@ -27,6 +27,25 @@ func TestBrokenHostRejectsNobody(t *testing.T) {
 	}
 }
 
+// Whatever builds have left in caches turns nobody down: a failure with them counts once
+// one without them has shown the same.
+func TestStaleCachesRejectNobody(t *testing.T) {
+	for _, names := range [][]string{{"m1"}, {"m1", "m2"}} {
+		for retries := range 3 {
+			w := quiet(t, unit, config.Rules{Retries: retries}, rule{target: "b", all: []string{"bad"}})
+			w.hosts = hosts{names: names, stale: true}
+			good, bad := w.land(edit{"a/code": "fine"}), w.land(edit{"b/code": "bad"})
+			w.waitOut()
+			if got := w.change(good).Phase; got != queue.Landed {
+				t.Errorf("%v, %d retries: a sound change is %s: %+v", names, retries, got, w.change(good).Reason)
+			}
+			if got := w.change(bad).Phase; got != queue.Rejected {
+				t.Errorf("%v, %d retries: a red change is %s: %+v", names, retries, got, w.change(bad).Reason)
+			}
+		}
+	}
+}
+
 // A change that is red is rejected once it was so on two hosts, and on the only one
 // where there is one.
 func TestFailureIsSeenOnTwoHosts(t *testing.T) {

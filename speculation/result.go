@@ -163,7 +163,7 @@ func (c *judging) writeFailure(e *queue.Entry, b *queue.Build, r queue.JobDone, 
 	}
 	e.Tries++
 	run := c.ranIn(b, r)
-	e.Failures = append(e.Failures, queue.Failure{At: run.ended, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Ran: ranOn(b),
+	e.Failures = append(e.Failures, queue.Failure{At: run.ended, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Cached: r.Cached, Ran: ranOn(b),
 		Tail: tail, Timeout: r.Outcome == queue.JobTimeout, Tool: r.Outcome == queue.JobInfra, Pages: r.Pages,
 		Began: run.failureBegan(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step, run)})
 	slices.SortStableFunc(e.Failures, func(x, y queue.Failure) int { return cmp.Compare(x.At, y.At) })

@@ -16,6 +16,7 @@ type hosts struct {
 	names   []string
 	broken  string                      // fails all that it is given, at once: idle again, it takes most of the work
 	how     breakage                    // of the broken one
+	stale   bool                        // what is kept there from build to build fails what runs with it
 	missing string                      // a token of trees whose commands no host can run
 	hurry   func(avoided []string) bool // a build does not wait until another host is free
 	slow    map[string]bool             // those on which something has timed out
@@ -94,6 +95,8 @@ func (w *world) job(r *run, j queue.Job) (out queue.JobDone) {
 	t := w.commits[r.build.Commit].tree
 	how, fails := w.hosts.fails(r.host, t)
 	switch out = (queue.JobDone{Build: r.build.ID, Step: j.Step.Digest(), Outcome: queue.JobFailed}); {
+	case w.hosts.stale && !r.build.Cold():
+		out.Cached, out.Tail = true, "left by another build"
 	case !fails:
 		out = w.soundly(r, t, j)
 	case how == breaksTool:
@@ -140,6 +143,7 @@ func (h *history) drawHosts() {
 		h.hosts.names = []string{"m1", "m2", "m3"}
 		h.hosts.any = func(fit []string) string { return fit[h.pick(len(fit), "host")] }
 		h.hosts.hurry = func([]string) bool { return h.chance(10, "no other host in time") }
+		h.hosts.stale = h.chance(20, "stale caches")
 		if h.chance(60, "broken host") {
 			h.hosts.broken, h.hosts.how = h.hosts.names[h.pick(3, "which")], breakage(h.pick(4, "how"))
 		}

@@ -132,6 +132,11 @@
 // a later one believes. RunnerOptions.HomeSeed is what each begins with. KeepHome has the
 // home of a slot stay, with the caches of tools, and with what anybody's build did to them.
 //
+// What a step asks to have kept (config.Step.Caches) is moved out of the checkout after it, and
+// into that of a later build (caches.go, package cache). Nobody but this process reaches it in
+// between. Such a build, too, may have what any build has left there: so it says that it had
+// caches (JobDone.Cached), and a failure with them decides nothing by itself (queue.Build.Cold).
+//
 // Pool.Shut closes addresses to the steps of users of their own, where the kernel lets this
 // process do that: a program of the kernel looks at what they send.
 //

@@ -125,8 +125,14 @@ func lines(items []string) []byte {
 // timeout is when a job is ended.
 func (r *Runner) timeout(j queue.Job) time.Duration { return Limit(j, r.o.Timeout) }
 
-// lowDisk says for people that there is no space left, or nothing.
+// lowDisk says for people that there is no space left, or nothing. Caches that are not in
+// use give way.
 func (r *Runner) lowDisk() string {
+	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree && r.kept != nil {
+		if err := r.kept.Empty(); err != nil {
+			r.o.Log.Warn("empty the caches of a full disk", "dir", r.files.root, "error", err)
+		}
+	}
 	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree {
 		return fmt.Sprintf("disk full: %d MiB free in %s", free>>20, r.files.root)
 	}

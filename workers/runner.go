@@ -14,6 +14,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/workers/cache"
 	"github.com/submitqueue/submitqueue/workers/report"
 )
 
@@ -57,6 +58,7 @@ type RunnerOptions struct {
 	MinFree         uint64        // bytes; with less free on the disk of Dir nothing counts as a failure; default 32 MiB
 	KeepHome        bool          // HOME stays from build to build, with what a build of anybody has left there
 	HomeSeed        string        // a folder whose content each new HOME has; "": none
+	Caches          Caches        // what is kept of what steps ask to have kept; zero: nothing
 	Mask            []string      // secrets that are shown as ***
 	Env             []string      // where the passed variables are taken from; default os.Environ()
 	Log             *slog.Logger  // required
@@ -78,6 +80,7 @@ type RunnerOptions struct {
 type Runner struct {
 	o     RunnerOptions
 	files slotFiles
+	kept  *cache.Kept // nil: nothing
 	mask  func(string) string
 	busy  sync.Mutex
 
@@ -116,6 +119,9 @@ func newRunner(o RunnerOptions, g *guest) (*Runner, error) {
 	}
 	if left > 0 {
 		return nil, fmt.Errorf("workers: slot %s: %d processes of an earlier run cannot be killed", files.root, left)
+	}
+	if err := r.openCaches(); err != nil {
+		return nil, fmt.Errorf("workers: caches of slot %s: %w", files.root, err)
 	}
 	return r, nil
 }
@@ -238,6 +244,11 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 	if err != nil {
 		return End{Outcome: queue.JobInfra, Detail: "cannot read the checkout: " + clean(err.Error())}
 	}
+	caches, err := r.fillCaches(b, jobs, out.Log)
+	if err != nil {
+		return End{Outcome: queue.JobInfra, Detail: "cannot fill the caches: " + lastBytes(r.mask(clean(err.Error())), 500)}
+	}
+	defer caches.keep() // before the checkout is released
 	for i, j := range jobs {
 		if i > 0 {
 			if err := r.restore(ctx, b.Commit, want, out); err != nil && ctx.Err() == nil {
@@ -247,7 +258,9 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 		if ctx.Err() != nil {
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
 		}
+		caches.begins()
 		done, detail, again := r.job(ctx, task{build: b, job: j, report: reports[i], log: out.Log})
+		done.Cached = caches.ended(done.Outcome)
 		out.Job(done)
 		if next := worse(end, done.Outcome, detail); next != end {
 			end = next

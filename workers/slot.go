@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/submitqueue/submitqueue/workers/cache"
 	"github.com/submitqueue/submitqueue/workers/cage"
 )
 
@@ -67,6 +68,7 @@ func newSlotFiles(dir string, g *guest) (slotFiles, error) {
 // roomOf returns a room in which the slot is seen. Its folder, and what this process
 // writes there, is read-only.
 func (f slotFiles) roomOf(r room) *room {
+	r.hide = append(slices.Clip(r.hide), filepath.Join(f.root, cache.Dir))
 	r.show = append(slices.Clip(r.show),
 		cage.Shown{From: f.root},
 		cage.Shown{From: f.checkout, Writable: true},

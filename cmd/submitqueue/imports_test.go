@@ -86,8 +86,9 @@ var arrows = []struct {
 	{"workers/forgeci/workflow", nil, "it reads files of GitHub Actions and judges; what follows from that is the caller's"},
 	{"workers/forgeci", []string{"workers", "workers/forgeci/workflow", "forge", "forge/mirror", "queue"}, "it is where a build meets the forge: it drives one port and is the other"},
 	{"workers/cage", nil, "it keeps a command apart; what the command is for is the caller's"},
+	{"workers/cache", []string{"queue"}, "it keeps folders; which builds may have them is the runner's"},
 	{"workers/report", []string{"queue"}, "it reads what a step has said, wherever the step was run"},
-	{"workers", []string{"queue", "workers/cage", "workers/report"}, "runners know builds, not plans"},
+	{"workers", []string{"queue", "workers/cache", "workers/cage", "workers/report"}, "runners know builds, not plans"},
 }
 
 // vocabulary are the leaves that package queue speaks in: whoever may import queue may

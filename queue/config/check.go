@@ -104,6 +104,7 @@ func checkStep(d *document, path string, s Step, a Analysis) {
 	}
 	checkStepPart(d, path, s, a)
 	checkReport(d, path, s, a, s.Report.row())
+	checkCaches(d, path, s)
 	for name := range s.Env {
 		if p, _ := d.find(steps(path + ".env." + name)); strings.HasPrefix(name, "SUBMITQUEUE_") {
 			d.add(posOf(p.key), "%s.env sets %s: names that begin with SUBMITQUEUE_ are set by the queue", path, quoted(name))

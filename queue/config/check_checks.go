@@ -64,6 +64,9 @@ func checkChecks(d *document, path string, s Step, a Analysis) bool {
 	if written("checkout") {
 		d.report(path+".checkout", "%s.checkout is for steps with run: the forge's CI checks out by itself; delete the line, and say submodules: and lfs: in the workflow's actions/checkout", path)
 	}
+	if written("caches") {
+		d.report(path+".caches", "%s.caches is for steps with run: what the forge's CI keeps is written in the workflow; delete the line, and say actions/cache there", path)
+	}
 	if s.Counts == CountsTree && s.Scope == ScopeRepository {
 		d.report(path+".covers", "%s.covers is for steps on targets; with scope: repository a pass is one of the whole tree anyway: delete the line", path)
 	}

@@ -68,6 +68,8 @@ type Step struct {
 	Fingerprint string `json:"fingerprint,omitempty" yaml:"-" jsonschema:"-"`
 	// Checkout is what the step's checkout holds beside what git has in the commit. Default: that of the file, or nothing.
 	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
+	// Caches are folders of the checkout that runners keep from build to build, such as node_modules and target. Default none: each build begins with the files of the commit.
+	Caches []Cache `json:"caches,omitempty" yaml:"caches,omitempty" jsonschema:"maxItems=10"`
 	// Timeout ends the step when it takes longer. From 1s to 24h; default 1h.
 	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
 	// TimeoutFrom has the queue learn when to end the step: after three times what nearly all of its runs have taken (the 99th percentile), no earlier than this and no later than timeout. A run that is ended earlier than timeout is run again with all of timeout before it counts as a failure. From 1s to timeout; default: nothing is learned.
@@ -103,6 +105,7 @@ func (s Step) Digest() digest.Digest {
 		fields = append(fields, "environment1", s.Environment, s.Fingerprint)
 	}
 	fields = append(fields, s.Checkout.fields()...)
+	fields = append(fields, s.cacheFields()...)
 	if s.TimeoutFrom != 0 {
 		fields = append(fields, "timeout-from1", strconv.FormatInt(int64(s.TimeoutFrom), 10))
 	}

@@ -29,9 +29,12 @@ func mustDifferByField[T any](t *testing.T, base T, sum func(T) digest.Digest) {
 			field.Field(0).SetString("x")
 		case reflect.Slice:
 			list := reflect.MakeSlice(field.Type(), 1, 1)
-			if list.Index(0).Kind() == reflect.Struct {
+			switch {
+			case list.Index(0).Type() == reflect.TypeFor[config.Cache]():
+				list.Index(0).Set(reflect.ValueOf(config.Cache{Paths: []string{"x"}}))
+			case list.Index(0).Kind() == reflect.Struct:
 				list.Index(0).Field(0).SetString("x")
-			} else {
+			default:
 				list.Index(0).SetString("x")
 			}
 			field.Set(list)

@@ -50,6 +50,7 @@ type Options struct {
 	Redis   string           // URL; "" or "auto": see redisstore.Auto
 	Runners int
 	Steps
+	Caches    workers.Caches // what the runners keep from build to build; Seen is filled in
 	Listen    string
 	Public    string   // URL under which people reach the server; "": its address
 	Hosts     []string // further names under which it answers
@@ -179,10 +180,11 @@ func (s *Stack) openStore(ctx context.Context) error {
 // openRunners makes the pool, unless somebody else builds.
 func (s *Stack) openRunners(context.Context) (err error) {
 	o := s.o
+	o.Caches.Seen = func(e workers.CacheEvent) { s.metrics.RecordCache(string(e.Result), e.Bytes) }
 	if s.pool = o.Workers; s.pool == nil {
 		if s.pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
 			Isolate: o.Isolate, UIDs: o.UIDs, Hide: o.Hide, Show: o.Show, SlotsDir: o.SlotsDir,
-			Runner: workers.RunnerOptions{Checkout: s.share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Log: o.Log}}); err != nil {
+			Runner: workers.RunnerOptions{Checkout: s.share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Caches: o.Caches, Log: o.Log}}); err != nil {
 			return fmt.Errorf("runners: %w", err)
 		}
 	}

@@ -1,0 +1,355 @@
+package cache
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Dir is the folder of a slot in which caches are.
+const Dir = "caches"
+
+// maxKept is how many caches a slot keeps.
+const maxKept = 200
+
+// Options configure Open.
+type Options struct {
+	Bytes  int64                   // of all caches of the slot together, as they take disk; required
+	Owner  int                     // user id of the slot's steps: what belonged to another one is dropped
+	Remove func(path string) error // removes a tree, whatever rights it has; nil: os.RemoveAll
+	Low    func() bool             // the disk has no more room to give to caches; nil: it always has
+}
+
+// Kept is what one slot keeps. It is safe for concurrent use.
+type Kept struct {
+	o    Options
+	dir  string // of the slot
+	slot *os.Root
+
+	mu     sync.Mutex
+	caches map[string]entry // by id
+	last   int
+}
+
+// entry is one cache, on disk as the file "about" beside the folders.
+type entry struct {
+	Bytes int64     `json:"bytes"`
+	Owner int       `json:"owner"`
+	At    time.Time `json:"at"` // when it was kept
+}
+
+// Open opens what a slot keeps. What an earlier process has not finished to keep is
+// removed. Close it.
+func Open(slot string, o Options) (*Kept, error) {
+	if o.Remove == nil {
+		o.Remove = os.RemoveAll
+	}
+	if o.Low == nil {
+		o.Low = func() bool { return false }
+	}
+	root, err := os.OpenRoot(slot)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kept{o: o, dir: slot, slot: root, caches: map[string]entry{}}
+	if err := k.load(); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return k, nil
+}
+
+// Close ends the use of the slot's folder.
+func (k *Kept) Close() error { return k.slot.Close() }
+
+// load reads what is there, and removes what is of no use.
+func (k *Kept) load() error {
+	if info, err := k.slot.Lstat(Dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is no folder: remove it", filepath.Join(k.dir, Dir))
+	}
+	if err := k.slot.Mkdir(Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := k.slot.Chmod(Dir, 0o700); err != nil {
+		return err
+	}
+	found, err := fs.ReadDir(k.slot.FS(), Dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range found {
+		var e entry
+		about, err := k.slot.ReadFile(filepath.Join(Dir, d.Name(), "about"))
+		if err == nil {
+			err = json.Unmarshal(about, &e)
+		}
+		if err != nil || e.Owner != k.o.Owner || e.Bytes < 0 {
+			if err := k.remove(d.Name()); err != nil {
+				return err
+			}
+			continue
+		}
+		k.caches[d.Name()] = e
+	}
+	return k.trim("")
+}
+
+// remove removes a cache, or what one was being made of.
+func (k *Kept) remove(name string) error {
+	delete(k.caches, name)
+	return k.o.Remove(filepath.Join(k.dir, Dir, name))
+}
+
+// Held is what of a cache is in a checkout.
+type Held struct {
+	Found bool     // it was kept
+	Bytes int64    // what was moved in takes
+	Taken []string // paths that the commit has itself: neither filled nor to be kept
+	Free  []string // the others: what Keep is to move out
+}
+
+// Restore moves a cache into a checkout, a folder of the slot: it is not kept any more. A
+// path to which a link leads, or that is not in what was kept, stays empty.
+func (k *Kept) Restore(checkout, id string, paths []string) (Held, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	held := k.free(checkout, paths)
+	e, ok := k.caches[id]
+	if !ok {
+		return held, nil
+	}
+	for _, path := range held.Free {
+		from, to := filepath.Join(Dir, id, nameOf(path)), filepath.Join(checkout, filepath.FromSlash(path))
+		if _, err := k.slot.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := k.makeParents(checkout, path); err != nil {
+			return held, errors.Join(err, k.remove(id))
+		}
+		if err := k.move(from, to); err != nil {
+			return held, errors.Join(err, k.remove(id))
+		}
+		held.Found = true
+	}
+	if held.Found {
+		held.Bytes = e.Bytes
+	}
+	return held, k.remove(id)
+}
+
+// Free says what a cache would be in a checkout that begins without it.
+func (k *Kept) Free(checkout string, paths []string) Held {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.free(checkout, paths)
+}
+
+func (k *Kept) free(checkout string, paths []string) (held Held) {
+	for _, path := range paths {
+		if k.plain(checkout, path) {
+			held.Free = append(held.Free, path)
+		} else {
+			held.Taken = append(held.Taken, path)
+		}
+	}
+	return held
+}
+
+// plain reports whether nothing is at a path of a checkout, and only folders lead there.
+func (k *Kept) plain(checkout, path string) bool {
+	name := checkout
+	parts := split(path)
+	for i, part := range parts {
+		name = filepath.Join(name, part)
+		info, err := k.slot.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return true
+		case err != nil || i == len(parts)-1 || !info.IsDir():
+			return false
+		}
+	}
+	return false
+}
+
+// makeParents makes the folders that lead to a path.
+func (k *Kept) makeParents(checkout, path string) error {
+	name := checkout
+	parts := split(path)
+	for _, part := range parts[:len(parts)-1] {
+		name = filepath.Join(name, part)
+		if err := k.slot.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := k.isFolder(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *Kept) isFolder(name string) error {
+	info, err := k.slot.Lstat(name)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no folder any more", name)
+	}
+	return err
+}
+
+// TooLarge says that a cache takes more than all caches of a slot may.
+type TooLarge struct{ Limit int64 }
+
+// Error implements error.
+func (e *TooLarge) Error() string {
+	return "it takes more than the " + Size(e.Limit) + " that all caches of a runner may take together (--cache-mb)"
+}
+
+// ErrLow says that the disk has no room for caches.
+var ErrLow = errors.New("the disk is nearly full")
+
+// Keep moves paths out of a checkout into a cache, in place of what was kept under its id,
+// and returns how much disk that takes; 0: there is nothing at these paths. Others go, the
+// ones that were kept longest ago first, until all of them are within bounds. After an
+// error nothing is kept.
+func (k *Kept) Keep(checkout, id string, paths []string) (bytes int64, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.last++
+	making := "new-" + strconv.Itoa(k.last)
+	if err := errors.Join(k.remove(making), k.remove(id)); err != nil {
+		return 0, err
+	}
+	if err := k.slot.Mkdir(filepath.Join(Dir, making), 0o700); err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil || bytes == 0 {
+			err = errors.Join(err, k.remove(making))
+		}
+	}()
+	for _, path := range paths {
+		n, err := k.take(checkout, path, filepath.Join(Dir, making, nameOf(path)))
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", path, err)
+		}
+		bytes += n
+	}
+	if bytes == 0 {
+		return 0, nil
+	}
+	if bytes > k.o.Bytes {
+		return 0, &TooLarge{k.o.Bytes}
+	}
+	e := entry{Bytes: bytes, Owner: k.o.Owner, At: time.Now()}
+	about, err := json.Marshal(e)
+	if err != nil {
+		return 0, err
+	}
+	if err := k.slot.WriteFile(filepath.Join(Dir, making, "about"), about, 0o600); err != nil {
+		return 0, err
+	}
+	if err := k.slot.Rename(filepath.Join(Dir, making), filepath.Join(Dir, id)); err != nil {
+		return 0, err
+	}
+	k.caches[id] = e
+	if err := k.trim(id); err != nil {
+		return 0, err
+	}
+	if k.o.Low() {
+		return 0, errors.Join(ErrLow, k.remove(id))
+	}
+	return bytes, nil
+}
+
+// take moves one path out of a checkout, and measures it. What is no folder and no file
+// stays.
+func (k *Kept) take(checkout, path, to string) (int64, error) {
+	name := checkout
+	parts := split(path)
+	for i, part := range parts {
+		name = filepath.Join(name, part)
+		info, err := k.slot.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case !info.IsDir() && (i < len(parts)-1 || !info.Mode().IsRegular()):
+			return 0, nil
+		}
+	}
+	if err := k.move(name, to); err != nil {
+		return 0, err
+	}
+	return sizeOf(filepath.Join(k.dir, to), k.o.Bytes)
+}
+
+// move renames; a folder that its owner cannot write cannot be moved by its owner.
+func (k *Kept) move(from, to string) error {
+	err := k.slot.Rename(from, to)
+	if errors.Is(err, fs.ErrPermission) {
+		if err := k.slot.Chmod(from, 0o700); err != nil {
+			return err
+		}
+		err = k.slot.Rename(from, to)
+	}
+	return err
+}
+
+// trim removes caches, the oldest first, until they are within bounds; keep goes last.
+func (k *Kept) trim(keep string) error {
+	order := slices.SortedFunc(maps.Keys(k.caches), func(a, b string) int {
+		if a == keep || b == keep {
+			return cmp.Compare(btoi(a == keep), btoi(b == keep))
+		}
+		return cmp.Or(k.caches[a].At.Compare(k.caches[b].At), cmp.Compare(a, b))
+	})
+	for _, id := range order {
+		if len(k.caches) <= maxKept && k.total() <= k.o.Bytes && !k.o.Low() || id == keep {
+			return nil
+		}
+		if err := k.remove(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (k *Kept) total() (bytes int64) {
+	for _, e := range k.caches {
+		bytes += e.Bytes
+	}
+	return bytes
+}
+
+// Total returns how much disk the caches of the slot take.
+func (k *Kept) Total() int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.total()
+}
+
+// Empty removes all caches of the slot.
+func (k *Kept) Empty() (err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, id := range slices.Collect(maps.Keys(k.caches)) {
+		err = errors.Join(err, k.remove(id))
+	}
+	return err
+}
