@@ -1,0 +1,279 @@
+package upload
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// Ref is the one ref that a client sees.
+const Ref = "refs/submitqueue/job"
+
+// Grant is what a token opens.
+type Grant struct {
+	Commit queue.CommitID
+	// Objects returns the folder of git's objects that has the commit.
+	Objects func(context.Context) (dir string, err error)
+	// Ends is closed when the token is good no more; nil: it is told by Access alone.
+	Ends <-chan struct{}
+}
+
+// Options are what a handler works with. Zero values mean the defaults.
+type Options struct {
+	Access func(token string) (Grant, bool) // required; in constant time for all tokens
+	Dir    string                           // for repositories of its own, emptied at the start; required
+	AtOnce int                              // uploads; default 16
+	Limit  time.Duration                    // of one; default 10 min
+	Log    *slog.Logger                     // required
+}
+
+// Handler answers git clients below a path that ends in .git.
+type Handler struct {
+	o    Options
+	turn chan struct{}
+
+	mu    sync.Mutex
+	views map[view]*repository
+	order []view // oldest first
+}
+
+// view names a repository of the handler's own.
+type view struct {
+	objects string
+	commit  queue.CommitID
+}
+
+// repository has one ref to one commit, and borrows the mirror's objects.
+type repository struct {
+	dir  string
+	made sync.Once
+	err  error
+
+	once  sync.Once
+	trees map[string]bool // objects of the commit's tree
+	fault error
+}
+
+// keptViews bounds the handler's repositories: four small files each.
+const keptViews = 256
+
+// maxRequest bounds what a client may ask in one request: wants and haves.
+const maxRequest = 8 << 20
+
+// New returns a handler.
+func New(o Options) (*Handler, error) {
+	if o.Access == nil || o.Dir == "" || o.Log == nil {
+		return nil, errors.New("upload: Access, Dir and Log are required")
+	}
+	o.AtOnce = cmp.Or(o.AtOnce, 16)
+	o.Limit = cmp.Or(o.Limit, 10*time.Minute)
+	if err := errors.Join(os.RemoveAll(o.Dir), os.MkdirAll(o.Dir, 0o700)); err != nil {
+		return nil, err
+	}
+	return &Handler{o: o, turn: make(chan struct{}, o.AtOnce), views: map[view]*repository{}}, nil
+}
+
+// ServeHTTP answers a request of git's smart HTTP for reading.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	path, refs := strings.CutSuffix(r.URL.Path, ".git/info/refs")
+	_, pack := strings.CutSuffix(r.URL.Path, ".git/git-upload-pack")
+	switch {
+	case refs && r.Method == http.MethodGet && path != "":
+		if r.URL.Query().Get("service") != "git-upload-pack" {
+			http.Error(w, "This repository can be fetched from, by clients of git 1.6.6 and newer, and not be pushed to.", http.StatusForbidden)
+			return
+		}
+	case pack && r.Method == http.MethodPost:
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	_, token, ok := r.BasicAuth()
+	g, good := h.o.Access(token)
+	if !ok || !good || token == "" {
+		w.Header().Set("WWW-Authenticate", `Basic realm="the token of a running job"`)
+		http.Error(w, "The password is the token of a job that runs; this one is none, or its job has ended.", http.StatusUnauthorized)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), h.o.Limit)
+	defer cancel()
+	go func() {
+		select {
+		case <-g.Ends:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		w.Header().Set("Retry-After", "10")
+		http.Error(w, "Too many fetch at once; try again.", http.StatusServiceUnavailable)
+		return
+	}
+	repo, err := h.view(ctx, g)
+	if err != nil {
+		h.o.Log.Warn("serve a commit to a runner", "commit", g.Commit, "error", err)
+		http.Error(w, "The commit cannot be read; the server's log says why.", http.StatusInternalServerError)
+		return
+	}
+	if refs {
+		h.advertise(ctx, w, repo)
+		return
+	}
+	h.upload(ctx, w, r, g, repo)
+}
+
+// view returns the repository for a grant.
+func (h *Handler) view(ctx context.Context, g Grant) (*repository, error) {
+	objects, err := g.Objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key := view{objects, g.Commit}
+	h.mu.Lock()
+	repo := h.views[key]
+	if repo == nil {
+		dir, err := os.MkdirTemp(h.o.Dir, "view-*")
+		if err != nil {
+			h.mu.Unlock()
+			return nil, err
+		}
+		repo = &repository{dir: dir}
+		h.views[key] = repo
+		h.order = append(h.order, key)
+		if len(h.order) > keptViews { // a fetch under way has its files open, or asks again
+			old := h.order[0]
+			_ = os.RemoveAll(h.views[old].dir)
+			delete(h.views, old)
+			h.order = h.order[1:]
+		}
+	}
+	h.mu.Unlock()
+	repo.made.Do(func() { repo.err = repo.make(objects, g.Commit) })
+	return repo, repo.err
+}
+
+// config lets clients have part of the commit: shallow, and without blobs. What they may
+// want is checked by the handler (request.go).
+const config = `[core]
+	repositoryformatversion = 0
+	bare = true
+[uploadpack]
+	allowFilter = true
+	allowAnySHA1InWant = true
+[gc]
+	auto = 0
+`
+
+func (repo *repository) make(objects string, commit queue.CommitID) error {
+	files := map[string]string{
+		"HEAD": "ref: " + Ref + "\n", "config": config, Ref: string(commit) + "\n",
+		"objects/info/alternates": objects + "\n", "objects/pack/.keep": "",
+	}
+	for name, content := range files {
+		path := filepath.Join(repo.dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// git returns a command of git in the repository. Nothing of a user's or the machine's
+// configuration counts, and no protocol but the first.
+func (repo *repository) git(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = repo.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + repo.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // pack-objects, too
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// advertise says which ref there is.
+func (h *Handler) advertise(ctx context.Context, w http.ResponseWriter, repo *repository) {
+	var out, errs bytes.Buffer
+	cmd := repo.git(ctx, "upload-pack", "--stateless-rpc", "--strict", "--http-backend-info-refs", ".")
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		h.o.Log.Warn("advertise a commit", "error", err, "git", last(errs.String()))
+		http.Error(w, "The commit cannot be read; the server's log says why.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+	_, _ = io.WriteString(w, "001e# service=git-upload-pack\n0000")
+	_, _ = w.Write(out.Bytes()) // the client may have hung up
+}
+
+// upload sends what a client wants, if it may have that.
+func (h *Handler) upload(ctx context.Context, w http.ResponseWriter, r *http.Request, g Grant, repo *repository) {
+	in := io.Reader(http.MaxBytesReader(w, r.Body, maxRequest))
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		zipped, err := gzip.NewReader(in)
+		if err != nil {
+			http.Error(w, "The body is no gzip.", http.StatusBadRequest)
+			return
+		}
+		in = zipped
+	}
+	raw, err := io.ReadAll(io.LimitReader(in, maxRequest+1))
+	if err != nil || len(raw) > maxRequest {
+		http.Error(w, "The request cannot be read, or asks for too much.", http.StatusBadRequest)
+		return
+	}
+	wants, err := wanted(raw)
+	if err != nil {
+		http.Error(w, "No request of git's upload-pack: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	for _, oid := range wants {
+		if oid == string(g.Commit) {
+			continue
+		}
+		if ok, err := repo.has(ctx, oid, g.Commit); err != nil {
+			h.o.Log.Warn("list a commit's objects", "commit", g.Commit, "error", err)
+			http.Error(w, "The commit cannot be read; the server's log says why.", http.StatusInternalServerError)
+			return
+		} else if !ok {
+			w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
+			_, _ = fmt.Fprint(w, packet("ERR upload-pack: not our ref "+oid+"\n"))
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
+	var errs bytes.Buffer
+	cmd := repo.git(ctx, "upload-pack", "--stateless-rpc", "--strict", ".")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(raw), w, &errs
+	if err := cmd.Run(); err != nil && ctx.Err() == nil {
+		h.o.Log.Debug("send a commit", "commit", g.Commit, "error", err, "git", last(errs.String())) // the client sees it cut off
+	}
+}
+
+// last is the end of what git has said.
+func last(s string) string {
+	s = strings.TrimSpace(s)
+	return s[max(0, len(s)-500):]
+}
