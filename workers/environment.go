@@ -36,14 +36,14 @@ const markVar = "SUBMITQUEUE_SLOTS"
 // handed over in the environment or as an argument; Linux refuses 128 KiB.
 const maxInline = 64 << 10
 
-// environment returns the environment of a step: what is passed from base, the
-// step's own, then ours, which win.
+// environment returns the environment of a step: what is passed from the agent's, secrets,
+// the step's own, then ours, which win.
 //
 // The steps of a guest have caches and temporary files of their own in place of the
 // agent's, which they could not reach, or could change for others.
-func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []string {
+func environment(o RunnerOptions, b queue.Build, j queue.Job, files slotFiles) []string {
 	env := map[string]string{}
-	outer := ""
+	base, outer := o.Env, ""
 	for _, pair := range base {
 		name, value, _ := strings.Cut(pair, "=")
 		if name == markVar {
@@ -53,6 +53,9 @@ func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []s
 			if p == name && (files.guest == nil || !slices.Contains(ours[:], name)) {
 				env[name] = value
 			}
+		}
+		if slices.Contains(o.Pass, name) {
+			env[name] = value
 		}
 	}
 	for name, where := range toolchainsOf(base, files.guest != nil) {
@@ -75,6 +78,9 @@ func environment(base []string, b queue.Build, j queue.Job, files slotFiles) []s
 				env[name] = dir
 			}
 		}
+	}
+	for _, s := range o.Secrets {
+		env[s.Name] = s.Value
 	}
 	for name, value := range j.Step.Env {
 		env[name] = value

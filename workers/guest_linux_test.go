@@ -237,7 +237,7 @@ echo "name=$USER uid=$(id -u) groups=$(id -G)"`
 		t.Errorf("%v %v", info.Mode(), err)
 	}
 	var names []string
-	for _, pair := range environment([]string{"HOME=/root", "GOCACHE=/root/c", "GOMODCACHE=/root/m", "TMPDIR=/root/t", "USER=root", "GOPROXY=p"}, queue.Build{}, queue.Job{}, r.files) {
+	for _, pair := range environment(RunnerOptions{Env: []string{"HOME=/root", "GOCACHE=/root/c", "GOMODCACHE=/root/m", "TMPDIR=/root/t", "USER=root", "GOPROXY=p"}}, queue.Build{}, queue.Job{}, r.files) {
 		if strings.Contains(pair, "root") && !strings.Contains(pair, r.files.root) {
 			names = append(names, pair)
 		}

@@ -105,7 +105,7 @@ func (r *Runner) shell(ctx context.Context, t task, trial *Trial) (exit, error) 
 	c := command{
 		argv:    argv,
 		dir:     r.files.checkout,
-		env:     environment(r.o.Env, t.build, t.job, r.files),
+		env:     environment(r.o, t.build, t.job, r.files),
 		mark:    r.files.root,
 		guest:   r.files.guest,
 		timeout: r.timeout(t.job),

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -8,11 +9,19 @@ import (
 // minMask is the shortest text that is masked: shorter ones would shred logs.
 const minMask = 4
 
-// newMask returns a function that replaces secrets by ***. Of a value with
-// several lines each line is a secret; what is shorter than 4 bytes is not.
+// newMask returns a function that replaces secrets by ***, also as programs encode them. Of a
+// value with several lines each line is a secret; what is shorter than 4 bytes is not.
 func newMask(values []string) func(string) string {
 	var pairs []string
-	for _, v := range longestFirst(values) {
+	all := slices.Clone(values)
+	for _, v := range values {
+		all = append(all, disguises(v)...)
+		all = append(all, disguises(v+"\n")...)
+		for line := range strings.Lines(v) {
+			all = append(all, disguises(strings.TrimSpace(line))...)
+		}
+	}
+	for _, v := range longestFirst(all) {
 		pairs = append(pairs, v, "***")
 	}
 	if len(pairs) == 0 {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,13 +62,15 @@ type RunnerOptions struct {
 	Caches          Caches        // what is kept of what steps ask to have kept; zero: nothing
 	Mask            []string      // secrets that are shown as ***
 	Env             []string      // where the passed variables are taken from; default os.Environ()
+	Pass            []string      // names of variables that steps see besides those in passed (environment.go)
+	Secrets         []Secret      // variables of steps that are shown as ***
 	Log             *slog.Logger  // required
 }
 
 // Runner is one slot that executes builds, one at a time, in directories that
 // are used again. Nothing of the agent's environment reaches the steps but a
-// list of names (PATH, HOME, TMPDIR, LANG, those of the Go tool and the like) and where
-// toolchains are (toolchain.go); to these come the step's own variables and
+// list of names (PATH, HOME, TMPDIR, LANG, those of the Go tool and the like), those in Pass,
+// and where toolchains are (toolchain.go); to these come Secrets, the step's own variables and
 //
 //	CI=true
 //	SUBMITQUEUE=1
@@ -112,7 +115,11 @@ func newRunner(o RunnerOptions, g *guest) (*Runner, error) {
 		return nil, fmt.Errorf("workers: slot: %w", err)
 	}
 	files.keep, files.seed = o.KeepHome, o.HomeSeed
-	r := &Runner{o: o, files: files, mask: newMask(o.Mask), readers: report.All()}
+	masked := slices.Clone(o.Mask)
+	for _, s := range o.Secrets {
+		masked = append(masked, s.Value)
+	}
+	r := &Runner{o: o, files: files, mask: newMask(masked), readers: report.All()}
 	left := (session{mark: files.root}).end(o.Grace)
 	if g.uidOf() != 0 {
 		left += (session{uid: g.uid}).end(o.Grace)

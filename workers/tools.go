@@ -168,7 +168,7 @@ func tooling(o RunnerOptions, files slotFiles, run string) command {
 	}
 	setDefault(&o.Grace, 5*time.Second)
 	return command{argv: append(slices.Clone(shell), run), dir: files.checkout,
-		env: environment(env, queue.Build{}, queue.Job{}, files), mark: files.root, guest: files.guest, timeout: toolsTimeout, grace: o.Grace}
+		env: environment(RunnerOptions{Env: env, Pass: o.Pass}, queue.Build{}, queue.Job{}, files), mark: files.root, guest: files.guest, timeout: toolsTimeout, grace: o.Grace}
 }
 
 // limited keeps the first bytes of an output.

@@ -32,6 +32,7 @@ func checkAll(d *document, c *Config) {
 		d.once(path+".name", s.Name, names)
 		checkStep(d, path, s, c.Analysis)
 	}
+	checkEnv(d, "env", c.Env)
 	if len(c.Analysis.Analyzers) == 0 {
 		checkAreas(d, "analysis", c.Analysis)
 		checkTools(d, "analysis", c.Analysis)
@@ -105,9 +106,14 @@ func checkStep(d *document, path string, s Step, a Analysis) {
 	checkStepPart(d, path, s, a)
 	checkReport(d, path, s, a, s.Report.row())
 	checkCaches(d, path, s)
-	for name := range s.Env {
-		if p, _ := d.find(steps(path + ".env." + name)); strings.HasPrefix(name, "SUBMITQUEUE_") {
-			d.add(posOf(p.key), "%s.env sets %s: names that begin with SUBMITQUEUE_ are set by the queue", path, quoted(name))
+	checkEnv(d, path+".env", s.Env)
+}
+
+// checkEnv reports variables that the queue sets itself.
+func checkEnv(d *document, path string, env map[string]string) {
+	for name := range env {
+		if p, _ := d.find(steps(path + "." + name)); strings.HasPrefix(name, "SUBMITQUEUE_") {
+			d.add(posOf(p.key), "%s sets %s: names that begin with SUBMITQUEUE_ are set by the queue", path, quoted(name))
 		}
 	}
 }

@@ -18,6 +18,8 @@ type Config struct {
 	Steps []Step `json:"steps" yaml:"steps" jsonschema:"required,minItems=1,maxItems=100"`
 	// Environment is that of each step with run that names none: see there. Default none.
 	Environment string `json:"environment,omitempty" yaml:"environment,omitempty" jsonschema:"minLength=1,maxLength=2000"`
+	// Env are variables of each step with run, where the step does not set them itself. Secrets do not belong here: give them to the runner. Default none.
+	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
 	// Checkout is that of each step with run, where the step says nothing else.
 	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
 	// Analysis says how changes are told apart. Default: they are not, each conflicts with all others.

@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // DefaultRetries is Rules.Retries where the file does not say it: nobody is
 // rejected for what has happened once.
@@ -31,6 +34,7 @@ func (c *Config) Defaults() {
 		s.checkDefaults()
 		if !s.ByForge() {
 			orDefault(&s.Environment, c.Environment)
+			s.envDefaults(c.Env)
 			orDefault(&s.Checkout.Submodules, c.Checkout.Submodules)
 			orDefault(&s.Checkout.LFS, c.Checkout.LFS)
 		}
@@ -69,6 +73,16 @@ func (c *Config) Defaults() {
 		c.Permissions.Protected = DefaultProtected()
 	}
 	c.laneDefaults()
+}
+
+// envDefaults adds the variables of the file that the step does not set.
+func (s *Step) envDefaults(all map[string]string) {
+	if len(all) == 0 {
+		return
+	}
+	env := maps.Clone(all)
+	maps.Copy(env, s.Env)
+	s.Env = env
 }
 
 func orDefault[T comparable](field *T, value T) {

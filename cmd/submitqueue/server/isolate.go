@@ -101,7 +101,7 @@ func (c *Serve) secretFiles() (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	return append(paths, notify.Files(c.Notify)...)
+	return slices.Concat(paths, notify.Files(c.Notify), c.Variables.files())
 }
 
 // inArguments says whether a text is in this process's command line.

@@ -40,7 +40,9 @@ type Steps struct {
 	Show      []string          // those that they see all the same
 	KeepHomes bool
 	HomeSeed  string
-	SlotsDir  string // of the runners; "": below Data
+	Pass      []string         // variables of the server that they see
+	Secrets   []workers.Secret // variables that nobody is shown
+	SlotsDir  string           // of the runners; "": below Data
 }
 
 // Options say what a server is made of. Data is a private folder.
@@ -184,7 +186,7 @@ func (s *Stack) openRunners(context.Context) (err error) {
 	if s.pool = o.Workers; s.pool == nil {
 		if s.pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
 			Isolate: o.Isolate, UIDs: o.UIDs, Hide: o.Hide, Show: o.Show, SlotsDir: o.SlotsDir,
-			Runner: workers.RunnerOptions{Checkout: s.share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Caches: o.Caches, Log: o.Log}}); err != nil {
+			Runner: workers.RunnerOptions{Checkout: s.share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Caches: o.Caches, Pass: o.Pass, Secrets: o.Secrets, Log: o.Log}}); err != nil {
 			return fmt.Errorf("runners: %w", err)
 		}
 	}
