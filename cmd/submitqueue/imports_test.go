@@ -87,6 +87,7 @@ var arrows = []struct {
 	{"workers/forgeci", []string{"workers", "workers/forgeci/workflow", "forge", "forge/mirror", "queue"}, "it is where a build meets the forge: it drives one port and is the other"},
 	{"workers/cage", nil, "it keeps a command apart; what the command is for is the caller's"},
 	{"workers/cache", []string{"queue"}, "it keeps folders; which builds may have them is the runner's"},
+	{"workers/coordinator", []string{"queue", "workers", "workers/cache", "workers/protocol", "workers/report"}, "it hands the pool's work to whoever speaks the protocol; where a commit is, it is told"},
 	{"workers/report", []string{"queue"}, "it reads what a step has said, wherever the step was run"},
 	{"workers", []string{"queue", "workers/cache", "workers/cage", "workers/report"}, "runners know builds, not plans"},
 }

@@ -136,13 +136,13 @@ func (c *Coordinator) Job(token string) (JobRef, bool) {
 func (c *Coordinator) newJob(ctx context.Context, a workers.Assignment, m *machine, slot int) (*job, error) {
 	b, work := a.Build, a.Build.Jobs[0]
 	var rep *report.Report
-	if work.Step.NamesTargets() {
-		files := fs.FS(nothing{})
+	files := fs.FS(nothing{})
+	if named := work.Step.NamesTargets(); named || len(work.Step.Caches) > 0 {
 		var err error
 		if c.o.Files != nil {
 			files, err = c.o.Files(ctx, b)
 		}
-		if err == nil {
+		if err == nil && named {
 			rep, err = report.All().For(files, work.Step, work.Targets())
 		}
 		if err != nil {
@@ -150,6 +150,12 @@ func (c *Coordinator) newJob(ctx context.Context, a workers.Assignment, m *machi
 		}
 	}
 	j := &job{a: a, token: "sqjt-" + rand.Text(), mark: "submitqueue-" + rand.Text(), machine: m, slot: slot, handed: time.Now(), heard: time.Now(), gone: make(chan struct{}), files: map[string]string{}}
+	if c.o.Files != nil && len(work.Step.Caches) > 0 {
+		c.mu.Lock()
+		platform := m.platform()
+		c.mu.Unlock()
+		j.caches = CachesOf(files, b, platform)
+	}
 	j.mask = append(j.mask, c.o.Mask...)
 	for _, v := range c.o.Secrets {
 		j.mask = append(j.mask, v)

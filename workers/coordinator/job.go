@@ -39,6 +39,7 @@ type job struct {
 	machine *machine
 	slot    int
 	trial   *workers.Trial
+	caches  []protocol.Cache
 	log     io.Writer
 	handed  time.Time
 	gone    chan struct{} // closed when it is over

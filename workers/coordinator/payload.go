@@ -35,6 +35,7 @@ func (c *Coordinator) payload(j *job) protocol.Job {
 		GitInfo:    protocol.GitInfo{RepoURL: withPassword(c.o.RepoURL(b), j.token), Ref: ref, RefType: "branch", SHA: string(b.Commit), Refspecs: []string{"+" + ref + ":refs/submitqueue/job"}, Depth: 1},
 		RunnerInfo: protocol.RunnerInfo{Timeout: int((limit + margin) / time.Second)},
 		Variables:  c.variables(j),
+		Cache:      j.caches,
 		Steps:      []protocol.Step{{Name: "script", Script: script(j.mark, limit), Timeout: int((limit + margin) / time.Second), When: "on_success"}},
 		Features:   protocol.Features{TraceSections: true, FailureReasons: protocol.Failures()},
 	}

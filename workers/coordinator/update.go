@@ -84,6 +84,7 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 		}
 	}
 	done, detail, again := j.trial.End(e)
+	done.Cached = j.cached()
 	end := workers.EndOf(done, detail, again)
 	report := workers.Report{Job: &done, End: &end}
 	_ = c.o.Source.Report(context.Background(), j.a.Lease, report) // a lease that is lost needs no end
