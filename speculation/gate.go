@@ -15,7 +15,7 @@ import "github.com/submitqueue/submitqueue/queue"
 //     conflict/keys.go and the analyzer of the repository hash what it reads;
 //     app/judge.go and app/perform_resolve.go ask them about the very commits that are to land.
 //   - Which commits these are: forge/mirror/merge.go and forge/mirror/replay.go make them.
-//   - What a build has shown: workers/verdict.go, workers/report.go, workers/gotest.go,
+//   - What a build has shown: workers/report, workers/written.go,
 //     workers/job.go and workers/split.go read runners, workers/forgeci/judge.go and
 //     workers/forgeci/settle.go the checks of the forge's CI. A job that did not run
 //     all that it was asked for, or that was run on another commit, must not pass.

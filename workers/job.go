@@ -25,6 +25,13 @@ type task struct {
 // is no result, if so.
 func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, again string) {
 	trial := newTrial(t.build, t.job, TrialOptions{Report: t.report, Log: t.log, Limit: r.o.LogLimit}, r.mask)
+	files, err := r.expect(ctx, t.report)
+	if err != nil {
+		done, detail, again = trial.End(Exit{Infra: "cannot look for files of its report: " + err.Error()})
+		done.Machine = r.o.Machine
+		return done, detail, again
+	}
+	defer files.close()
 	start := time.Now()
 	e, err := r.shell(ctx, t, trial)
 	x := Exit{Code: e.code, Took: time.Since(start), Stopped: e.stopped, Lost: lost(e), How: how(e)}
@@ -42,6 +49,11 @@ func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, a
 	}
 	if e.left > 0 {
 		r.o.Log.Error("processes of a step cannot be killed", "build", t.build.ID, "step", t.job.Step.Name, "left", e.left)
+	}
+	if !x.Stopped && x.Infra == "" && x.TimedOut == 0 && !x.Lost {
+		if err := files.hand(ctx, trial); err != nil {
+			x.Infra = "its report cannot be read: " + err.Error()
+		}
 	}
 	done, detail, again = trial.End(x)
 	done.Machine = r.o.Machine

@@ -28,9 +28,9 @@ func (k ticks) Line(text string, _ bool, tidy func(string) string) []string {
 	return []string{tidy(text)}
 }
 
-func (k ticks) File(string, io.Reader, func(string) string) error { return nil }
-func (k ticks) Of(target string) (report.Result, bool)            { return k[target], true }
-func (k ticks) Strayed() bool                                     { return false }
+func (k ticks) File(string, io.Reader, bool, func(string) string) error { return nil }
+func (k ticks) Of(target string) (report.Result, bool)                  { return k[target], true }
+func (k ticks) Strayed() bool                                           { return false }
 
 // A report is a reader and its row: the output of a real command is read by it, target by
 // target, and what the report leaves out is not taken for passed.

@@ -6,7 +6,7 @@
 //	  ignore: ["**/*.md", "**/BUILD", "**/BUILD.bazel", "**/*.bzl"]
 //	steps:
 //	  - name: test
-//	    run: bazel test {targets} || [ $? = 4 ]     # 4: there was no test among them
+//	    run: bazel test --keep_going {targets} || [ $? = 4 ]     # 4: there was no test among them
 //
 // BUILD and .bzl files in `ignore` are those that nobody loads; what is loaded
 // is never ignored.

@@ -49,7 +49,7 @@ func checkChecks(d *document, path string, s Step, a Analysis) bool {
 	for _, f := range []struct {
 		name  string
 		given bool
-	}{{"report", s.Report != "" && s.Report != ReportExitCode}, {"image", s.Image != ""}, {"os", s.OS != ""}, {"arch", s.Arch != ""},
+	}{{"report", s.Report != "" && s.Report != ReportExitCode}, {"report_files", len(s.ReportFiles) > 0}, {"image", s.Image != ""}, {"os", s.OS != ""}, {"arch", s.Arch != ""},
 		{"tags", len(s.Tags) > 0}, {"env", len(s.Env) > 0}, {"dir", s.Dir != ""}} {
 		if f.given {
 			d.report(path+"."+f.name, "%s.%s is for steps with run: how checks run is written in the workflow; delete the line", path, f.name)

@@ -72,11 +72,12 @@
 //
 // One row of Reports (step_report.go), which says whose targets it names and how a command
 // ends that reports; validate refuses it, in the row's words, where it cannot work. The
-// row's name is a word in the tag of Step.Report, too. Its reader is a row of readers in
-// package workers (report.go). For example
+// row's name is a word in the tag of Step.Report, too. Which commands have a report that is
+// whole is a function of step_tools.go. Its reader is a row of All in package
+// workers/report. For example
 //
-//	{Name: "junit", Noun: "module", Of: "Maven modules", Analyzer: AnalyzerMaven, Reports: isMaven,
-//		Ending: "mvn test", Example: "mvn validate && mvn test"}
+//	{Name: "dart-json", Noun: "package", Of: "packages of Dart", Analyzers: []string{AnalyzerDart}, Reports: isDart,
+//		Ending: "dart test --reporter json", Example: "run: dart analyze && dart test --reporter json {targets}"}
 //
 // # How do I add a requirement?
 //

@@ -25,7 +25,17 @@ type Report string
 const (
 	ReportExitCode   Report = "exit-code"    // the shard passes for each of its targets or fails as a set
 	ReportGoTestJSON Report = "go-test-json" // `go test -json` on standard output names each package
+
+	ReportJUnit       Report = "junit"        // XML files name each test suite
+	ReportBazelBEP    Report = "bazel-bep"    // the file of Bazel's --build_event_json_file names each label
+	ReportCargoJSON   Report = "cargo-json"   // `cargo test --message-format json` names each package
+	ReportJestJSON    Report = "jest-json"    // the file of `jest --json`, or of Vitest's reporter json, names each test file
+	ReportTAP         Report = "tap"          // the Test Anything Protocol, on standard output or in files
+	ReportTargetsJSON Report = "targets-json" // lines of JSON that name each target, on standard output or in files
 )
+
+// TargetPlaceholder stands for the folder of a target in report_files.
+const TargetPlaceholder = "{target}"
 
 // Step is one command of a build, as written in the configuration of the
 // commit that is judged. All fields are in its digest.
@@ -50,8 +60,10 @@ type Step struct {
 	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"maxLength=32"`
 	// Dir is the folder of the repository that the command runs in. Default: the folder that the step's analyzer is under, or the repository's root.
 	Dir string `json:"dir,omitempty" yaml:"dir,omitempty" jsonschema:"minLength=1,maxLength=300"`
-	// Report is how results are read: exit-code (for all targets of the run) or go-test-json (go test -json names each package). Default exit-code.
-	Report Report `json:"report" yaml:"report,omitempty" jsonschema:"enum=exit-code,enum=go-test-json,default=exit-code"`
+	// Report is how results are read: exit-code (for all targets of the run), go-test-json (go test -json), junit (XML files), bazel-bep (the file of --build_event_json_file), cargo-json (cargo test --message-format json), jest-json (the file of jest --json, or of Vitest's reporter json), tap (Test Anything Protocol), or targets-json (lines of JSON for whatever has none of these). Default exit-code.
+	Report Report `json:"report" yaml:"report,omitempty" jsonschema:"enum=exit-code,enum=go-test-json,enum=junit,enum=bazel-bep,enum=cargo-json,enum=jest-json,enum=tap,enum=targets-json,default=exit-code"`
+	// ReportFiles are globs of the files that the command writes its report to, from the folder that it runs in, e.g. "reports/*.xml"; {target} stands for the folder of a target, e.g. "{target}/build/test-results/**/*.xml". Only files that the step has written count. Default none: the report is on standard output.
+	ReportFiles []string `json:"report_files,omitempty" yaml:"report_files,omitempty" jsonschema:"maxItems=20"`
 	// Image is the container image to run in, where the runner uses containers. Default: the runner's own.
 	Image string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1,pattern=^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$"`
 	// OS is the operating system that the runner must have, e.g. linux. Default: any.
@@ -112,6 +124,10 @@ func (s Step) Digest() digest.Digest {
 	if len(s.RetryOn) > 0 {
 		fields = append(fields, "retry-on1", strconv.Itoa(len(s.RetryOn)))
 		fields = append(fields, s.RetryOn...)
+	}
+	if len(s.ReportFiles) > 0 {
+		fields = append(fields, "report-files1", strconv.Itoa(len(s.ReportFiles)))
+		fields = append(fields, s.ReportFiles...)
 	}
 	return digest.Of(fields...)
 }

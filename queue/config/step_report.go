@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -11,22 +12,58 @@ type ReportRow struct {
 	Name Report
 	// Noun is what one of the targets is called that it names, as in "no package has
 	// passed", and Of what they are, as in "Go packages"; "": it names none, and the exit
-	// status stands for all. Analyzer is the one whose targets they are.
-	Noun, Of, Analyzer string
-	// Reports says whether a simple command, in words, is one whose output is the report.
+	// status stands for all. Analyzers are those whose targets they are; nil: of any.
+	Noun, Of  string
+	Analyzers []string
+	// Files says whether the report is in files; Places, whether the name of a file can
+	// tell the target.
+	Files  InFiles
+	Places bool
+	// Reports says whether a simple command, in words, is one whose report is whole: what
+	// it does not name has not run.
 	Reports func(words []string) bool
-	// Ending is how a command ends that reports, and Example one that does; for people.
+	// Ending is how a command ends that reports, and Example a step with one that does, in
+	// lines; for people.
 	Ending, Example string
 }
+
+// InFiles says where a report is.
+type InFiles int
+
+// A report is in one of these places.
+const (
+	InOutput    InFiles = iota // on standard output alone
+	InAnyPlace                 // on standard output, or in files
+	InFilesOnly                // in files alone
+)
 
 // Reports returns the ways to read a step's results.
 func Reports() []ReportRow {
 	return []ReportRow{
 		{Name: ReportExitCode},
-		{Name: ReportGoTestJSON, Noun: "package", Of: "Go packages", Analyzer: AnalyzerGo, Reports: isGoTestJSON,
-			Ending: "go test -json", Example: "go vet {targets} && go test -json {targets}"},
+		{Name: ReportGoTestJSON, Noun: "package", Of: "Go packages", Analyzers: []string{AnalyzerGo}, Reports: isGoTestJSON,
+			Ending: "go test -json", Example: "run: go vet {targets} && go test -json {targets}"},
+		{Name: ReportJUnit, Noun: "target", Of: "targets", Files: InFilesOnly, Places: true, Reports: isJUnit,
+			Ending: "a test runner that writes all suites, such as pytest --junitxml", Example: "run: gotestsum --junitfile junit.xml -- {targets}\nreport_files: [junit.xml]"},
+		{Name: ReportBazelBEP, Noun: "label", Of: "labels of Bazel", Analyzers: []string{AnalyzerBazel}, Files: InFilesOnly, Reports: isBazelBEP,
+			Ending: "bazel test --build_event_json_file=bep.json", Example: "run: bazel test --keep_going --test_output=errors --build_event_json_file=bep.json {targets} || [ $? = 4 ]\nreport_files: [bep.json]"},
+		{Name: ReportCargoJSON, Noun: "package", Of: "packages of Cargo", Analyzers: []string{AnalyzerCargo}, Reports: isCargoJSON,
+			Ending: "cargo test --message-format json", Example: cargoExample},
+		{Name: ReportJestJSON, Noun: "package", Of: "packages of Node", Analyzers: []string{AnalyzerNode}, Files: InFilesOnly, Places: true, Reports: isJestJSON,
+			Ending: "npx jest --json --outputFile=jest.json", Example: "run: npm ci && npx jest --json --outputFile=jest.json {targets}\nreport_files: [jest.json]"},
+		{Name: ReportTAP, Noun: "target", Of: "targets", Files: InAnyPlace, Places: true, Reports: isTAP,
+			Ending: "a runner that prints TAP, such as node --test --test-reporter=tap", Example: "run: ./tap.sh {targets}"},
+		{Name: ReportTargetsJSON, Noun: "target", Of: "targets", Files: InAnyPlace, Reports: func(words []string) bool { return len(words) > 0 },
+			Ending: "one simple command that reports", Example: "run: ./test.sh {targets}"},
 	}
 }
+
+const cargoExample = `run: |
+  failed=0
+  for t in {targets}; do
+    cargo test --locked --message-format json -p "$t" || failed=1
+  done
+  exit $failed`
 
 // row returns the row of a report; for one that is not known, that of exit codes.
 func (r Report) row() ReportRow {
@@ -53,28 +90,34 @@ func (s Step) Unread() (what, instead string) {
 	if _, _, ok := s.Reporter(); ok || !row.NamesTargets() {
 		return "", ""
 	}
-	return row.Noun, "end the command with " + row.Ending + ", after && (" + row.Example + ")"
-}
-
-// isGoTestJSON recognises `go test` with -json.
-func isGoTestJSON(words []string) bool {
-	return len(words) >= 3 && words[0] == "go" && words[1] == "test" && slices.Contains(words, "-json") && !slices.Contains(words, "-args")
+	run, _, _ := strings.Cut(row.Example, "\n")
+	if row.Name == ReportCargoJSON {
+		return row.Noun, "end the command with " + row.Ending + ", after &&, or write the loop of the documentation's table of reports"
+	}
+	return row.Noun, "end the command with " + row.Ending + ", after && (" + strings.TrimPrefix(run, "run: ") + ")"
 }
 
 // checkReport refuses a report that cannot name the targets of its step.
 func checkReport(d *document, path string, s Step, a Analysis, row ReportRow) {
+	checkReportFiles(d, path, s, row)
 	if !row.NamesTargets() {
 		return
 	}
 	p, _ := a.part(s)
 	known := d.read("analysis")
+	of := a.of(s)
+	placed := row.Places && len(s.ReportFiles) > 0 && !slices.ContainsFunc(s.ReportFiles, func(g string) bool { return !strings.Contains(g, TargetPlaceholder) })
 	switch {
 	case s.Scope == ScopeRepository:
 		d.report(path+".report", "%s.report %s needs scope: targets, found scope: repository", path, row.Name)
-	case a.of(s) != row.Analyzer && known:
-		instead := "set analysis.analyzer to " + row.Analyzer
+	case !known:
+	case row.Analyzers == nil && !a.HasTargets():
+		d.report(path+".report", "%s.report %s names %s, and without an analyzer the tree is one target: set analysis.analyzer, or use report: exit-code", path, row.Name, row.Of)
+	case row.Analyzers != nil && !slices.Contains(row.Analyzers, of) && !placed:
+		names := strings.Join(row.Analyzers, " or ")
+		instead := "set analysis.analyzer to " + names
 		if len(a.Analyzers) > 0 {
-			instead = "let the step verify the targets of an analyzer " + row.Analyzer
+			instead = "let the step verify the targets of an analyzer " + names
 		}
 		d.report(path+".report", "%s.report %s names %s: %s, or use report: exit-code", path, row.Name, row.Of, instead)
 	}
@@ -84,91 +127,25 @@ func checkReport(d *document, path string, s Step, a Analysis, row ReportRow) {
 	}
 }
 
-// Reporter splits the command of a step with a report into what it runs first and the
-// one that reports, its last: Run is the same as `before && last`, or as last where
-// before is empty. It returns false where it cannot tell that Run is so: then, when the
-// command fails, nobody knows whether all of it was run for the targets that a report
-// calls passed.
-//
-// It reads a small part of the shell's language: simple commands joined by `&&`, of
-// plain and quoted words and of variables. The last one must be a command that reports.
-func (s Step) Reporter() (before, last string, ok bool) {
-	commands, starts, ok := andList(s.Run)
-	report := s.Report.row()
-	if !ok || !report.NamesTargets() {
-		return "", "", false
+// checkReportFiles refuses files that no report is in, and a report without files that is
+// in them.
+func checkReportFiles(d *document, path string, s Step, row ReportRow) {
+	at := path + ".report_files"
+	switch {
+	case d.refused[at]:
+		return
+	case row.Files == InFilesOnly && len(s.ReportFiles) == 0:
+		_, files, _ := strings.Cut(row.Example, "report_files: ")
+		d.report(path+".report", "%s.report %s is read from files, and report_files does not say which: add report_files: %s, with the name that the command writes", path, row.Name, files)
+	case !row.NamesTargets() && len(s.ReportFiles) > 0:
+		d.report(at, "%s are read by a report, and the step's is %s: say report: junit, bazel-bep or jest-json, or delete report_files", at, ReportExitCode)
+	case row.Files == InOutput && len(s.ReportFiles) > 0:
+		d.report(at, "%s: %s is read from standard output: delete report_files", at, row.Name)
 	}
-	for _, words := range commands {
-		if len(words) == 0 || slices.Contains(notSimple, words[0]) {
-			return "", "", false
+	d.globs(at, s.ReportFiles)
+	for i, g := range s.ReportFiles {
+		if sub := fmt.Sprintf("%s[%d]", at, i); strings.Contains(g, TargetPlaceholder) && row.NamesTargets() && !row.Places && !d.refused[sub] {
+			d.report(sub, "%s names %s, but %s itself names each %s: write the file's name without it", sub, TargetPlaceholder, row.Name, row.Noun)
 		}
 	}
-	words := commands[len(commands)-1]
-	for len(words) > 0 && assigns(words[0]) {
-		words = words[1:]
-	}
-	if !report.Reports(words) {
-		return "", "", false
-	}
-	at := starts[len(starts)-1]
-	before = strings.TrimSpace(s.Run[:at])
-	return strings.TrimSpace(strings.TrimSuffix(before, "&&")), strings.TrimSpace(s.Run[at:]), true
-}
-
-// notSimple are words with which something begins that is no simple command, or that
-// has effects on those after it.
-var notSimple = []string{"!", "{", "}", "[[", "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in",
-	"function", "select", "time", "coproc", "trap", "eval", ".", "source", "exec", "exit", "return", "alias", "set", "command", "builtin"}
-
-// assigns reports whether a word sets a variable for the command after it.
-func assigns(word string) bool {
-	name, _, ok := strings.Cut(word, "=")
-	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == ""
-}
-
-// andList reads a list of commands joined by `&&`: their words, without quotes, and
-// where each begins. It returns false at whatever else the shell may understand.
-func andList(run string) (commands [][]string, starts []int, ok bool) {
-	run = strings.TrimRight(run, " \t\n")
-	words, start := []string{}, 0
-	word, inWord := "", false
-	end := func() {
-		if inWord {
-			words = append(words, word)
-		}
-		word, inWord = "", false
-	}
-	for i := 0; i < len(run); i++ {
-		c := run[i]
-		switch {
-		case strings.HasPrefix(run[i:], "{targets}"):
-			word, inWord = word+"{targets}", true
-			i += len("{targets}") - 1
-		case c == '\\' && i+1 < len(run) && run[i+1] == '\n': // the line goes on
-			i++
-		case c == ' ' || c == '\t':
-			end()
-		case c == '\n' && len(words) == 0 && !inWord: // before the first, or after &&
-		case strings.HasPrefix(run[i:], "&&"):
-			end()
-			commands, starts = append(commands, words), append(starts, start)
-			words, start = []string{}, i+2
-			i++
-		case c == '\'' || c == '"':
-			n := strings.IndexByte(run[i+1:], c)
-			if n < 0 || c == '"' && strings.ContainsAny(run[i+1:i+1+n], "\\`(") {
-				return nil, nil, false
-			}
-			word, inWord = word+run[i+1:i+1+n], true
-			i += n + 1
-		case c == '$' && i+1 < len(run) && (assigns(run[i+1:i+2] + "=")):
-			word, inWord = word+"$", true
-		case c >= 0x80, strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=./,:@%^~*?[]", c) >= 0:
-			word, inWord = word+string(c), true
-		default:
-			return nil, nil, false
-		}
-	}
-	end()
-	return append(commands, words), append(starts, start), true
 }

@@ -9,7 +9,7 @@ import (
 
 // A report is a row: what it demands of a step is refused in its words.
 func TestAddAReport(t *testing.T) {
-	row := ReportRow{Name: "ticks", Noun: "crate", Of: "crates of Cargo", Analyzer: AnalyzerCargo}
+	row := ReportRow{Name: "ticks", Noun: "crate", Of: "crates of Cargo", Analyzers: []string{AnalyzerCargo}}
 	for _, test := range []struct{ analyzer, step, want string }{
 		{"cargo", `run: "t {targets}"`, ""},
 		{"cargo", `run: t, scope: repository`, "steps[0].report ticks needs scope: targets, found scope: repository"},

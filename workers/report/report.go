@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -17,10 +18,11 @@ type Reader interface {
 	// one that reports. It returns the lines for people: the line itself if it is not of
 	// the report.
 	Line(text string, last bool, tidy func(string) string) []string
-	// File takes a file that the step has written, by its name in the checkout. It reads no
-	// more than MaxFile. An error, for people, is a file that is no report: what it holds
-	// counts for nothing.
-	File(name string, content io.Reader, tidy func(string) string) error
+	// File takes a file that the step has written, by its name in the checkout, after the
+	// last line, and whether the part of the command that reports has begun. An error, for
+	// people, is a file that cannot be read as a report: what it holds may be of any target,
+	// so that none has passed.
+	File(name string, content io.Reader, last bool, tidy func(string) string) error
 	// Of returns the report's result for a target, and whether reports of this kind
 	// have a name for it: of one without (the whole tree, say) the exit status tells.
 	Of(target string) (r Result, named bool)
@@ -35,10 +37,17 @@ type Result struct {
 	Failed bool
 	Took   time.Duration // 0: it does not say
 	Tail   string        // the last lines about a failure
+	Flaked bool          // passed, after its tool has run it again
 }
 
-// MaxFile is the most that is read of one file.
-const MaxFile = 64 << 20
+// rooted is a Reader that is told the folder that the step runs in, where it runs.
+type rooted interface{ Root(dir string) }
+
+// MaxFile is the most that a file may hold; MaxFiles is how many are read.
+const (
+	MaxFile  = 256 << 20
+	MaxFiles = 10_000
+)
 
 // Readers are what reads the reports of steps. Each is made before any step has run, of
 // the files of the commit, with the step and its targets.
@@ -47,7 +56,13 @@ type Readers map[config.Report]func(files fs.FS, step config.Step, targets []str
 // All returns the readers of all reports that name targets.
 func All() Readers {
 	return Readers{
-		config.ReportGoTestJSON: goTestOf,
+		config.ReportGoTestJSON:  goTestOf,
+		config.ReportJUnit:       junitOf,
+		config.ReportBazelBEP:    bepOf,
+		config.ReportCargoJSON:   cargoOf,
+		config.ReportJestJSON:    jestOf,
+		config.ReportTAP:         tapOf,
+		config.ReportTargetsJSON: targetsJSONOf,
 	}
 }
 
@@ -63,7 +78,9 @@ func (rs Readers) For(files fs.FS, step config.Step, targets []string) (*Report,
 	if err != nil {
 		return nil, err
 	}
-	return of(reader, step), nil
+	r := of(reader, step)
+	r.places = placesOf(step, targets)
+	return r, nil
 }
 
 // Report is the report of one run of a step: lines and files go in, and Judge makes a
@@ -71,22 +88,26 @@ func (rs Readers) For(files fs.FS, step config.Step, targets []string) (*Report,
 type Report struct {
 	reader Reader
 	step   config.Step // as it is run
-	mark   string      // a line that the command prints before its last part
+	mark   string      // what lines begin with that the command prints for the report
 	last   bool        // that part has begun
+	places []placed    // where files of it are
 }
 
 // of returns the report that a reader reads. The command says when its last part begins,
-// where that is the one that reports.
+// where that is the one that reports, and the folder that it runs in to a reader that needs
+// it.
 func of(reader Reader, step config.Step) *Report {
-	r := &Report{reader: reader, step: step}
+	r := &Report{reader: reader, step: step, mark: "submitqueue-" + rand.Text()}
 	before, last, ok := step.Reporter()
 	switch {
 	case !ok:
 	case before == "":
 		r.last = true
 	default:
-		r.mark = "submitqueue-" + rand.Text()
 		r.step.Run = before + " && echo " + r.mark + " && " + last
+	}
+	if _, ok := reader.(rooted); ok {
+		r.step.Run = `echo "` + r.mark + ` $(pwd -P)"` + "\n" + r.step.Run
 	}
 	return r
 }
@@ -96,14 +117,30 @@ func (r *Report) Step() config.Step { return r.step }
 
 // Line takes one line of output and returns the lines that it says to people.
 func (r *Report) Line(text string, tidy func(string) string) []string {
-	if r.mark != "" && text == r.mark {
-		r.last = true
-		return nil
+	if rest, ok := strings.CutPrefix(text, r.mark); ok {
+		if dir, ok := strings.CutPrefix(rest, " "); ok {
+			if reader, ok := r.reader.(rooted); ok {
+				reader.Root(dir)
+			}
+			return nil
+		}
+		if rest == "" {
+			r.last = true
+			return nil
+		}
 	}
 	return r.reader.Line(text, r.last, tidy)
 }
 
-// File takes one file that the step has written, as Reader.File does, after the last line.
+// File takes one file that the step has written, as Reader.File does, by its name in the
+// repository. One that Files does not match is not read.
 func (r *Report) File(name string, content io.Reader, tidy func(string) string) error {
-	return r.reader.File(name, io.LimitReader(content, MaxFile), tidy)
+	target, ok := r.placed(name)
+	if !ok {
+		return nil
+	}
+	if f, ok := r.reader.(fixing); ok {
+		f.Fix(target)
+	}
+	return r.reader.File(name, &capped{content, MaxFile}, r.last, tidy)
 }

@@ -69,3 +69,42 @@ func TestAddAnAnalyzer(t *testing.T) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }
+
+// What init writes for a build system with a report is a command whose passes count beside
+// a failure.
+func TestStepsReport(t *testing.T) {
+	pkg := func(name, test string) string { return `{"name": "` + name + `", "scripts": {"test": "` + test + `"}}` }
+	for name, c := range map[string]struct {
+		files  map[string]string
+		report string
+		in     string // report_files
+	}{
+		"go":    {map[string]string{"go.mod": "module m\n"}, "go-test-json", ""},
+		"cargo": {map[string]string{"Cargo.toml": "[workspace]\n", "Cargo.lock": ""}, "cargo-json", ""},
+		"bazel": {map[string]string{"MODULE.bazel": ""}, "bazel-bep", "bep.json"},
+		"jest": {map[string]string{"package.json": `{"workspaces": ["packages/*"]}`, "package-lock.json": "", "packages/a/package.json": pkg("@x/a", "jest --ci"), "packages/b/package.json": pkg("@x/b", "jest --ci")},
+			"jest-json", "packages/*/test-report.json"},
+		"vitest": {map[string]string{"web/package.json": `{}`, "web/pnpm-workspace.yaml": "packages: ['libs/*', app]\n", "web/libs/a/package.json": pkg("a", "vitest run"), "web/libs/a/src/a.test.ts": "", "web/app/package.json": pkg("b", "vitest run"), "web/app/b.spec.tsx": ""},
+			"jest-json", "*/test-report.json libs/*/test-report.json"},
+		"vitest without tests": {map[string]string{"package.json": `{"workspaces": ["packages/*"]}`, "packages/a/package.json": pkg("@x/a", "vitest run"), "packages/b/package.json": pkg("@x/b", "vitest run"), "packages/b/b.test.js": ""}, "", ""},
+		"jest and others":      {map[string]string{"package.json": `{"workspaces": ["packages/*"]}`, "packages/a/package.json": pkg("@x/a", "jest"), "packages/b/package.json": pkg("@x/b", "vitest run")}, "", ""},
+		"jest and lint":        {map[string]string{"package.json": `{"workspaces": ["packages/*"]}`, "packages/a/package.json": pkg("@x/a", "eslint . && jest")}, "", ""},
+		"jest under turbo":     {map[string]string{"package.json": `{"workspaces": ["packages/*"]}`, "turbo.json": "{}", "packages/a/package.json": pkg("@x/a", "jest")}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := Tree{Read: func(f string) string { return c.files[f] }}
+			for f := range c.files {
+				in.Files = append(in.Files, f)
+			}
+			slices.Sort(in.Files)
+			list := All().Detect(in)
+			if len(list) != 1 || list[0].Report != c.report || strings.Join(list[0].Files, " ") != c.in {
+				t.Fatalf("%+v", list)
+			}
+			s := config.Step{Run: list[0].Run, Report: config.Report(list[0].Report)}
+			if what, instead := s.Unread(); what != "" {
+				t.Errorf("no %s counts beside a failure: %s\n%s", what, instead, s.Run)
+			}
+		})
+	}
+}

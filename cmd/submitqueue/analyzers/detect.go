@@ -11,10 +11,11 @@ import (
 // Found is one build system in a repository.
 type Found struct {
 	Analyzer string
-	Under    string // folder; "": the whole repository
-	Run      string // shell command of its step; lines end in a newline where there are several
-	Report   string // "": by exit code
-	Note     string // what a person should know of it
+	Under    string   // folder; "": the whole repository
+	Run      string   // shell command of its step; lines end in a newline where there are several
+	Report   string   // "": by exit code
+	Files    []string // that the report is in
+	Note     string   // what a person should know of it
 }
 
 // Tree is a repository's files.
@@ -95,7 +96,10 @@ func (t Table) Detect(in Tree) (list []Found) {
 }
 
 func (t Tree) bazel() []Found {
-	return t.workspaces(Found{Run: "bazel test {targets} || [ $? = 4 ]     # 4: there was no test among them"}, "MODULE.bazel", "WORKSPACE.bazel", "WORKSPACE")
+	return t.workspaces(Found{
+		Run:    "bazel test --keep_going --test_output=errors --build_event_json_file=bep.json {targets} || [ $? = 4 ]",
+		Report: "bazel-bep", Files: []string{"bep.json"}, Note: "status 4 of Bazel: there was no test among the targets",
+	}, "MODULE.bazel", "WORKSPACE.bazel", "WORKSPACE")
 }
 
 func (t Tree) gn() []Found {
@@ -139,13 +143,16 @@ func (t Tree) cargo() (list []Found) {
 		if t.Has(path.Join(dir, "Cargo.lock")) {
 			locked = " --locked"
 		}
-		list = append(list, Found{Under: dir, Run: "for t in {targets}; do\n" +
+		test := "cargo test" + locked + " --message-format json"
+		list = append(list, Found{Under: dir, Report: "cargo-json", Run: "failed=0\n" +
+			"for t in {targets}; do\n" +
 			"  case $t in\n" +
-			"    ./...) cargo test" + locked + " --workspace ;;\n" +
-			"    ./*) cargo test" + locked + " --manifest-path \"$t/Cargo.toml\" ;;\n" +
-			"    *) cargo test" + locked + " -p \"$t\" ;;\n" +
-			"  esac || exit 1\n" +
-			"done\n"})
+			"    ./...) " + test + " --workspace ;;\n" +
+			"    ./*) " + test + " --manifest-path \"$t/Cargo.toml\" ;;\n" +
+			"    *) " + test + " -p \"$t\" ;;\n" +
+			"  esac || failed=1\n" +
+			"done\n" +
+			"exit $failed\n"})
 	}
 	return list
 }

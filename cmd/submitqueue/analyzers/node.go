@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ type packageJSON struct {
 	Scripts    map[string]string `json:"scripts"`
 	Workspaces any               `json:"workspaces"`
 	Manager    string            `json:"packageManager"`
+
+	dir string
 }
 
 func (t Tree) manifest(dir string) (p packageJSON) {
@@ -56,6 +59,11 @@ func (t Tree) nodeAt(dir string) (Found, bool) {
 	case len(lacking) == all:
 		return Found{}, false
 	}
+	if len(lacking) == 0 {
+		if f, ok := t.reporting(dir, p, script, install, in); ok {
+			return f, true
+		}
+	}
 	if len(lacking) > 0 && strings.HasPrefix(whole, "yarn workspaces run") {
 		whole = "npm run SCRIPT --workspaces --if-present" // yarn 1 fails at the first package without the script
 	}
@@ -70,6 +78,60 @@ func (t Tree) nodeAt(dir string) (Found, bool) {
 		f.Note = fmt.Sprintf("%d of %d packages have no script %q: a change to one of them runs it in all that have", len(lacking), all, script)
 	}
 	return f, true
+}
+
+// plainTool is a script that is one run of Jest or Vitest.
+var plainTool = regexp.MustCompile(`^(jest|vitest run)( [a-zA-Z0-9@._/=-]+)*$`)
+
+// testFile is a file that Jest and Vitest take for tests.
+var testFile = regexp.MustCompile(`(\.(test|spec)\.[cm]?[jt]sx?$|/__tests__/)`)
+
+// reportFile is what a package's report is written to.
+const reportFile = "test-report.json"
+
+// reporting returns the step of a workspace of npm or pnpm whose packages all have the same
+// script, one run of Jest or Vitest: it has each package write a report.
+func (t Tree) reporting(dir string, root packageJSON, script, install string, in func(string) bool) (Found, bool) {
+	members := t.members(dir, root)
+	if in("turbo.json") || in("nx.json") || len(members) == 0 {
+		return Found{}, false
+	}
+	run := members[0].Scripts[script]
+	for _, m := range members {
+		if m.Scripts[script] != run {
+			return Found{}, false
+		}
+	}
+	if !plainTool.MatchString(run) || strings.Contains(run, "--bail") || strings.Contains(run, "--reporter") || strings.Contains(run, "--json") {
+		return Found{}, false
+	}
+	if strings.HasPrefix(run, "jest") {
+		run += " --passWithNoTests --json --outputFile=" + reportFile
+	} else {
+		for _, m := range members { // of none, Vitest writes no report
+			if !slices.ContainsFunc(t.Files, func(f string) bool { return within(path.Dir(f), m.dir) && testFile.MatchString(f) }) {
+				return Found{}, false
+			}
+		}
+		run += " --reporter=default --reporter=json --outputFile.json=" + reportFile
+	}
+	var all, one string
+	switch manager, _, _ := strings.Cut(install, " "); manager {
+	case "npm":
+		all, one = "npm exec --workspaces -- ", `npm exec -w "$t" -- `
+	case "pnpm":
+		all, one = "pnpm -r exec ", `pnpm --filter "$t" exec `
+	default:
+		return Found{}, false
+	}
+	f := Found{Under: dir, Report: "jest-json", Run: install + " || exit 1\nfailed=0\nfor t in {targets}; do\n  case $t in\n    ./...) " + all + run + " ;;\n    *) " + one + run + " ;;\n  esac || failed=1\ndone\nexit $failed\n"}
+	for _, m := range members {
+		rel := strings.TrimPrefix(strings.TrimPrefix(m.dir, dir), "/")
+		f.Files = append(f.Files, path.Join(path.Dir(rel), "*", reportFile))
+	}
+	slices.Sort(f.Files)
+	f.Files = slices.Compact(f.Files)
+	return f, len(f.Files) <= 20
 }
 
 // nodeCommands returns how dependencies are installed, and how a script is run in all
@@ -174,6 +236,7 @@ func (t Tree) members(dir string, root packageJSON) (list []packageJSON) {
 			}
 		}
 		if m := t.manifest(at); in && m.Name != "" && !strings.ContainsAny(m.Name, "'\n") {
+			m.dir = at
 			list = append(list, m)
 		}
 	}

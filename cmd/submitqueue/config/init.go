@@ -222,5 +222,11 @@ func step(b *bytes.Buffer, name, analyzer string, f analyzers.Found) {
 	if f.Report != "" {
 		fmt.Fprintf(b, "    report: %s\n", f.Report)
 	}
+	if len(f.Files) > 0 {
+		b.WriteString("    report_files:\n")
+		for _, g := range f.Files {
+			fmt.Fprintf(b, "      - %s\n", print.FlowYAML(g))
+		}
+	}
 	b.WriteString("    timeout: 30m\n")
 }

@@ -223,8 +223,11 @@ func ownCheck(ctx context.Context, bare, base string, cfg *config.Config) (Check
 			run = strings.ReplaceAll(run, "{targets}", "./...")
 			note = "the steps of " + config.Path + " on all packages"
 		}
-		if s.Report == config.ReportGoTestJSON {
-			run = strings.ReplaceAll(run, "go test -json", "go test") // people read it
+		switch s.Report { // people read it
+		case config.ReportGoTestJSON:
+			run = strings.ReplaceAll(run, "go test -json", "go test")
+		case config.ReportCargoJSON:
+			run = strings.ReplaceAll(run, " --message-format json", "")
 		}
 		run = config.Step{Run: run, Dir: s.Dir}.CommandFor(nil)
 		for _, name := range slices.Backward(slices.Sorted(maps.Keys(s.Env))) {

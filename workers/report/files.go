@@ -1,0 +1,80 @@
+package report
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// placed is a file by whose name a step tells the target.
+type placed struct {
+	pattern string
+	target  string // "": the report says it
+	depth   int    // of the target's folder
+}
+
+// placesOf returns where a step writes its report, from the root of the repository.
+func placesOf(step config.Step, targets []string) (list []placed) {
+	for _, pattern := range step.ReportFiles {
+		if !strings.Contains(pattern, config.TargetPlaceholder) {
+			list = append(list, placed{pattern: path.Join(step.Dir, pattern)})
+			continue
+		}
+		for _, target := range targets {
+			dir, ok := placeOf(step.ToolName(target))
+			if !named(step, target) || !ok {
+				continue
+			}
+			p := path.Join(step.Dir, strings.ReplaceAll(pattern, config.TargetPlaceholder, escaped(dir)))
+			list = append(list, placed{pattern: p, target: target, depth: strings.Count(dir, "/") + 1})
+		}
+	}
+	return list
+}
+
+// placeOf returns the folder that a target's name is taken for: ./a/b, //a/b, :a:b and a/b
+// are a/b, and //a:b is a/b, too.
+func placeOf(tool string) (string, bool) {
+	dir := strings.TrimLeft(strings.ReplaceAll(strings.TrimPrefix(tool, "./"), ":", "/"), "/")
+	if dir == "" {
+		return "", false
+	}
+	return dir, path.Clean(dir) == dir && !strings.HasPrefix(dir, "../") && dir != ".."
+}
+
+// escaped returns a name as a pattern that matches it alone.
+func escaped(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(name)
+}
+
+// Files returns the patterns, as of doublestar, of the files that the report may be in, from
+// the root of the repository. Whoever has run the step hands over those that it has written.
+func (r *Report) Files() (patterns []string) {
+	for _, p := range r.places {
+		patterns = append(patterns, p.pattern)
+	}
+	return slices.Compact(patterns)
+}
+
+// placed returns the target that a file is of by its name; "" where the report says it.
+func (r *Report) placed(name string) (target string, ok bool) {
+	depth := -1
+	for _, p := range r.places {
+		if match, err := doublestar.Match(p.pattern, name); err == nil && match && p.depth > depth {
+			target, depth, ok = p.target, p.depth, true
+		}
+	}
+	return target, ok
+}
+
+// fixed is a part of readers that a file's target can be told to.
+type fixed struct{ fixedTo string }
+
+// Fix has the file that is read next be of one target; "": what it says itself.
+func (f *fixed) Fix(target string) { f.fixedTo = target }
+
+type fixing interface{ Fix(target string) }
