@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -208,4 +209,14 @@ func (f *moduleFiller) fetch(ctx context.Context, cache, address, commit string)
 			"let everybody read it, or have the forge's CI run the step (checks: in place of run:) (%w)", err)
 	}
 	return err
+}
+
+// FS is Mirror.FS.
+func (c Checkouts) FS(ctx context.Context, commit queue.CommitID) (fs.FS, error) {
+	return c.Mirror.FS(ctx, commit)
+}
+
+// ObjectsOf is Mirror.ObjectsOf.
+func (c Checkouts) ObjectsOf(ctx context.Context, commit queue.CommitID) (dir string, err error) {
+	return c.Mirror.ObjectsOf(ctx, commit)
 }

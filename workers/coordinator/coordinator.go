@@ -117,7 +117,8 @@ func (c *Coordinator) routes() http.Handler {
 type JobRef struct {
 	Build  queue.BuildID
 	Commit queue.CommitID
-	Queue  string // as in queue.Build
+	Queue  string          // as in queue.Build
+	Ends   <-chan struct{} // closed when the token ends
 }
 
 // Job returns what a job's token opens: nothing once the job has ended.
@@ -129,7 +130,7 @@ func (c *Coordinator) Job(token string) (JobRef, bool) {
 		return JobRef{}, false
 	}
 	b := j.a.Build
-	return JobRef{Build: b.ID, Commit: b.Commit, Queue: b.Queue}, true
+	return JobRef{Build: b.ID, Commit: b.Commit, Queue: b.Queue, Ends: j.gone}, true
 }
 
 // newJob makes the job of an assignment.

@@ -28,6 +28,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/spool"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
+	"github.com/submitqueue/submitqueue/workers/coordinator"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
@@ -116,6 +117,7 @@ type Stack struct {
 	metrics *app.Metrics
 	share   *app.Share
 	pool    workers.Controller
+	remote  *coordinator.Coordinator // of runners on other machines; nil: somebody else builds
 	spooled *spool.Spool
 	history *history.Folder // nil: none
 
@@ -141,7 +143,7 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	for _, open := range []func(context.Context) error{s.openStore, s.openHistory, s.openRunners, s.openQueues, s.openServer, s.openNotify} {
+	for _, open := range []func(context.Context) error{s.openStore, s.openHistory, s.openRunners, s.openRemote, s.openQueues, s.openServer, s.openNotify} {
 		if err := open(ctx); err != nil {
 			return nil, err
 		}
