@@ -33,26 +33,27 @@ type ServerOptions struct {
 	Hosts       []string   // names or URLs under which it is asked, besides its address, addresses in numbers and localhost
 	Source      api.Source // required
 	Metrics     *Metrics
-	Intake      http.Handler            // nil: webhooks are answered with 404
-	Ready       func() error            // nil: always ready
-	Words       texts.Words             // of the forge; zero: pull requests and comments
-	Token       string                  // the server's own token, which may do everything; "": it has none
-	TokenName   string                  // in whose name it commands; default: operator
-	Access      string                  // folder with named tokens and sessions, see package access; "": there are no named tokens, and sessions end with the server
-	Public      bool                    // everybody may read
-	URL         string                  // under which people reach it; "": nobody has said
-	Requests    api.Requests            // of a forge without pull requests; nil: it has them
-	Mounts      map[string]http.Handler // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines, and look whose name a request bears
-	Isolation   workers.Isolation       // of the steps that this server runs; "": it runs none, or they are its user's own affair
-	KeepHomes   bool                    // homes of steps stay from build to build
-	Gaps        []string                // what the isolation leaves open here, for people
-	Log         *slog.Logger            // nil: no logs
-	Now         func() time.Time        // default: time.Now
-	Random      func() string           // default: crypto/rand.Text
-	ReadTimeout time.Duration           // of a whole request; default 30 s
-	Beat        time.Duration           // between signs of life on a live page; default 20 s
-	Pace        time.Duration           // least time between two updates of a live page; default 500 ms
-	WrongWait   time.Duration           // before a wrong token is answered; default 1 s
+	Intake      http.Handler             // nil: webhooks are answered with 404
+	Ready       func() error             // nil: always ready
+	Words       texts.Words              // of the forge; zero: pull requests and comments
+	Token       string                   // the server's own token, which may do everything; "": it has none
+	TokenName   string                   // in whose name it commands; default: operator
+	Access      string                   // folder with named tokens and sessions, see package access; "": there are no named tokens, and sessions end with the server
+	Public      bool                     // everybody may read
+	URL         string                   // under which people reach it; "": nobody has said
+	Requests    api.Requests             // of a forge without pull requests; nil: it has them
+	Runners     func() api.RunnersAnswer // who runs builds; nil: it is not told
+	Mounts      map[string]http.Handler  // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines, and look whose name a request bears
+	Isolation   workers.Isolation        // of the steps that this server runs; "": it runs none, or they are its user's own affair
+	KeepHomes   bool                     // homes of steps stay from build to build
+	Gaps        []string                 // what the isolation leaves open here, for people
+	Log         *slog.Logger             // nil: no logs
+	Now         func() time.Time         // default: time.Now
+	Random      func() string            // default: crypto/rand.Text
+	ReadTimeout time.Duration            // of a whole request; default 30 s
+	Beat        time.Duration            // between signs of life on a live page; default 20 s
+	Pace        time.Duration            // least time between two updates of a live page; default 500 ms
+	WrongWait   time.Duration            // before a wrong token is answered; default 1 s
 }
 
 // Server is the server's HTTP side: webhooks, pages, JSON API, metrics, health.
@@ -100,7 +101,7 @@ func NewServer(o ServerOptions) *Server {
 		closing: make(chan struct{}),
 		silent:  map[net.Conn]bool{},
 	}
-	s.api = api.New(api.Options{Source: o.Source, Caller: callerOf, Words: o.Words, Requests: o.Requests, Isolation: string(o.Isolation), Log: s.log, Now: o.Now, Random: o.Random})
+	s.api = api.New(api.Options{Source: o.Source, Caller: callerOf, Words: o.Words, Requests: o.Requests, Runners: o.Runners, Isolation: string(o.Isolation), Log: s.log, Now: o.Now, Random: o.Random})
 	s.gate = s.newGate()
 	s.http = &http.Server{
 		Handler:           s.routes(),
@@ -231,6 +232,7 @@ func (s *Server) routes() http.Handler {
 	get("/change", s.changePage)
 	get("/changes", s.searchPage)
 	get("/log", s.logPage)
+	get("/runners", s.runnersPage)
 	e.GET("/events", s.events)
 	get(docsPath, s.docsPage)
 	get(docsPath+"/:page", s.docsPage)

@@ -22,10 +22,11 @@ type Options struct {
 	Words    texts.Words                      // of the forge
 	Requests Requests                         // of a forge without pull requests; nil: it has them
 
-	Isolation string           // of the steps that this server runs
-	Log       *slog.Logger     // required
-	Now       func() time.Time // required
-	Random    func() string    // required
+	Runners   func() RunnersAnswer // who runs builds; nil: it is not told
+	Isolation string               // of the steps that this server runs
+	Log       *slog.Logger         // required
+	Now       func() time.Time     // required
+	Random    func() string        // required
 }
 
 // Handlers answer what is asked for as JSON.
@@ -55,6 +56,7 @@ func (s *Handlers) Register(r Routes) {
 	r.Get("/api/blame", s.blame)
 	r.Get("/api/log", s.log)
 	r.Get("/api/ledger", s.ledger)
+	r.Get("/api/runners", s.runners)
 	r.Get("/api/forget", s.forgetting)
 	r.Get("/api/rows", s.rows)
 	r.Get("/api/models", s.models)

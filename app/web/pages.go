@@ -107,7 +107,7 @@ func (p *Pages) of(v queue.QueueView) *Pages {
 // template that was rendered cannot be cloned.
 var parsed = sync.OnceValue(func() map[string]*template.Template {
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"queues", "queue", "change", "search", "log", "problem", "setup", "setupgo", "setupmade", "signin", "enter", "leave", "docs"} {
+	for _, name := range []string{"queues", "queue", "change", "search", "log", "runners", "problem", "setup", "setupgo", "setupmade", "signin", "enter", "leave", "docs"} {
 		pages[name] = template.Must(template.New(name).Funcs(template.FuncMap{"warning": unset, "notice": unset, "closed": unset}).ParseFS(templates,
 			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}

@@ -48,6 +48,7 @@ type cli struct {
 	Resume     ask.Resume        `cmd:"" help:"Let landings go on."`
 	Token      ask.Token         `cmd:"" help:"Make, list and remove tokens of a server, and links that sign a browser in."`
 	Logs       explain.Logs      `cmd:"" help:"Print the log of a build, or of what runs or failed of a change."`
+	Runners    ask.Runners       `cmd:"" help:"Make, list, pause and revoke the runners of a server: machines that run its builds."`
 	Ledger     explain.Ledger    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
 	Doctor     explain.Doctor    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
 	Init       config.Init       `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`

@@ -230,7 +230,7 @@ func (s *Stack) openServer(ctx context.Context) error {
 		hook = s.intake
 	}
 	s.Server = app.NewServer(app.ServerOptions{Address: o.Listen, Hosts: hostNames(o), Source: lateSource{s}, Metrics: s.metrics, Intake: hook,
-		Ready: s.ready, Words: texts.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Isolation: o.Isolate, KeepHomes: o.KeepHomes, Gaps: o.Gaps, Now: o.Now, Log: o.Log})
+		Ready: s.ready, Words: texts.Words{Local: o.Requests != nil}, Token: o.Token, TokenName: o.TokenOf, Access: o.Data, Public: o.Open, URL: o.Public, Requests: o.Requests, Mounts: o.Mounts, Runners: s.runners, Isolation: o.Isolate, KeepHomes: o.KeepHomes, Gaps: o.Gaps, Now: o.Now, Log: o.Log})
 	if err := s.Server.Listen(); err != nil {
 		return err
 	}

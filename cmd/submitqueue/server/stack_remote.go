@@ -39,6 +39,11 @@ func (s *Stack) openRemote(context.Context) (err error) {
 		return fmt.Errorf("runners on other machines: %w", err)
 	}
 	s.remote = c
+	if pool, ok := s.pool.(*workers.Pool); ok {
+		if err := s.metrics.Register(newLoads(pool)); err != nil {
+			return err
+		}
+	}
 	s.closes = append(s.closes, c.Close)
 	git, err := upload.New(upload.Options{Dir: filepath.Join(o.Data, "uploads"), Log: o.Log, Access: func(token string) (upload.Grant, bool) {
 		job, ok := c.Job(token)

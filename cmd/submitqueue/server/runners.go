@@ -1,0 +1,111 @@
+package server
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/workers"
+	"github.com/submitqueue/submitqueue/workers/coordinator"
+)
+
+// awayAfter is when a machine that asks for nothing counts as away: requests are held for
+// less.
+const awayAfter = 2 * time.Minute
+
+// runners says which machines run builds, this one first, and what waits for them.
+func (s *Stack) runners() api.RunnersAnswer {
+	out := api.RunnersAnswer{Waiting: map[string]int{}}
+	pool, ok := s.pool.(*workers.Pool)
+	if !ok {
+		return out
+	}
+	for asks, l := range pool.Loads() {
+		out.Waiting[asks] = l.Waiting
+	}
+	own := api.Runner{State: api.RunnerIdle}
+	for _, a := range pool.Agents() {
+		if !a.Local {
+			continue
+		}
+		own.Name, own.OS, own.Arch, own.Tags = a.Host, a.OS, a.Arch, a.Tags
+		own.Slots++
+		if sh := a.Shard; sh != nil {
+			own.State = api.RunnerBusy
+			own.Jobs = append(own.Jobs, api.RunnerJob{Build: string(sh.Build), Queue: sh.Queue, Step: sh.Step, Targets: sh.Targets, Since: sh.Since})
+		}
+	}
+	if own.Slots > 0 {
+		out.Runners = append(out.Runners, own)
+	}
+	used := map[string]bool{}
+	var machines []coordinator.Machine
+	if s.remote != nil {
+		machines = s.remote.Machines()
+	}
+	for _, m := range machines {
+		used[m.Runner] = true
+		r := api.Runner{Name: m.Name, Token: m.Runner, State: api.RunnerIdle, OS: m.OS, Arch: m.Arch, Executor: workers.Clean(m.Executor), Version: workers.Clean(m.Version), Tags: m.Tags,
+			Slots: m.Asking + len(m.Jobs), Seen: m.Seen}
+		for _, j := range m.Jobs {
+			r.Jobs = append(r.Jobs, api.RunnerJob{Build: string(j.Build), Queue: j.Queue, Step: j.Step, Targets: j.Targets, Since: j.Since, Ending: j.Ending})
+		}
+		switch {
+		case len(r.Jobs) > 0:
+			r.State = api.RunnerBusy
+		case m.Paused:
+			r.State = api.RunnerPaused
+		case m.Asking == 0 && s.o.Now().Sub(m.Seen) > awayAfter:
+			r.State = api.RunnerAway
+		}
+		out.Runners = append(out.Runners, r)
+	}
+	known, err := coordinator.NewRegistry(s.o.Data).List()
+	if err != nil {
+		s.o.Log.Error("the runners cannot be listed", "error", err)
+	}
+	for _, k := range known {
+		if !used[k.Name] && k.Revoked.IsZero() {
+			r := api.Runner{Name: k.Name, Token: k.Name, State: api.RunnerNone, Tags: k.Tags}
+			if k.Paused {
+				r.State = api.RunnerPaused
+			}
+			out.Runners = append(out.Runners, r)
+		}
+	}
+	slices.SortStableFunc(out.Runners, func(a, b api.Runner) int {
+		if (a.Token == "") != (b.Token == "") {
+			return strings.Compare(a.Token, b.Token)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
+
+// loads tells a pool's load to whatever scales runners.
+type loads struct {
+	pool          *workers.Pool
+	waiting, busy *prometheus.Desc
+}
+
+func newLoads(pool *workers.Pool) loads {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("submitqueue_runner_"+name, help, []string{"tags"}, nil)
+	}
+	return loads{pool, desc("waiting", "Parts of builds that wait for a runner, by what their steps ask for: tags, os:NAME, arch:NAME."),
+		desc("busy", "Parts of builds that runners have, by what their steps ask for.")}
+}
+
+// Describe implements prometheus.Collector.
+func (l loads) Describe(to chan<- *prometheus.Desc) { to <- l.waiting; to <- l.busy }
+
+// Collect implements prometheus.Collector.
+func (l loads) Collect(to chan<- prometheus.Metric) {
+	for asks, x := range l.pool.Loads() {
+		to <- prometheus.MustNewConstMetric(l.waiting, prometheus.GaugeValue, float64(x.Waiting), asks)
+		to <- prometheus.MustNewConstMetric(l.busy, prometheus.GaugeValue, float64(x.Busy), asks)
+	}
+}
