@@ -30,7 +30,8 @@ var contentWords = []string{
 	"gh001:", "large files detected", "file size limit",
 	"push cannot contain secrets", "push protection", "secret detected",
 	"file path is restricted", "file paths", "file extension", "exceeds the maximum file size",
-	"commit message does not follow", "committer email", "author email", "is blacklisted", "is prohibited by the pattern",
+	"commit message does not follow", "contains the forbidden pattern", "committer email", "author email", "committer's email", "author's email",
+	"is not a member of team", "is locked by", "is blacklisted", "is prohibited by the pattern",
 }
 
 // branchWords are in refusals of the branch, in lower case, with nothing in them
@@ -40,6 +41,7 @@ var branchWords = []string{
 	"required status check", "required status checks", "cannot force-push to this branch", "cannot update this protected ref",
 	"permission to ", "write access to repository not granted", "repository was archived", "repository is archived",
 	"you are not allowed to push code", "you are not allowed to push to protected branches", "not allowed to force push", "repository is read-only",
+	"branch name does not follow", "archived project",
 }
 
 // ruleWords are in refusals by a rule whatever it is about, in lower case: the words
@@ -53,6 +55,7 @@ var ruleWords = []string{
 var troubleWords = []string{
 	"internal server error", "fatal error in commit_refs", "unpacker error", "early eof", "failed to report status",
 	"internal api", "timed out", "timeout", "service unavailable", "bad gateway", "socketerror", "please try again",
+	"read-only gitlab instance", "api is not accessible", "requested too many times", "due to load",
 }
 
 // troubleLines are whole lines of such answers, in lower case.

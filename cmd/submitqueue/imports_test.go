@@ -71,6 +71,7 @@ var arrows = []struct {
 	{"conflict", []string{"conflict/internal/sorted", "queue"}, "the conflict core reads trees through its own interface"},
 	{"forge/forgetest/conform", []string{"forge", "queue"}, "one suite for all forges; it knows the port, and no adapter"},
 	{"forge/forgetest/contract", []string{"forge/forgetest", "queue/storetest"}, "it judges the simulated forge, for tests only"},
+	{"forge/forgetest/gitlab/described", []string{"forge/forgetest/gitlab"}, "it judges the simulated GitLab, for tests only"},
 	{"forge/forgetest", nil, "a simulated forge that shared code with the product would share its mistakes"},
 	{"forge/lfs", nil, "a protocol and a store of contents; where a pointer stands is the mirror's"},
 	{"forge/mirror", []string{"forge", "forge/lfs", "queue"}, "git is the same for every forge: of the port it takes addresses and errors, and it asks no host"},

@@ -284,7 +284,9 @@ func (mr *mergeRequest) approve(by *User) bool {
 	if slices.ContainsFunc(mr.approvals, func(a approval) bool { return a.user == by }) {
 		return false
 	}
-	mr.approvals = append(mr.approvals, approval{by, mr.project.s.now()})
+	now := mr.project.s.now()
+	mr.approvals = append(mr.approvals, approval{by, now})
+	mr.notes = append(mr.notes, &note{id: mr.project.s.nextID(), author: by, body: "approved this merge request", system: true, createdAt: now, updatedAt: now})
 	mr.touch()
 	action := "approved"
 	if mr.project.s.opts.Premium && len(mr.approvals) < mr.project.set.Approvals {

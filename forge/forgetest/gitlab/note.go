@@ -49,6 +49,7 @@ var actionLine = regexp.MustCompile(`^/([a-z_]+)(?:[ \t]+(.*?))?[ \t\r]*$`)
 // returns what is left. Code, quotes and HTML blocks are left alone.
 func (p *Project) obey(mr *mergeRequest, by *User, text string) string {
 	var left []string
+	obeyed := false
 	fence, html := "", false
 	for line := range strings.SplitSeq(text, "\n") {
 		trimmed := strings.TrimLeft(line, " \t")
@@ -70,10 +71,14 @@ func (p *Project) obey(mr *mergeRequest, by *User, text string) string {
 		default:
 			if m := actionLine.FindStringSubmatch(line); m != nil && slices.Contains(quickActions, m[1]) {
 				p.execute(mr, by, m[1], m[2], line)
+				obeyed = true
 				continue
 			}
 		}
 		left = append(left, line)
+	}
+	if !obeyed {
+		return text
 	}
 	return strings.TrimSpace(strings.Join(left, "\n"))
 }
@@ -199,7 +204,9 @@ func (p *Project) AllNotes(iid int) (list []Note) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	for _, n := range p.mr(iid).notes {
-		list = append(list, n.look())
+		if !n.system {
+			list = append(list, n.look())
+		}
 	}
 	return list
 }

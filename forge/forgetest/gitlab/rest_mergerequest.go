@@ -58,6 +58,7 @@ func getMergeRequests(c *call) (any, *refused) {
 		out := mr.json()
 		delete(out, "head_pipeline") // only of a single one
 		delete(out, "diff_refs")
+		delete(out, "merge_error")
 		list = append(list, out)
 	}
 	return c.page(list)
@@ -138,13 +139,17 @@ var putRebase = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) {
 var getApprovals = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) {
 	by := []obj{}
 	for _, a := range mr.approvals {
-		by = append(by, obj{"user": a.user.json(), "approved_at": stamp(a.at)})
+		one := obj{"user": a.user.json(), "approved_at": stamp(a.at)}
+		if c.s.opts.Dateless {
+			delete(one, "approved_at")
+		}
+		by = append(by, one)
 	}
-	required := 0
-	if c.s.opts.Premium {
-		required = c.p.set.Approvals
+	out := obj{"approved": true, "approved_by": by, "user_has_approved": false, "user_can_approve": true}
+	if required := c.p.set.Approvals; c.s.opts.Premium {
+		out = out.with(obj{"id": mr.id, "iid": mr.iid, "project_id": c.p.id, "approved": len(by) >= required, "approvals_required": required, "approvals_left": max(0, required-len(by))})
 	}
-	return obj{"id": mr.id, "iid": mr.iid, "project_id": c.p.id, "approved": len(by) >= required, "approvals_required": required, "approvals_left": max(0, required-len(by)), "approved_by": by}, nil
+	return out, nil
 })
 
 var getApprovalState = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) {

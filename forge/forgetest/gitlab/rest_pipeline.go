@@ -11,7 +11,10 @@ func getPipelines(c *call) (any, *refused) {
 		if c.given("sha") && pl.sha != c.text("sha") || c.given("ref") && pl.ref != c.text("ref") || c.given("source") && pl.source != c.text("source") {
 			continue
 		}
-		list = append(list, pl.json())
+		out := pl.json()
+		delete(out, "user") // only of a single one
+		delete(out, "name")
+		list = append(list, out)
 	}
 	return c.page(list)
 }
@@ -137,8 +140,9 @@ func getCommit(c *call) (any, *refused) {
 }
 
 func (c *call) branch(name string) obj {
-	_, guarded := c.p.guard(name)
-	return obj{"name": name, "protected": guarded, "default": name == c.p.main, "commit": obj{"id": c.p.tip(name)}, "merged": false, "can_push": true}
+	g, guarded := c.p.guard(name)
+	may := c.p.level(c.who) >= 30 && !c.p.archived && (!guarded || g.Push > 0 && c.p.level(c.who) >= g.Push)
+	return obj{"name": name, "protected": guarded, "default": name == c.p.main, "commit": obj{"id": c.p.tip(name)}, "merged": false, "can_push": may}
 }
 
 // getBranch sees what REST sees, which may be a push behind.

@@ -26,6 +26,8 @@ type Options struct {
 	Held bool
 	// Premium has what the free tier answers with 403 or 404.
 	Premium bool
+	// Dateless leaves out when approvals were given, as versions before 17 do.
+	Dateless bool
 	// BranchHooks is the number of branches of a kind in one push from which on no hook is
 	// sent. 0: GitLab's default, 3.
 	BranchHooks int

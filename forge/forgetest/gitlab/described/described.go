@@ -1,0 +1,244 @@
+// Package described holds gitlab.Server, and whoever talks to it, to GitLab's own
+// description of its REST interface, in Swagger 2.0.
+//
+// The description is not part of this repository, and no package registry carries it. It
+// is looked for under the name of File in the folder that the environment's
+// SUBMITQUEUE_CONTRACTS names; where it is not, nothing is checked.
+//
+// Of each request the following is checked: the description has the endpoint, if it has
+// any of its path; it knows each parameter of the query and each member of the body, and
+// their types and enumerations fit; nothing required is missing. Of each answer of success
+// that has a schema, each member is one that the schema knows. The types of answers are not
+// looked at: in the description they are often wrong. Notes and discussions of merge
+// requests are not in it, nor is what is newer than March 2025.
+package described
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
+)
+
+// File is the name of the description in its folder.
+const File = "gitlab-openapi-v2-subset.json"
+
+// schema is a part of a JSON schema.
+type schema struct {
+	Ref        string            `json:"$ref"`
+	Type       string            `json:"type"`
+	Enum       []any             `json:"enum"`
+	Properties map[string]schema `json:"properties"`
+	Required   []string          `json:"required"`
+	Items      *schema           `json:"items"`
+}
+
+type parameter struct {
+	In       string  `json:"in"`
+	Name     string  `json:"name"`
+	Type     string  `json:"type"`
+	Enum     []any   `json:"enum"`
+	Required bool    `json:"required"`
+	Schema   *schema `json:"schema"`
+}
+
+type operation struct {
+	Parameters []parameter `json:"parameters"`
+	Responses  map[string]struct {
+		Schema *schema `json:"schema"`
+	} `json:"responses"`
+}
+
+// document is the description.
+type document struct {
+	Paths       map[string]map[string]operation `json:"paths"`
+	Definitions map[string]schema               `json:"definitions"`
+}
+
+var load = sync.OnceValues(func() (*document, error) {
+	data, err := os.ReadFile(filepath.Join(os.Getenv("SUBMITQUEUE_CONTRACTS"), File))
+	if err != nil {
+		return nil, err
+	}
+	d := &document{}
+	return d, json.Unmarshal(data, d)
+})
+
+// There says whether the description is there.
+func There() bool {
+	_, err := load()
+	return os.Getenv("SUBMITQUEUE_CONTRACTS") != "" && err == nil
+}
+
+// Judge returns what looks at each exchange with a server and fails the test where it does
+// not fit; nil where the description is not there.
+func Judge(t testing.TB) func(gitlab.Exchange) {
+	t.Helper()
+	if !There() {
+		return nil
+	}
+	d, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(x gitlab.Exchange) {
+		for _, wrong := range d.wrong(x) {
+			t.Errorf("%s %s: GitLab's description: %s", x.Request.Method, x.Request.URL.EscapedPath(), wrong)
+		}
+	}
+}
+
+// beyond are members of answers that GitLab has and this description does not: they are
+// newer, or of a tier beyond the free one.
+var beyond = []string{"approved_at", "alert_status", "disabled_until", "id", "iid", "project_id", "approvals_required", "approvals_left", "name"}
+
+// wrong is what of an exchange does not fit.
+func (d *document) wrong(x gitlab.Exchange) (list []string) {
+	path, op := d.find(x.Request.Method, x.Request.URL.EscapedPath())
+	if path == "" {
+		return nil // it describes nothing of that path
+	}
+	if op == nil {
+		return []string{"no such method of " + path}
+	}
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	for name, values := range x.Request.URL.Query() {
+		plain := strings.TrimSuffix(name, "[]")
+		at := slices.IndexFunc(op.Parameters, func(p parameter) bool { return p.In == "query" && strings.TrimSuffix(p.Name, "[]") == plain })
+		if at < 0 {
+			add("no query parameter %q", name)
+			continue
+		}
+		if p := op.Parameters[at]; p.Type != "array" && len(p.Enum) > 0 && !slices.Contains(p.Enum, any(values[0])) {
+			add("parameter %q is %q, which is none of %v", name, values[0], p.Enum)
+		}
+	}
+	for _, p := range op.Parameters {
+		switch {
+		case p.In == "query" && p.Required && !x.Request.URL.Query().Has(p.Name):
+			add("query parameter %q is required", p.Name)
+		case p.In == "body" && p.Schema != nil && x.Status < 400:
+			d.body(*p.Schema, x.Body, add)
+		}
+	}
+	if x.Status/100 == 2 && len(x.Answer) > 0 && !strings.HasSuffix(path, "/closes_issues") { // which it has return notes
+		d.answer(op, x, add)
+	}
+	return list
+}
+
+// find finds the operation of a request; among paths that fit, the one with the fewest
+// variables.
+func (d *document) find(method, escaped string) (path string, op *operation) {
+	have := strings.Split(escaped, "/")
+	least := 99
+	for candidate, item := range d.Paths {
+		want := strings.Split(candidate, "/")
+		variables := strings.Count(candidate, "{")
+		if len(want) != len(have) || variables >= least {
+			continue
+		}
+		fits := true
+		for i, part := range want {
+			fits = fits && (part == have[i] || strings.HasPrefix(part, "{"))
+		}
+		if fits {
+			least, path, op = variables, candidate, nil
+			if o, ok := item[strings.ToLower(method)]; ok {
+				op = &o
+			}
+		}
+	}
+	return path, op
+}
+
+func (d *document) resolve(s schema) schema {
+	for s.Ref != "" {
+		s = d.Definitions[strings.TrimPrefix(s.Ref, "#/definitions/")]
+	}
+	return s
+}
+
+func (d *document) body(s schema, data []byte, add func(string, ...any)) {
+	s = d.resolve(s)
+	given := map[string]any{}
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &given); err != nil {
+			add("the body: %v", err)
+			return
+		}
+	}
+	for name, v := range given {
+		p, ok := s.Properties[name]
+		if !ok {
+			add("no member %q in the body", name)
+			continue
+		}
+		if p = d.resolve(p); !fits(p.Type, v) {
+			add("member %q is %v, and should be a %s", name, v, p.Type)
+		}
+		if len(p.Enum) > 0 && p.Type != "array" && !slices.Contains(p.Enum, v) {
+			add("member %q is %v, which is none of %v", name, v, p.Enum)
+		}
+	}
+	for _, name := range s.Required {
+		if _, ok := given[name]; !ok {
+			add("member %q is required", name)
+		}
+	}
+}
+
+// fits reports whether a value is of a type. An array may be a list with commas.
+func fits(kind string, v any) bool {
+	switch v := v.(type) {
+	case string:
+		return kind == "string" || kind == "array" || kind == "" || kind == "file"
+	case bool:
+		return kind == "boolean" || kind == ""
+	case float64:
+		return kind == "number" || kind == "integer" && v == float64(int64(v)) || kind == ""
+	case []any:
+		return kind == "array" || kind == ""
+	case map[string]any:
+		return kind == "object" || kind == ""
+	}
+	return true
+}
+
+func (d *document) answer(op *operation, x gitlab.Exchange, add func(string, ...any)) {
+	var s *schema
+	for status, r := range op.Responses {
+		if r.Schema != nil && status[0] == '2' {
+			s = r.Schema
+		}
+	}
+	if s == nil {
+		return
+	}
+	known := d.resolve(*s)
+	if known.Type == "array" && known.Items != nil {
+		known = d.resolve(*known.Items)
+	}
+	var one map[string]any
+	if json.Unmarshal(x.Answer, &one) != nil {
+		var list []map[string]any
+		if json.Unmarshal(x.Answer, &list) != nil || len(list) == 0 {
+			return
+		}
+		one = list[0]
+	}
+	if len(known.Properties) == 0 {
+		return
+	}
+	for name := range one {
+		if _, ok := known.Properties[name]; !ok && !slices.Contains(beyond, name) {
+			add("an answer has no member %q", name)
+		}
+	}
+}

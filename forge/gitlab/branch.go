@@ -1,0 +1,68 @@
+package gitlab
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/xanzy/go-gitlab"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+func (f *Forge) branch(ctx context.Context, name string) (*gitlab.Branch, error) {
+	id, err := f.project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := f.client.Branches.GetBranch(id, name, gitlab.WithContext(ctx))
+	return b, err
+}
+
+// Protection implements forge.Forge. GitLab says itself whether we may push: to merge is
+// not enough.
+func (f *Forge) Protection(ctx context.Context, branch string) (forge.Protection, error) {
+	b, err := f.branch(ctx, branch)
+	if err != nil {
+		return forge.Protection{}, failure(ctx, "read how branch "+branch+" is protected", err)
+	}
+	out := forge.Protection{Protected: b.Protected, MayPush: b.CanPush}
+	if !out.MayPush {
+		out.Rule = "the branch is protected, and the queue's account is not among those who are allowed to push"
+	}
+	return out, nil
+}
+
+// Remote implements forge.Forge.
+func (f *Forge) Remote(ctx context.Context) (forge.Remote, error) {
+	if _, err := f.project(ctx); err != nil {
+		return forge.Remote{}, failure(ctx, "reach the repository by git", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	basic := base64.StdEncoding.EncodeToString([]byte("oauth2:" + f.o.Token))
+	return forge.Remote{URL: f.base.String() + "/" + f.path + ".git", Header: []string{"Authorization: Basic " + basic}}, nil
+}
+
+// Locate implements forge.Locator.
+func (f *Forge) Locate(ctx context.Context, id int64) (forge.Place, error) {
+	p, err := f.readProject(ctx, id)
+	if err != nil {
+		err = failure(ctx, "find the project", err)
+		if errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrForbidden) {
+			err = fmt.Errorf("%w: %w", forge.ErrAway, err)
+		}
+		return forge.Place{}, err
+	}
+	return forge.Place{ID: int64(p.ID), Name: p.PathWithNamespace, Default: p.DefaultBranch}, nil
+}
+
+// BranchNow implements forge.Locator: GitLab has no memory of a branch's former name.
+func (f *Forge) BranchNow(ctx context.Context, branch string) (string, error) {
+	b, err := f.branch(ctx, branch)
+	if err != nil {
+		return "", failure(ctx, "find branch "+branch, err)
+	}
+	return b.Name, nil
+}

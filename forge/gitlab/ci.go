@@ -1,0 +1,244 @@
+package gitlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/xanzy/go-gitlab"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// ci is a Forge's CI: a run is a pipeline, a check is a job or what somebody has posted. A
+// pipeline that is retried is the same one, with other jobs.
+type ci struct{ *Forge }
+
+// over reports whether nothing more comes of a pipeline or job in this state.
+func over(state string) bool {
+	return slices.Contains([]string{"success", "failed", "canceled", "skipped"}, state)
+}
+
+// CIResults reads the jobs of the pipelines of a commit.
+func (f ci) CIResults(ctx context.Context, commit queue.CommitID) (forge.CIResults, error) {
+	return f.results(ctx, commit, true)
+}
+
+// CIChecks is CIResults; without statuses, pipelines of others are left out.
+func (f ci) CIChecks(ctx context.Context, commit queue.CommitID, statuses bool) (forge.CIResults, error) {
+	return f.results(ctx, commit, statuses)
+}
+
+func (f ci) results(ctx context.Context, commit queue.CommitID, statuses bool) (out forge.CIResults, err error) {
+	doing := fmt.Sprintf("read the jobs of %.12s", commit)
+	id, err := f.project(ctx)
+	if err != nil {
+		return out, failure(ctx, doing, err)
+	}
+	_, resp, err := f.client.Commits.GetCommit(id, string(commit), nil, gitlab.WithContext(ctx))
+	if resp != nil && resp.Response != nil {
+		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+			out.Now = at
+		}
+	}
+	if err != nil {
+		return out, failure(ctx, doing, err)
+	}
+	runs, err := f.pipelines(ctx, &gitlab.ListProjectPipelinesOptions{SHA: gitlab.Ptr(string(commit))})
+	if err != nil {
+		return out, failure(ctx, doing, err)
+	}
+	foreign := map[int]*gitlab.PipelineInfo{}
+	for _, r := range runs {
+		if r.Source == "external" {
+			foreign[r.ID] = r
+			continue
+		}
+		jobs, err := f.jobs(ctx, id, r.ID)
+		if err != nil {
+			return out, failure(ctx, doing, err)
+		}
+		for _, j := range jobs {
+			out.List = append(out.List, jobResult(j, r))
+		}
+	}
+	if statuses && len(foreign) > 0 {
+		err = f.addStatuses(ctx, id, commit, foreign, &out)
+	}
+	return out, failure(ctx, doing, err)
+}
+
+// addStatuses adds what others have posted.
+func (f ci) addStatuses(ctx context.Context, id int, commit queue.CommitID, foreign map[int]*gitlab.PipelineInfo, out *forge.CIResults) error {
+	o := &gitlab.GetCommitStatusesOptions{}
+	return all(func(page gitlab.ListOptions) ([]*gitlab.CommitStatus, *gitlab.Response, error) {
+		o.ListOptions = page
+		return f.client.Commits.GetCommitStatuses(id, string(commit), o, gitlab.WithContext(ctx))
+	}, func(s *gitlab.CommitStatus) bool {
+		if foreign[s.PipelineId] == nil {
+			return true
+		}
+		out.List = append(out.List, forge.CIResult{ID: int64(s.ID), Status: true, Name: s.Name, Commit: commit, State: stateOf(s.Status, s.AllowFailure, ""), Word: s.Status,
+			At: timeOf(s.CreatedAt), Ended: timeOf(s.FinishedAt), URL: s.TargetURL, Title: s.Description})
+		return true
+	})
+}
+
+// pipelines lists pipelines, the newest first, without those of our own statuses.
+func (f ci) pipelines(ctx context.Context, o *gitlab.ListProjectPipelinesOptions) (list []*gitlab.PipelineInfo, err error) {
+	id, err := f.project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = all(func(page gitlab.ListOptions) ([]*gitlab.PipelineInfo, *gitlab.Response, error) {
+		o.ListOptions = page
+		return f.client.Pipelines.ListProjectPipelines(id, o, gitlab.WithContext(ctx))
+	}, func(p *gitlab.PipelineInfo) bool {
+		if p.Ref != StatusRef {
+			list = append(list, p)
+		}
+		return len(list) < hundred
+	})
+	slices.SortFunc(list, func(a, b *gitlab.PipelineInfo) int { return b.ID - a.ID })
+	return list, err
+}
+
+// jobs lists the jobs of a pipeline that were not retried, and those that start another
+// pipeline.
+func (f *Forge) jobs(ctx context.Context, id, pipeline int) (list []*gitlab.Job, err error) {
+	o := &gitlab.ListJobsOptions{}
+	err = all(func(page gitlab.ListOptions) ([]*gitlab.Job, *gitlab.Response, error) {
+		o.ListOptions = page
+		return f.client.Jobs.ListPipelineJobs(id, pipeline, o, gitlab.WithContext(ctx))
+	}, func(j *gitlab.Job) bool { list = append(list, j); return true })
+	if err != nil {
+		return nil, err
+	}
+	err = all(func(page gitlab.ListOptions) ([]*gitlab.Bridge, *gitlab.Response, error) {
+		o.ListOptions = page
+		return f.client.Jobs.ListPipelineBridges(id, pipeline, o, gitlab.WithContext(ctx))
+	}, func(b *gitlab.Bridge) bool {
+		list = append(list, &gitlab.Job{ID: b.ID, Name: b.Name, Status: b.Status, AllowFailure: b.AllowFailure, CreatedAt: b.CreatedAt, FinishedAt: b.FinishedAt, WebURL: b.WebURL})
+		return true
+	})
+	return list, err
+}
+
+func jobState(j *gitlab.Job) forge.CIState { return stateOf(j.Status, j.AllowFailure, j.FailureReason) }
+
+// stateOf is what a state of GitLab's says of the commit. One that may fail passes, as it
+// does at GitLab; one that waits for somebody says nothing, where it may be left out.
+func stateOf(state string, mayFail bool, reason string) forge.CIState {
+	switch state {
+	case "success":
+		return forge.CIPassed
+	case "failed":
+		switch {
+		case mayFail:
+			return forge.CIPassed
+		case reason == "job_execution_timeout":
+			return forge.CITimeout
+		case slices.Contains([]string{"runner_system_failure", "stuck_or_timeout_failure", "scheduler_failure", "data_integrity_failure", "api_failure", "runner_unsupported", "stale_schedule"}, reason):
+			return forge.CINone
+		}
+		return forge.CIFailed
+	case "canceled", "skipped":
+		return forge.CINone
+	case "manual":
+		if mayFail {
+			return forge.CINone
+		}
+		return forge.CIQueued
+	case "running", "canceling":
+		return forge.CIRunning
+	}
+	return forge.CIQueued
+}
+
+func timeOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+func jobResult(j *gitlab.Job, r *gitlab.PipelineInfo) forge.CIResult {
+	return forge.CIResult{ID: int64(j.ID), App: "gitlab-ci", Name: j.Name, Commit: queue.CommitID(r.SHA), Suite: int64(r.ID), Branch: r.Ref, Bound: true,
+		State: jobState(j), Word: j.Status, At: timeOf(j.CreatedAt), Ended: timeOf(j.FinishedAt), URL: j.WebURL, Title: j.FailureReason}
+}
+
+func runOf(p *gitlab.PipelineInfo) forge.CIRun {
+	return forge.CIRun{ID: int64(p.ID), Suite: int64(p.ID), Commit: queue.CommitID(p.SHA), Branch: p.Ref, Name: "pipeline", Own: true, Attempt: 1, Began: timeOf(p.CreatedAt),
+		Push: p.Source == "push" || p.Source == "api", Pull: p.Source == "merge_request_event", Done: over(p.Status), Word: p.Status, URL: p.WebURL}
+}
+
+// CIRuns implements forge.CI.
+func (f ci) CIRuns(ctx context.Context, branch string) ([]forge.CIRun, error) {
+	return f.runs(ctx, "list the pipelines of "+branch, &gitlab.ListProjectPipelinesOptions{Ref: &branch})
+}
+
+// CIRunsOf implements forge.CI.
+func (f ci) CIRunsOf(ctx context.Context, commit queue.CommitID) ([]forge.CIRun, error) {
+	return f.runs(ctx, fmt.Sprintf("list the pipelines of %.12s", commit), &gitlab.ListProjectPipelinesOptions{SHA: gitlab.Ptr(string(commit))})
+}
+
+func (f ci) runs(ctx context.Context, doing string, o *gitlab.ListProjectPipelinesOptions) (out []forge.CIRun, err error) {
+	list, err := f.pipelines(ctx, o)
+	for _, p := range list {
+		if p.Source != "external" {
+			out = append(out, runOf(p))
+		}
+	}
+	return out, failure(ctx, doing, err)
+}
+
+// CancelRun implements forge.CI.
+func (f ci) CancelRun(ctx context.Context, run int64) error {
+	doing := fmt.Sprintf("cancel pipeline %d", run)
+	id, err := f.project(ctx)
+	if err == nil {
+		_, _, err = f.client.Pipelines.CancelPipelineBuild(id, int(run), gitlab.WithContext(ctx))
+	}
+	if errors.Is(err, gitlab.ErrNotFound) {
+		return nil
+	}
+	return failure(ctx, doing, err)
+}
+
+// RerunFailed implements forge.CI.
+func (f ci) RerunFailed(ctx context.Context, run int64) error {
+	id, err := f.project(ctx)
+	if err == nil {
+		_, _, err = f.client.Pipelines.RetryPipelineBuild(id, int(run), gitlab.WithContext(ctx))
+	}
+	return failure(ctx, fmt.Sprintf("retry pipeline %d", run), err)
+}
+
+// longestLog is how much of the end of a log is kept.
+const longestLog = 256 << 10
+
+// CILog implements forge.CI.
+func (f ci) CILog(ctx context.Context, r forge.CIResult) (string, error) {
+	doing := fmt.Sprintf("read the log of job %d", r.ID)
+	if r.Status {
+		return "", fmt.Errorf("gitlab: %s: %w: it is a status that somebody has posted", doing, forge.ErrNotFound)
+	}
+	id, err := f.project(ctx)
+	if err != nil {
+		return "", failure(ctx, doing, err)
+	}
+	trace, _, err := f.client.Jobs.GetTraceFile(id, int(r.ID), gitlab.WithContext(ctx))
+	if err != nil {
+		return "", failure(ctx, doing, err)
+	}
+	if _, err := trace.Seek(-min(trace.Size(), longestLog), io.SeekEnd); err != nil {
+		return "", failure(ctx, doing, err)
+	}
+	text, err := io.ReadAll(trace)
+	return string(text), failure(ctx, doing, err)
+}

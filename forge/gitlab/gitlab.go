@@ -1,0 +1,231 @@
+// Package gitlab is forge.Forge and forge.Receiver for GitLab, gitlab.com and self-managed,
+// in any tier. It acts as one account, by a token of a project, a group or a user.
+//
+// Three things decide its shape; forge/forgetest/gitlab has a trap for each:
+//
+//   - A push is followed up by jobs, one for each ref, in any order. So a source branch is
+//     moved first, and the head of a merge request is the one that GitLab has stored, not
+//     where the branch is: once PullRequest shows it, the queue moves the target. Else the
+//     merge request would stay open with an empty diff.
+//   - A commit status is a job of the newest pipeline of its ref, and counts in it. So our
+//     own goes to a pipeline of a ref that nobody has (StatusRef): it keeps no pipeline
+//     running, turns none red, and satisfies no rule.
+//   - One answer may have a permanent and a passing cause. So a merge status that is being
+//     worked out is asked for again, one that is not known is a requirement that is not
+//     met, and a refusal that can pass is a *forge.Transient.
+//
+// All requests name the project by its number: GitLab redirects what reads by a former
+// path, and refuses what writes. Nothing is sent twice by itself: a request whose answer is
+// lost may have been carried out, so each write looks first (a note is found by its marker).
+// While GitLab asks to wait, nothing is sent, and whoever asks learns for how long.
+//
+// What we write is executed with our rights where a line of it is a quick action. So each
+// line that begins with a slash gets a zero-width space before that (quiet).
+package gitlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/xanzy/go-gitlab"
+)
+
+// Options says which project to serve, and as whom.
+type Options struct {
+	// BaseURL is the address of the instance. Empty: https://gitlab.com.
+	BaseURL string
+	// Token is that of the account which acts: of a project, a group or a user, with the
+	// scope "api".
+	Token string
+	// Project is the full path of the project.
+	Project string
+	// ProjectID is its number. 0: it is learned.
+	ProjectID int64
+	// Logger gets what is worth knowing, never credentials. Nil: nothing is logged.
+	Logger *slog.Logger
+	// Timeout ends a single request that hangs. 0: one minute.
+	Timeout time.Duration
+	// Patience is how long a merge status is asked for again that GitLab is still working
+	// out, before the caller is told to come back. 0: three seconds.
+	Patience time.Duration
+}
+
+// Forge is one project at GitLab. Make it with New; it is safe for concurrent use.
+type Forge struct {
+	o      Options
+	log    *slog.Logger
+	base   *url.URL
+	client *gitlab.Client
+	pace   *pace
+
+	locks [64]sync.Mutex // one writer for each thing that is looked for first; by hash
+
+	mu    sync.Mutex
+	id    int    // of the project; 0: not known yet
+	path  string // of the project, as it was last told
+	self  *gitlab.User
+	notes map[noteKey]int // ours
+	users map[string]int  // numbers by name in lower case
+}
+
+// remembered bounds each memory; what is forgotten costs a search.
+const remembered = 10_000
+
+// New returns the forge. It makes no request.
+func New(o Options) (*Forge, error) {
+	if o.BaseURL == "" {
+		o.BaseURL = "https://gitlab.com"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
+	}
+	if o.Patience == 0 {
+		o.Patience = 3 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	base, err := url.Parse(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/"), "/api/v4"), "/"))
+	switch {
+	case err != nil || base.Host == "" || base.User != nil:
+		return nil, errors.New("gitlab: the address of the instance is not one like https://gitlab.example.org")
+	case o.Token == "":
+		return nil, errors.New("gitlab: the token is missing; make one with the scope api, for an account that is a maintainer of the project")
+	case !strings.Contains(strings.Trim(o.Project, "/"), "/"):
+		return nil, fmt.Errorf("gitlab: %q is not the full path of a project, such as group/name", o.Project)
+	}
+	f := &Forge{o: o, log: o.Logger, base: base, path: strings.Trim(o.Project, "/"), id: int(o.ProjectID), notes: map[noteKey]int{}, users: map[string]int{}}
+	f.pace = &pace{next: http.DefaultTransport, host: base.Host}
+	f.client, err = gitlab.NewClient(o.Token, gitlab.WithBaseURL(base.String()), gitlab.WithoutRetries(), gitlab.WithCustomLimiter(f.pace),
+		gitlab.WithHTTPClient(&http.Client{Transport: f.pace, Timeout: o.Timeout, CheckRedirect: f.redirect}))
+	if err != nil {
+		return nil, fmt.Errorf("gitlab: %w", err)
+	}
+	return f, nil
+}
+
+// redirect follows what reads, on the same host: another one must not get the token, and
+// net/http would make a GET of what writes.
+func (f *Forge) redirect(r *http.Request, via []*http.Request) error {
+	if len(via) > 3 || via[0].Method != http.MethodGet || r.URL.Host != f.base.Host || r.URL.Scheme != f.base.Scheme {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// project is the number of the project, by which all requests name it.
+func (f *Forge) project(ctx context.Context) (int, error) {
+	f.mu.Lock()
+	id := f.id
+	f.mu.Unlock()
+	if id != 0 {
+		return id, nil
+	}
+	p, err := f.readProject(ctx, 0)
+	if err != nil {
+		return 0, err
+	}
+	return p.ID, nil
+}
+
+// readProject reads the project, by its number if that is known, and has all go on with it.
+func (f *Forge) readProject(ctx context.Context, id int64) (*gitlab.Project, error) {
+	f.mu.Lock()
+	if id == 0 {
+		id = int64(f.id)
+	}
+	name := any(int(id))
+	if id == 0 {
+		name = f.path
+	}
+	f.mu.Unlock()
+	p, _, err := f.client.Projects.GetProject(name, nil, gitlab.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.id, f.path = p.ID, p.PathWithNamespace
+	return p, nil
+}
+
+// me is the account that the token is of.
+func (f *Forge) me(ctx context.Context) (*gitlab.User, error) {
+	f.mu.Lock()
+	self := f.self
+	f.mu.Unlock()
+	if self != nil {
+		return self, nil
+	}
+	u, _, err := f.client.Users.CurrentUser(gitlab.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.self = u
+	f.pace.named(u.Username)
+	return u, nil
+}
+
+// lock takes the lock that guards writing the thing named by key.
+func (f *Forge) lock(key string) (unlock func()) {
+	h := uint32(2166136261)
+	for i := range len(key) {
+		h = (h ^ uint32(key[i])) * 16777619
+	}
+	m := &f.locks[h%uint32(len(f.locks))]
+	m.Lock()
+	return m.Unlock
+}
+
+func remember[K comparable, V any](f *Forge, m map[K]V, key K, v V) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(m) >= remembered {
+		clear(m)
+	}
+	m[key] = v
+}
+
+func recall[K comparable, V any](f *Forge, m map[K]V, key K) (V, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, ok := m[key]
+	return v, ok
+}
+
+func forget[K comparable, V any](f *Forge, m map[K]V, key K) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(m, key)
+}
+
+// hundred is the largest page.
+const hundred = 100
+
+// all reads the pages of a list until one is the last, or more says that it is enough.
+func all[T any](list func(gitlab.ListOptions) ([]T, *gitlab.Response, error), more func(T) bool) error {
+	o := gitlab.ListOptions{PerPage: hundred}
+	for {
+		page, resp, err := list(o)
+		if err != nil {
+			return err
+		}
+		for _, x := range page {
+			if !more(x) {
+				return nil
+			}
+		}
+		if o.Page = resp.NextPage; o.Page == 0 {
+			return nil
+		}
+	}
+}

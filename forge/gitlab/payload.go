@@ -1,0 +1,158 @@
+package gitlab
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// payload is what we use of GitLab's webhooks. It is read leniently: GitLab adds members
+// all the time.
+type payload struct {
+	Kind    string `json:"object_kind"`
+	Ref     string `json:"ref"`
+	Project struct {
+		ID   int64  `json:"id"`
+		Path string `json:"path_with_namespace"`
+	} `json:"project"`
+	User struct {
+		Name string `json:"username"`
+	} `json:"user"`
+	Attributes struct {
+		ID         int    `json:"id"`
+		IID        int    `json:"iid"`
+		Action     string `json:"action"`
+		Note       string `json:"note"`
+		Of         string `json:"noteable_type"`
+		System     bool   `json:"system"`
+		OldRev     string `json:"oldrev"`
+		Ref        string `json:"ref"`
+		Tag        bool   `json:"tag"`
+		LastCommit struct {
+			ID string `json:"id"`
+		} `json:"last_commit"`
+	} `json:"object_attributes"`
+	MergeRequest struct {
+		IID int `json:"iid"`
+	} `json:"merge_request"`
+	Labels  []title `json:"labels"`
+	Changes struct {
+		Labels *struct {
+			Previous []title `json:"previous"`
+			Current  []title `json:"current"`
+		} `json:"labels"`
+		Draft       json.RawMessage `json:"draft"`
+		Target      json.RawMessage `json:"target_branch"`
+		Description *struct {
+			Previous string `json:"previous"`
+			Current  string `json:"current"`
+		} `json:"description"`
+	} `json:"changes"`
+}
+
+type title struct {
+	Title string `json:"title"`
+}
+
+// events reads what a webhook says, or returns ErrIgnored. One that is not of the shape
+// that we know is ignored, too: GitLab switches a hook off that is refused four times.
+func (p *payload) events(kind, delivery string) (events []queue.Event, news forge.CINews, err error) {
+	switch kind {
+	case "Note Hook":
+		events, err = p.note()
+	case "Merge Request Hook":
+		events, err = p.mergeRequest("gitlab/delivery/" + delivery)
+	case "Push Hook":
+		branch, ok := strings.CutPrefix(p.Ref, "refs/heads/")
+		if !ok {
+			return nil, news, forge.ErrIgnored
+		}
+		events = []queue.Event{{ID: "gitlab/delivery/" + delivery, Body: queue.MainMoved{Branch: branch}}}
+	case "Pipeline Hook", "Job Hook":
+		ref := p.Attributes.Ref
+		if kind == "Job Hook" {
+			ref = p.Ref
+		}
+		if ref == "" || ref == StatusRef || p.Attributes.Tag {
+			return nil, news, forge.ErrIgnored
+		}
+		news.Look = []string{ref} // its states are out of order: it is read
+	default:
+		err = forge.ErrIgnored
+	}
+	return events, news, err
+}
+
+// note reads a note. An edit is ignored: it says who wrote the note, and not who edited it.
+func (p *payload) note() ([]queue.Event, error) {
+	a := p.Attributes
+	switch {
+	case a.Of != "MergeRequest", a.System, a.Action != "" && a.Action != "create", isBot(p.User.Name) && !hasCommand(a.Note):
+		return nil, forge.ErrIgnored
+	case a.ID <= 0 || p.MergeRequest.IID <= 0 || p.User.Name == "":
+		return nil, fmt.Errorf("%w: a note without id, author or merge request", forge.ErrIgnored)
+	}
+	return []queue.Event{noteEvent(p.MergeRequest.IID, a.ID, p.User.Name, a.Note)}, nil
+}
+
+// mergeRequest reads what has happened to a merge request; several things may have.
+func (p *payload) mergeRequest(id string) (events []queue.Event, err error) {
+	a := p.Attributes
+	if a.IID <= 0 {
+		return nil, fmt.Errorf("%w: no merge request", forge.ErrIgnored)
+	}
+	add := func(body queue.Body) {
+		events = append(events, queue.Event{ID: fmt.Sprintf("%s/%d", id, len(events)), Body: body})
+	}
+	label := func(on bool, list, other []title) {
+		for _, l := range list {
+			if l.Title != "" && !slices.Contains(other, l) {
+				add(queue.Labeled{Number: a.IID, Label: l.Title, Actor: p.User.Name, On: on, Bot: isBot(p.User.Name)})
+			}
+		}
+	}
+	switch a.Action {
+	case "open":
+		label(true, p.Labels, nil)
+	case "close":
+		add(queue.Closed{Number: a.IID})
+	case "merge":
+		add(queue.Closed{Number: a.IID, Merged: true})
+	case "reopen":
+		add(queue.Retargeted{Number: a.IID})
+	case "approved", "approval", "unapproved", "unapproval":
+		add(queue.Stirred{Number: a.IID})
+	case "update":
+		if a.OldRev != "" {
+			if a.LastCommit.ID == "" {
+				return nil, fmt.Errorf("%w: no head", forge.ErrIgnored)
+			}
+			add(queue.HeadMoved{Number: a.IID, Head: queue.CommitID(a.LastCommit.ID)})
+		}
+		if len(p.Changes.Draft) > 0 || len(p.Changes.Target) > 0 {
+			add(queue.Retargeted{Number: a.IID})
+		}
+		if l := p.Changes.Labels; l != nil {
+			label(false, l.Previous, l.Current)
+			label(true, l.Current, l.Previous)
+		}
+		if d := p.Changes.Description; d != nil && !sameDepends(d.Previous, d.Current) {
+			add(queue.Stirred{Number: a.IID})
+		}
+	}
+	if len(events) == 0 {
+		return nil, forge.ErrIgnored
+	}
+	return events, nil
+}
+
+// sameDepends reports whether two descriptions name the same merge requests to land after.
+func sameDepends(a, b string) bool {
+	before, some := queue.Depends(a)
+	now, more := queue.Depends(b)
+	return slices.Equal(before, now) && some == more
+}

@@ -1,0 +1,247 @@
+package gitlab_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	fake "github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
+	"github.com/submitqueue/submitqueue/forge/gitlab"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// inbox receives the webhooks of a project, once each.
+type inbox struct {
+	receiver forge.Receiver
+	mu       sync.Mutex
+	seen     map[string]bool
+	events   []string
+	failed   []string
+}
+
+func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	d, err := b.receiver.Receive(r.Header, body)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil && !errors.Is(err, forge.ErrIgnored) {
+		b.failed = append(b.failed, err.Error())
+		w.WriteHeader(401)
+		return
+	}
+	if b.seen[d.ID] {
+		return
+	}
+	b.seen[d.ID] = true
+	for _, e := range d.Events {
+		b.events = append(b.events, fmt.Sprintf("%T%v", e.Body, e.Body))
+	}
+	for _, l := range d.CI.Look {
+		b.events = append(b.events, "look "+l)
+	}
+}
+
+func receiver(t *testing.T, s gitlab.Secret) forge.Receiver {
+	t.Helper()
+	r, err := gitlab.NewReceiver(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestLifeByWebhooks has a merge request live, and its webhooks come signed, with a token,
+// twice and out of order.
+func TestLifeByWebhooks(t *testing.T) {
+	for name, secret := range map[string]gitlab.Secret{"signed": {Signing: signing}, "token": {Token: "s3cret"}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, fake.Options{Held: true})
+			b := &inbox{receiver: receiver(t, secret), seen: map[string]bool{}}
+			to := httptest.NewServer(b)
+			defer to.Close()
+			p := w.project
+			p.AddHook(fake.Hook{URL: to.URL, Token: secret.Token, Signing: secret.Signing})
+			is := func(what string, do func(), want ...string) {
+				t.Helper()
+				b.events = nil
+				do()
+				w.server.Settle()
+				w.server.RepeatHooks()
+				w.server.Deliver(t.Context())
+				slices.Sort(b.events)
+				slices.Sort(want)
+				if !slices.Equal(b.events, want) {
+					t.Errorf("%s: %q, want %q", what, b.events, want)
+				}
+			}
+			p.Push("ann", "topic", nil)
+			n := 0
+			is("open", func() { n = p.Open(fake.Opening{Author: "ann", Source: "topic"}) }, "queue.MainMoved{topic}")
+			b.events = nil
+			note := p.Comment("ann", n, "/land\n/label ~x")
+			w.server.RepeatHooks()
+			w.server.Deliver(t.Context())
+			slices.Sort(b.events)
+			if want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, note), fmt.Sprintf("queue.Labeled{%d x ann true false}", n)}; !slices.Equal(b.events, want) {
+				t.Errorf("land: %q, want %q", b.events, want)
+			}
+			is("label", func() { p.Label("ann", n, "ready", true) }, fmt.Sprintf("queue.Labeled{%d ready ann true false}", n))
+			is("label off", func() { p.Label("ann", n, "ready", false) }, fmt.Sprintf("queue.Labeled{%d ready ann false false}", n))
+			is("approve", func() { p.Approve("cyn", n) }, fmt.Sprintf("queue.Stirred{%d }", n))
+			next := p.MergeCommit(p.Tip("topic"), p.Tip("main"))
+			is("push", func() { p.Force("ann", "topic", next) }, "queue.MainMoved{topic}", fmt.Sprintf("queue.HeadMoved{%d %s}", n, next))
+			is("draft", func() { p.SetTitle("ann", n, "Draft: x") }, fmt.Sprintf("queue.Retargeted{%d}", n))
+			is("system note", func() { p.SystemNote(n, "changed") })
+			is("close", func() { p.Close("ann", n) }, fmt.Sprintf("queue.Closed{%d false}", n))
+			is("reopen", func() { p.Reopen("ann", n) }, fmt.Sprintf("queue.Retargeted{%d}", n))
+			is("merge", func() { p.Force("ann", "main", p.MergeCommit(p.Tip("main"), p.Tip("topic"))) }, "queue.MainMoved{main}", fmt.Sprintf("queue.Closed{%d true}", n))
+			if len(b.failed) != 0 {
+				t.Errorf("refused: %q", b.failed)
+			}
+		})
+	}
+}
+
+// TestMissedFindsWhatWebhooksLost has GitLab switch a hook off, and everything be read again.
+func TestMissedFindsWhatWebhooksLost(t *testing.T) {
+	w := newWorld(t, fake.Options{})
+	since := time.Now().Add(-time.Minute)
+	n := w.opened("topic")
+	id := w.project.Comment("ann", n, "/land")
+	w.project.Comment("ann", n, "just words")
+	edited := w.project.Comment("ann", n, "words")
+	w.server.Pass(3 * time.Second)
+	w.project.EditComment(n, edited, "/cancel")
+	w.project.Label("cyn", n, "ready", true)
+	w.server.LoseHooks()
+	events, err := w.forge.Missed(t.Context(), since, []int{n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range events {
+		got = append(got, fmt.Sprintf("%T%v", e.Body, e.Body))
+	}
+	want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, id), fmt.Sprintf("queue.Labeled{%d ready cyn true false}", n), fmt.Sprintf("queue.HeadMoved{%d %s}", n, w.project.Look(n).SHA)}
+	if !slices.Equal(got, want) {
+		t.Errorf("missed %q, want %q", got, want)
+	}
+	// the note has the same id in its webhook
+	h := http.Header{"X-Gitlab-Event": {fake.NoteHook}, "X-Gitlab-Token": {"x"}}
+	d, err := receiver(t, gitlab.Secret{Token: "x"}).Receive(h, []byte(fmt.Sprintf(`{"user":{"username":"ann"},"project":{"path_with_namespace":"o/r"},"object_attributes":{"id":%d,"note":"/land","noteable_type":"MergeRequest","action":"create"},"merge_request":{"iid":%d}}`, id, n)))
+	if err != nil || len(d.Events) != 1 || d.Events[0].ID != events[0].ID {
+		t.Errorf("%+v, %v; missed as %q", d, err, events[0].ID)
+	}
+}
+
+func TestUnsignedIsRefusedWhereSigningIsSet(t *testing.T) {
+	body := []byte(`{"object_kind":"push","ref":"refs/heads/main","project":{"path_with_namespace":"o/r"}}`)
+	r := receiver(t, gitlab.Secret{Signing: signing, Token: "s3cret"})
+	h := http.Header{"X-Gitlab-Event": {fake.PushHook}, "X-Gitlab-Token": {"s3cret"}}
+	if _, err := r.Receive(h, body); !errors.Is(err, forge.ErrSignature) {
+		t.Errorf("unsigned, with a token: %v", err)
+	}
+	fake.Sign(h, signing, "id", time.Now().Add(-100*time.Hour), body)
+	if _, err := r.Receive(h, body); !errors.Is(err, forge.ErrSignature) {
+		t.Errorf("signed four days ago: %v", err)
+	}
+	fake.Sign(h, signing, "id", time.Now(), body)
+	h.Set("Webhook-Signature", "v1,AAAA "+h.Get("Webhook-Signature"))
+	if d, err := r.Receive(h, body); err != nil || d.ID != "id" {
+		t.Errorf("one of two signatures is right: %+v, %v", d, err)
+	}
+	h.Set("Webhook-Id", "other")
+	if _, err := r.Receive(h, body); !errors.Is(err, forge.ErrSignature) {
+		t.Errorf("another id than the signed one: %v", err)
+	}
+	for _, s := range []gitlab.Secret{{}, {Token: ""}} {
+		if _, err := receiver(t, s).Receive(http.Header{"X-Gitlab-Token": {""}, "X-Gitlab-Event": {"x"}}, body); !errors.Is(err, forge.ErrSignature) {
+			t.Errorf("without a secret: %v", err)
+		}
+	}
+	for _, bad := range []string{"whsec_", "whsec_AAAA", "AAAA", "whsec_!!"} {
+		if _, err := gitlab.NewReceiver(gitlab.Secret{Signing: bad}); err == nil {
+			t.Errorf("the key %q is taken", bad)
+		}
+	}
+}
+
+// TestWebhookFixtures has all webhooks that the SDK was tested with be received.
+func TestWebhookFixtures(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/xanzy/go-gitlab").Output()
+	files, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "testdata", "webhooks", "*.json"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("the SDK's fixtures: %v, %v", files, err)
+	}
+	kinds := map[string]string{"merge_request": fake.MergeHook, "group_merge_request": fake.MergeHook, "service_merge_request": fake.MergeHook, "note_merge_request": fake.NoteHook,
+		"note_commit": fake.NoteHook, "note_issue": fake.NoteHook, "note_snippet": fake.NoteHook, "push": fake.PushHook, "pipeline": fake.PipelineHook, "job": fake.JobHook, "build": fake.JobHook, "tag_push": "Tag Push Hook"}
+	want := map[string]string{
+		"merge_request": "[queue.Labeled]", "note_merge_request": "[queue.Commented]", "push": "[queue.MainMoved]", "pipeline": "[look]",
+	}
+	r := receiver(t, gitlab.Secret{Token: "x"})
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := kinds[name]
+		if kind == "" {
+			kind = name
+		}
+		d, err := r.Receive(http.Header{"X-Gitlab-Event": {kind}, "X-Gitlab-Token": {"x"}}, body)
+		if err != nil && !errors.Is(err, forge.ErrIgnored) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []string
+		for _, e := range d.Events {
+			got = append(got, fmt.Sprintf("%T", e.Body))
+		}
+		for range d.CI.Look {
+			got = append(got, "look")
+		}
+		if w, ok := want[name]; ok && fmt.Sprint(got) != w {
+			t.Errorf("%s: %v, want %s", name, got, w)
+		}
+	}
+}
+
+func FuzzReceive(f *testing.F) {
+	f.Add(fake.NoteHook, []byte(`{"object_attributes":{"id":7,"note":"/land","noteable_type":"MergeRequest"},"merge_request":{"iid":1},"user":{"username":"a"},"project":{"path_with_namespace":"o/r"}}`))
+	f.Add(fake.MergeHook, []byte(`{"object_attributes":{"iid":1,"action":"update","oldrev":"x","last_commit":{"id":"y"}},"changes":{"labels":{"previous":[],"current":[{"title":"x"}]}},"project":{"path_with_namespace":"o/r"}}`))
+	r, err := gitlab.NewReceiver(gitlab.Secret{Token: "x"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		d, err := r.Receive(http.Header{"X-Gitlab-Event": {kind}, "X-Gitlab-Token": {"x"}}, body)
+		if err != nil {
+			if !errors.Is(err, forge.ErrIgnored) && !errors.Is(err, forge.ErrMalformed) {
+				t.Error(err)
+			}
+			return
+		}
+		ids := map[string]bool{}
+		for _, e := range d.Events {
+			if e.ID == "" || ids[e.ID] || e.Body == nil {
+				t.Errorf("%+v", d)
+			}
+			ids[e.ID] = true
+			if c, ok := e.Body.(queue.Commented); ok && (c.Number <= 0 || c.Author == "") {
+				t.Errorf("%+v", c)
+			}
+		}
+	})
+}

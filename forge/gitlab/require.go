@@ -1,0 +1,160 @@
+package gitlab
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/xanzy/go-gitlab"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// GitLab's detailed_merge_status is one reason of several, the one that was cheapest to
+// find. These say that GitLab is still working it out.
+var unfinished = []string{"preparing", "checking", "unchecked", "cannot_be_merged_recheck", "cannot_be_merged_rechecking"}
+
+// These are no business of Unmet: the queue merges, looks at drafts, and asks for checks
+// itself.
+var others = []string{"mergeable", "draft_status", "conflict", "need_rebase", "broken_status", "not_open", "commits_status",
+	"ci_must_pass", "ci_still_running", "not_approved", "discussions_not_resolved"}
+
+// lookAgain is between two looks at a merge status that is being worked out.
+const lookAgain = 100 * time.Millisecond
+
+// Unmet implements forge.Requirer. What can be read by itself is, since the merge status
+// hides all reasons but one; of the others, that one is told. One that this version does
+// not know is not met.
+func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) (forge.Standing, error) {
+	doing := fmt.Sprintf("read what merge request %d does not meet", r.Number)
+	mr, id, err := f.checked(ctx, r.Number)
+	if err != nil {
+		return forge.Standing{}, failure(ctx, doing, err)
+	}
+	if mr.SHA != string(r.Head) {
+		return forge.Standing{}, &forge.Transient{Err: fmt.Errorf("gitlab: %s: it is at %.12s by now", doing, mr.SHA)}
+	}
+	switch {
+	case slices.Contains(unfinished, mr.DetailedMergeStatus):
+		return forge.Standing{}, &forge.Transient{Err: fmt.Errorf("gitlab: %s: GitLab is still working it out (%s)", doing, mr.DetailedMergeStatus), After: time.Second}
+	case mr.DetailedMergeStatus == "approvals_syncing":
+		return forge.Standing{}, &forge.Transient{Err: fmt.Errorf("gitlab: %s: GitLab is about to look at its approvals anew, since it was pushed to", doing), After: 10 * time.Second}
+	}
+	var out forge.Standing
+	unmet := func(kind queue.RequirementKind, names ...string) {
+		out.Unmet = append(out.Unmet, queue.Requirement{Kind: kind, Names: names})
+	}
+	p, err := f.readProject(ctx, 0)
+	if err != nil {
+		return out, failure(ctx, doing, err)
+	}
+	a, err := f.approvals(ctx, id, r.Number)
+	if err != nil {
+		return out, failure(ctx, doing, err)
+	}
+	if a.Left > 0 || mr.DetailedMergeStatus == "not_approved" {
+		left := max(a.Left, 1)
+		unmet(queue.RequireReviews, strconv.Itoa(len(a.By)), strconv.Itoa(max(a.Required, len(a.By)+left)))
+	}
+	if r.Resolved || p.OnlyAllowMergeIfAllDiscussionsAreResolved || mr.DetailedMergeStatus == "discussions_not_resolved" {
+		open, paths, err := f.threads(ctx, id, r.Number)
+		if err != nil {
+			return out, failure(ctx, doing, err)
+		}
+		if open > 0 {
+			unmet(queue.RequireResolved, append([]string{strconv.Itoa(open)}, paths...)...)
+		}
+	}
+	if r.Checks && p.OnlyAllowMergeIfPipelineSucceeds {
+		waiting, failed, err := f.pipelineOf(ctx, id, mr, p.AllowMergeOnSkippedPipeline, r.Except)
+		if err != nil {
+			return out, failure(ctx, doing, err)
+		}
+		if len(waiting) > 0 {
+			unmet(queue.RequireChecks, waiting...)
+		}
+		if len(failed) > 0 {
+			unmet(queue.RequireChecksPassed, failed...)
+		}
+	}
+	switch reason := mr.DetailedMergeStatus; {
+	case reason == "requested_changes":
+		unmet(queue.RequireNoChanges)
+	case !slices.Contains(others, reason):
+		unmet(queue.RequireJudged, "GitLab: "+reason, queue.UnjudgedNewer)
+	}
+	return out, nil
+}
+
+// checked reads a merge request, again while GitLab works out its merge status, for as long
+// as Patience.
+func (f *Forge) checked(ctx context.Context, number int) (*gitlab.MergeRequest, int, error) {
+	for end := time.Now().Add(f.o.Patience); ; {
+		mr, id, err := f.get(ctx, number)
+		if err != nil || !slices.Contains(unfinished, mr.DetailedMergeStatus) || time.Now().After(end) {
+			return mr, id, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, id, ctx.Err()
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+// threads counts the open threads of a merge request, and names the paths of some.
+func (f *Forge) threads(ctx context.Context, id, number int) (open int, paths []string, err error) {
+	o := &gitlab.ListMergeRequestDiscussionsOptions{}
+	err = all(func(page gitlab.ListOptions) ([]*gitlab.Discussion, *gitlab.Response, error) {
+		*o = gitlab.ListMergeRequestDiscussionsOptions(page)
+		return f.client.Discussions.ListMergeRequestDiscussions(id, number, o, gitlab.WithContext(ctx))
+	}, func(d *gitlab.Discussion) bool {
+		at := slices.IndexFunc(d.Notes, func(n *gitlab.Note) bool { return n.Resolvable && !n.Resolved })
+		if d.IndividualNote || at < 0 {
+			return true
+		}
+		open++
+		if pos := d.Notes[at].Position; pos != nil && pos.NewPath != "" && len(paths) < 5 && !slices.Contains(paths, pos.NewPath) {
+			paths = append(paths, pos.NewPath)
+		}
+		return true
+	})
+	return open, paths, err
+}
+
+// pipelineOf judges the head pipeline of a merge request by its jobs, but for those of
+// ours: they wait, or have failed.
+func (f *Forge) pipelineOf(ctx context.Context, id int, mr *gitlab.MergeRequest, skipped bool, except []string) (waiting, failed []string, err error) {
+	h := mr.HeadPipeline
+	switch {
+	case h == nil || h.Ref == StatusRef || h.SHA != mr.SHA:
+		return []string{"pipeline"}, nil, nil
+	case h.Status == "skipped" && skipped:
+		return nil, nil, nil
+	}
+	jobs, err := f.jobs(ctx, id, h.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, j := range jobs {
+		if slices.Contains(except, j.Name) {
+			continue
+		}
+		switch state := jobState(j); {
+		case !state.Ended():
+			waiting = append(waiting, j.Name)
+		case state == forge.CIFailed || state == forge.CITimeout, state == forge.CINone && j.Status == "canceled":
+			failed = append(failed, j.Name)
+		}
+	}
+	if len(jobs) == 0 && h.Status != "success" { // its YAML is broken, or its jobs are not made yet
+		if over(h.Status) {
+			return nil, []string{"pipeline"}, nil
+		}
+		return []string{"pipeline"}, nil, nil
+	}
+	return waiting, failed, nil
+}
