@@ -59,7 +59,7 @@ type successor struct {
 func newSuccessor(near *Snapshot, tree queue.TreeID) *successor {
 	return &successor{near: near, recs: near.recs.edit(), sums: near.sums.edit(), up: near.reverse().edit(),
 		snap: &Snapshot{Tree: tree, Analyzer: near.Analyzer, settings: near.settings, salt: near.salt, barrier: near.barrier,
-			names: near.names, live: near.live}}
+			names: near.names, live: near.live, Unread: near.Unread}}
 }
 
 // apply takes a patch over. It reports false where everything is to be looked

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -28,7 +29,7 @@ func Analyze(ctx context.Context, a Analyzer, s config.Analysis, t Tree) (*Snaps
 // paths at which the tree differs from near's, sorted; nil says that nobody
 // has looked. A nil near is nowhere.
 func Advance(ctx context.Context, a Analyzer, s config.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
-	if near != nil && near.filing != nil && near.memo != nil && files != nil && a != nil && !near.names.worn() && near.settings == settingsSum(a.ID(), s) {
+	if near != nil && near.filing != nil && near.memo != nil && !near.Provisional && files != nil && a != nil && !near.names.worn() && near.settings == settingsSum(a.ID(), s) {
 		if f, ok := a.(Follower); ok {
 			snap, err := follow(ctx, f, &s, near, t, files)
 			if snap != nil || err != nil {
@@ -96,7 +97,8 @@ func failed(tree queue.TreeID, id string, err error) *Snapshot {
 }
 
 func graphed(tree queue.TreeID, id string, s *config.Analysis, near *Snapshot, g *Graph, files []Entry, follows bool) analysis {
-	snap := &Snapshot{Tree: tree, Analyzer: id, settings: settingsSum(id, *s), memo: g.Memo}
+	snap := &Snapshot{Tree: tree, Analyzer: id, settings: settingsSum(id, *s), memo: g.Memo,
+		Unread: g.Unread, Provisional: slices.ContainsFunc(g.Unread, func(u Unread) bool { return u.Provisional })}
 	rules := rulesOf(s)
 	declared := inputsOf(rules, files)
 	b := builder{snapshot: snap, near: near, sources: follows, targets: withInputs(rules, declared, g.Targets)}

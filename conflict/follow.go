@@ -19,7 +19,7 @@ type Follower interface {
 	// Nil without an error says that only Graph can tell: a file in every hash
 	// has changed, or too many others have. Otherwise the graph with the patch
 	// applied is what Graph returns for t, and an error is one that Graph would
-	// return.
+	// return. A Patch leaves Graph.Unread as it was.
 	Follow(ctx context.Context, memo any, files []FileChange, t Tree) (*Patch, error)
 }
 

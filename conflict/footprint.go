@@ -14,13 +14,20 @@ const MaxWitnesses = 5
 //
 // If the two cannot be compared target by target (one of them is unknown, the
 // settings differ, or a file that is in every hash changed), the footprint is
-// All. Write then names up to five of those files, as definition nodes, for
+// All. A part that could not be read makes it none: the part has one target, and
+// Unread says why where that is affected. Write of All names up to five of those files, as definition nodes, for
 // people who ask why.
 func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footprint {
 	f := queue.Footprint{Main: mainCommit, Analyzer: change.Analyzer}
 	d := compare(main, change)
 	for _, t := range d.change.targetsOf(d.altered()) {
 		f.Affected = append(f.Affected, t.Target)
+	}
+	for _, u := range change.Unread {
+		if _, affected := slices.BinarySearch(f.Affected, u.Target); affected {
+			f.Unread = u.Why
+			break
+		}
 	}
 	switch {
 	case change.Unknown != "":

@@ -29,7 +29,16 @@ type Graph struct {
 	Definitions []Definition
 	Barrier     []Entry  // files that every target depends on, beside the built-in and configured ones
 	Salt        []string // further facts that every target depends on; here order counts
+	Unread      []Unread // parts that could not be read, of a tree of which others could
 	Memo        any      // what a Follower wants back in Follow; it never changes once it is returned
+}
+
+// Unread is a part of a tree whose graph cannot be computed. One target of the
+// Graph stands for all targets that the part may have.
+type Unread struct {
+	Target      string
+	Why         string // which analyzer in which folder, and what it says; hostile text
+	Provisional bool   // Why rests on more than the tree: ErrProvisional
 }
 
 // Target is one node of the graph.

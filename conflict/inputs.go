@@ -42,8 +42,12 @@ func rulesOf(s *config.Analysis) []rule {
 	return rules
 }
 
-// names reports whether the rule is for a target.
+// names reports whether the rule is for a target. One that stands for all targets
+// of a part has the inputs of each of them: nobody knows what they are called.
 func (r *rule) names(target string) bool {
+	if part, ok := config.WholePart(target); ok && (r.part == "" || r.part == part) {
+		return true
+	}
 	if r.part != "" {
 		inner, ok := strings.CutPrefix(target, config.TargetOf(r.part, ""))
 		if !ok {

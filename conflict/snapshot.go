@@ -20,7 +20,11 @@ type Snapshot struct {
 	Cycles   [][]string // targets that depend on themselves, each list sorted; they are hashed as one
 	Unknown  string     // why the graph could not be computed; the one target is the whole tree then
 
-	// Provisional says that Unknown rests on more than the tree: caches of
+	// Unread are the parts that could not be read, where others could; each has
+	// one target.
+	Unread []Unread
+
+	// Provisional says that Unknown or Unread rests on more than the tree: caches of
 	// snapshots do not keep this one.
 	Provisional bool
 
@@ -191,13 +195,13 @@ func (s *Snapshot) reverse() *vector[[]uint32] {
 // sharing returns the snapshot, which cannot be followed, with a clone of its
 // names.
 func (s *Snapshot) sharing(n *numbers) *Snapshot {
-	return &Snapshot{Tree: s.Tree, Analyzer: s.Analyzer, Cycles: s.Cycles, Unknown: s.Unknown, salt: s.salt,
+	return &Snapshot{Tree: s.Tree, Analyzer: s.Analyzer, Cycles: s.Cycles, Unknown: s.Unknown, Unread: s.Unread, salt: s.salt,
 		barrier: s.barrier, whole: s.whole, names: n, recs: s.recs, sums: s.sums, live: s.live}
 }
 
 // under returns the snapshot with the numbers of other names.
 func (s *Snapshot) under(n *numbers) *Snapshot {
-	out := &Snapshot{Tree: s.Tree, Analyzer: s.Analyzer, Cycles: s.Cycles, Unknown: s.Unknown, salt: s.salt,
+	out := &Snapshot{Tree: s.Tree, Analyzer: s.Analyzer, Cycles: s.Cycles, Unknown: s.Unknown, Unread: s.Unread, salt: s.salt,
 		barrier: s.barrier, whole: s.whole, names: n, live: s.live}
 	list := s.names.all()
 	to := make([]uint32, len(list))

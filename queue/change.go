@@ -279,6 +279,7 @@ const (
 	ReasonWaitsUpgrade  ReasonCode = "upgrade"        // proven; the rest of main is being built under a newer version of the analyzer; Until: at the latest
 	ReasonWaitsMain     ReasonCode = "main-unproven"  // main itself is being built first; Names: its red targets, which wait for a repair
 	ReasonWaitsControl  ReasonCode = "control"        // it has failed; the same is run on main without it before that counts. Names: steps
+	ReasonUnread        ReasonCode = "unread"         // a part that it touches could not be analyzed and counts as one target; Detail: why; Until: when it is analyzed again
 	ReasonUnanalyzed    ReasonCode = "unanalyzed"     // it could not be analyzed and counts as touching everything; Detail: why; Until: when it is analyzed again
 	ReasonPaused        ReasonCode = "paused"         // Detail: who paused and why
 	ReasonShut          ReasonCode = "branch-refuses" // landings are paused: the forge refuses every push; Detail: the rule

@@ -35,7 +35,8 @@ type Footprint struct {
 	Gone     int         `json:"gone,omitempty"`     // targets of main that the change does not have
 	All      bool        `json:"all,omitempty"`      // touches everything: a barrier file, or unknown
 	Unknown  string      `json:"unknown,omitempty"`  // why the analysis failed; then All is set
-	Again    bool        `json:"again,omitempty"`    // what Unknown says may pass: it is analyzed again, after a while
+	Unread   string      `json:"unread,omitempty"`   // why a part that it affects is one target; hostile text
+	Again    bool        `json:"again,omitempty"`    // what Unknown or Unread says may pass: it is analyzed again, after a while
 	At       Instant     `json:"at,omitempty"`       // when it was taken in, where Again is set
 
 	// Paths that the change touches, as plain text. Two changes with a path in
@@ -58,6 +59,7 @@ type Touches struct {
 	Dirs     int     `json:"dirs,omitempty"`    // that these are in
 	All      bool    `json:"all,omitempty"`     // it touches what everything depends on, or is unknown
 	Unknown  string  `json:"unknown,omitempty"` // why it could not be analyzed; hostile text
+	Unread   string  `json:"unread,omitempty"`  // why a part that it affects is one target; hostile text
 	Again    bool    `json:"again,omitempty"`   // it is analyzed again, after a while
 	Extent   Extent  `json:"extent,omitzero"`
 	FailRate float64 `json:"fail_rate,omitempty"` // the highest share of failures that its targets have shown lately; 0: none, or nothing is known

@@ -118,14 +118,17 @@ func (c *settling) unknowns(id queue.ChangeID, conflicts []queue.Conflict) []que
 	return out
 }
 
-// unanalyzed says why a pending change counts as touching everything, where it
-// could not be analyzed.
+// unanalyzed says why a pending change counts as touching everything, or a whole
+// part of the tree, where it could not be analyzed.
 func (c *settling) unanalyzed(ch *queue.Change) queue.Reason {
 	f := c.s.Footprints[ch.ID]
-	if f == nil || f.Unknown == "" {
+	if f == nil || f.Unknown == "" && f.Unread == "" {
 		return queue.Reason{}
 	}
 	r := queue.Reason{Code: queue.ReasonUnanalyzed, Detail: f.Unknown}
+	if f.Unknown == "" {
+		r = queue.Reason{Code: queue.ReasonUnread, Detail: f.Unread}
+	}
 	if f.Again && c.analyzing[ch.ID] == 0 {
 		r.Until = c.againAt(f)
 	}

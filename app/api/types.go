@@ -163,6 +163,7 @@ type Touches struct {
 	Dirs     int     `json:"dirs"`
 	All      bool    `json:"all"`               // it touches what everything depends on, or is unknown
 	Unknown  string  `json:"unknown,omitempty"` // why it could not be analyzed
+	Unread   string  `json:"unread,omitempty"`  // why a part of the tree that it touches counts as one target
 	Again    bool    `json:"again,omitempty"`   // it is analyzed again after a while
 	FailRate float64 `json:"fail_rate"`         // the highest share of failures that its targets have shown lately
 }
@@ -315,7 +316,7 @@ func (s *Handlers) changeOf(v queue.View) Change {
 		Next: s.nextOf(c, v.Outlook.Next), Outlook: outlookOf(v.Outlook),
 	}
 	if t := c.Touches; t != (queue.Touches{}) {
-		out.Touches = &Touches{Targets: t.Targets, Graph: t.Graph, Files: t.Files, Dirs: t.Dirs, All: t.All, Unknown: t.Unknown, Again: t.Again, FailRate: t.FailRate}
+		out.Touches = &Touches{Targets: t.Targets, Graph: t.Graph, Files: t.Files, Dirs: t.Dirs, All: t.All, Unknown: t.Unknown, Unread: t.Unread, Again: t.Again, FailRate: t.FailRate}
 	}
 	for _, r := range v.Waits {
 		out.Waits = append(out.Waits, *s.reasonOf(c, r))

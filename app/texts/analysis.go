@@ -16,6 +16,16 @@ func unanalyzed(w voice, r queue.Reason) string {
 	return text
 }
 
+// unread says of a change that it touches a part of the tree that could not be
+// analyzed, and why.
+func unread(w voice, r queue.Reason) string {
+	text := "It touches a part of the repository that could not be analyzed, so that part counts as one target: every change there conflicts with it, and its steps run on all of it" + w.because(r.Detail)
+	if r.Until != 0 {
+		text += " It is analyzed again by itself."
+	}
+	return text
+}
+
 // analyzing says that an analysis is under way, and what has come of the attempt
 // before.
 func analyzing(w voice, r queue.Reason) string {

@@ -83,7 +83,7 @@ func TestHostileTexts(t *testing.T) {
 	})
 }
 
-var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanalyzed, queue.ReasonWaitsBuild, queue.ReasonWaitsControl, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonRenamed, queue.ReasonFailed, queue.ReasonMergeConflict,
+var hostileCodes = []queue.ReasonCode{queue.ReasonAnalyzing, queue.ReasonUnanalyzed, queue.ReasonUnread, queue.ReasonWaitsBuild, queue.ReasonWaitsControl, queue.ReasonWaitsAhead, queue.ReasonPaused, queue.ReasonRenamed, queue.ReasonFailed, queue.ReasonMergeConflict,
 	queue.ReasonCancelled, queue.ReasonPushed, queue.ReasonClosed, queue.ReasonRetargeted, queue.ReasonParkedLimit, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonNoCheck,
 	queue.ReasonBuildCap, queue.ReasonRedMain, queue.ReasonNoTool, queue.ReasonProtected, queue.ReasonShut, queue.ReasonStuck, queue.ReasonNoPermission, queue.ReasonWrongBase,
 	queue.ReasonNeedsApprove, queue.ReasonNoConfig, queue.ReasonUnknown, queue.ReasonForced, queue.ReasonTooLate, queue.ReasonForge,

@@ -110,6 +110,9 @@ func (w voice) would(c queue.Change) []string {
 		out = append(out, "It touches what everything depends on, so it would conflict with all others.")
 	default:
 		out = append(out, fmt.Sprintf("It affects %s.", counted(t.Targets, "target", "targets")))
+		if t.Unread != "" {
+			out = append(out, "A part of the repository that it touches could not be analyzed and counts as one target: "+w.long(t.Unread)+".")
+		}
 	}
 	if len(x.Conflicts) == 0 {
 		return append(out, "It would conflict with no pending change, and wait for none.")

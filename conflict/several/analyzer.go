@@ -97,30 +97,59 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	}
 	out := &conflict.Graph{}
 	m := &memo{parts: make([]partMemo, len(a.parts))}
+	var failures []error
 	for i, p := range a.parts {
-		g, err := p.Analyzer.Graph(ctx, viewOf(ctx, t, p.Under, files))
-		if err == nil && g == nil {
-			err = fmt.Errorf("it has no targets")
+		seen := viewOf(ctx, t, p.Under, files)
+		g, err := p.graph(ctx, seen)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		if err == nil {
-			err = p.check(g)
-		}
-		if err != nil {
-			return nil, p.failed(err)
+		unread := err != nil
+		if unread {
+			err = p.failed(err)
+			failures = append(failures, err)
+			out.Unread = append(out.Unread, p.unread(err))
+			if g, err = p.whole(ctx, seen); err != nil {
+				return nil, err
+			}
 		}
 		links, err := linksOf(ctx, t, p.Under, files)
 		if err != nil {
 			return nil, err
 		}
-		m.parts[i] = partMemo{memo: g.Memo, links: links}
+		m.parts[i] = partMemo{memo: g.Memo, links: links, unread: unread}
 		p.add(out, g, p.base(g, t, links, files))
 		if a.needed[p.Name] {
 			m.parts[i].targets = verifiable(g.Targets)
 			out.Targets = append(out.Targets, p.all(m.parts[i].targets))
 		}
 	}
+	if len(failures) == len(a.parts) {
+		return nil, joined(failures)
+	}
 	out.Memo = m
 	return out, nil
+}
+
+// joined is several reasons in one line.
+func joined(errs []error) error {
+	all := errs[0]
+	for _, err := range errs[1:] {
+		all = fmt.Errorf("%w; %w", all, err)
+	}
+	return all
+}
+
+// graph is what the part's analyzer says of the tree that the part sees.
+func (p Part) graph(ctx context.Context, seen conflict.Tree) (*conflict.Graph, error) {
+	g, err := p.Analyzer.Graph(ctx, seen)
+	switch {
+	case err != nil:
+		return nil, err
+	case g == nil:
+		return nil, fmt.Errorf("it has no targets")
+	}
+	return g, p.check(g)
 }
 
 // failed says which part has no graph, and where the names in its reason begin.

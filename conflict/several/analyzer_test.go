@@ -127,7 +127,9 @@ func TestTargetsOfEachStep(t *testing.T) {
 	}
 }
 
-func TestOneFails(t *testing.T) {
+// TestNoneCanRead holds that a tree of which no analyzer can read its part is one
+// target, and that names which no graph may have are refused.
+func TestNoneCanRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		analyzer    conflict.Analyzer
 		tree        *conflicttest.Tree
@@ -142,17 +144,34 @@ func TestOneFails(t *testing.T) {
 			`analyzer web in web/: the target name "def:x" is reserved`, false},
 		"a definition without prefix": {fixed{graph: &conflict.Graph{Definitions: []conflict.Definition{{Name: "x"}}}}, shop,
 			`analyzer web in web/: the definition node "x" does not begin with "def:"`, false},
-		"a name twice": {fixed{graph: &conflict.Graph{Targets: []conflict.Target{{Name: "a"}, {Name: "a"}}}}, shop, `two targets are named "web:a"`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := mustAnalyze(t, mustNew(t, server, several.Part{Name: "web", Under: "web", Analyzer: tt.analyzer}), config.Analysis{}, tt.tree)
+			broken := several.Part{Name: "web", Under: "web", Analyzer: tt.analyzer}
+			s := mustAnalyze(t, mustNew(t, broken), config.Analysis{}, tt.tree)
 			if s.Unknown != tt.unknown || s.Provisional != tt.provisional {
 				t.Errorf("unknown %q, provisional %v", s.Unknown, s.Provisional)
 			}
 			if got := s.Targets(); len(got) != 1 || got[0].Target != config.TargetTree {
 				t.Errorf("targets %v", got)
 			}
+			s = mustAnalyze(t, mustNew(t, server, broken), config.Analysis{}, tt.tree)
+			want := []conflict.Unread{{Target: "web:tree", Why: tt.unknown, Provisional: tt.provisional}}
+			if d := cmp.Diff(want, s.Unread); d != "" || s.Unknown != "" || s.Provisional != tt.provisional {
+				t.Errorf("beside one that can: unknown %q, provisional %v, unread (-want +got): %s", s.Unknown, s.Provisional, d)
+			}
+			if d := cmp.Diff([]string{"go:cart", "web:tree"}, slices.Sorted(maps.Keys(names(s.Targets())))); d != "" {
+				t.Error(d)
+			}
 		})
+	}
+	both := mustNew(t, several.Part{Name: "a", Under: "web", Analyzer: fixed{}}, several.Part{Name: "b", Under: "server", Analyzer: fixed{err: conflict.ErrProvisional}})
+	s := mustAnalyze(t, both, config.Analysis{}, shop)
+	if want := "analyzer a in web/: it has no targets; analyzer b in server/: " + conflict.ErrProvisional.Error(); s.Unknown != want || !s.Provisional {
+		t.Errorf("unknown %q, provisional %v", s.Unknown, s.Provisional)
+	}
+	twice := several.Part{Name: "web", Under: "web", Analyzer: fixed{graph: &conflict.Graph{Targets: []conflict.Target{{Name: "a"}, {Name: "a"}}}}}
+	if s := mustAnalyze(t, mustNew(t, server, twice), config.Analysis{}, shop); s.Unknown != `two targets are named "web:a"` {
+		t.Errorf("a name twice: %q", s.Unknown)
 	}
 	failed := errors.New("the disk is gone")
 	if _, err := conflict.Analyze(t.Context(), mustNew(t, server, web), config.Analysis{}, shop.Failing(failed)); !errors.Is(err, failed) {

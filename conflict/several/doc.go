@@ -46,8 +46,19 @@
 //
 // # When one fails
 //
-// A tree that one analyzer has no graph of is one target, whatever the others
-// say of it: nobody knows what of it depends on what.
+// The part of an analyzer that cannot read it is one target, web:tree, over all
+// files of its folder: any change there moves it, and the steps of the analyzer
+// run on everything. What it needs, what needs it, its `barrier`, the links out of
+// its folder and all declared `inputs` reach it as they would reach its targets.
+// The other analyzers keep theirs, files in that folder included. A change that
+// breaks a part takes all targets of it away and adds the one; a change that mends
+// it does the reverse, so that both meet every change to the part.
+//
+// While it cannot be read, a file of the folder counts as claimed by it, as the
+// folder was given to it; so it is not unowned. An analyzer of the whole tree that
+// cannot read it claims nothing: its one target has every file in its hash, and
+// what no other analyzer claims is unowned. Where none can read its part, the tree
+// is one target.
 //
 // # Worked example
 //

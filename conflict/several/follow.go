@@ -15,11 +15,13 @@ type memo struct{ parts []partMemo }
 type partMemo struct {
 	memo    any             // of the part's analyzer
 	links   links           // by which its folder is left
+	unread  bool            // one target stands for it
 	targets map[string]bool // what "NAME/*" is above; nil where nobody needs it
 }
 
 // Follow implements conflict.Follower. A part of whose files none has changed
-// is as it was, whether or not its analyzer can follow.
+// is as it was, whether or not its analyzer can follow. Only Graph can tell of a
+// part that could not be read, or cannot any more.
 func (a *Analyzer) Follow(ctx context.Context, last any, files []conflict.FileChange, t conflict.Tree) (*conflict.Patch, error) {
 	m, ok := last.(*memo)
 	if !ok || len(m.parts) != len(a.parts) {
@@ -36,7 +38,7 @@ func (a *Analyzer) Follow(ctx context.Context, last any, files []conflict.FileCh
 			continue
 		}
 		follower, ok := p.Analyzer.(conflict.Follower)
-		if !ok {
+		if !ok || m.parts[i].unread {
 			return nil, nil
 		}
 		tree := viewOf(ctx, t, p.Under, nil)
@@ -47,10 +49,7 @@ func (a *Analyzer) Follow(ctx context.Context, last any, files []conflict.FileCh
 		if err == nil && patch != nil {
 			err = p.check(&conflict.Graph{Targets: patch.Targets, Definitions: patch.Definitions})
 		}
-		if err != nil {
-			return nil, p.failed(err)
-		}
-		if patch == nil {
+		if err != nil || patch == nil {
 			return nil, nil
 		}
 		p.patch(out, patch, &next.parts[i])

@@ -136,7 +136,8 @@ func (s Step) Digest() digest.Digest {
 // checkout, with `{targets}` replaced by the names that its tool has for the
 // targets, each quoted for a POSIX shell. A command that does not name
 // `{targets}` gets them in SUBMITQUEUE_TARGETS only. Targets that stand for the
-// whole tree, or for what no analyzer claims, are written `./...`: everything.
+// whole tree, for an analyzer's whole part of it, or for what no analyzer claims,
+// are written `./...`: everything.
 func (s Step) CommandFor(targets []string) string {
 	var quoted []string
 	whole := false

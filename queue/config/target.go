@@ -13,14 +13,33 @@ const TargetUnowned = "unowned"
 // TargetOf returns the name of one analyzer's target where several run.
 func TargetOf(analyzer, target string) string { return analyzer + ":" + target }
 
+// WholePart returns the analyzer of several whose part of the tree a target
+// stands for as a whole: TargetOf(analyzer, TargetTree), which there is while
+// the analyzer cannot read its part.
+func WholePart(target string) (analyzer string, ok bool) {
+	analyzer, rest, ok := strings.Cut(target, ":")
+	ok = ok && rest == TargetTree && analyzer != "" && !strings.Contains(analyzer, "/")
+	if !ok {
+		return "", false
+	}
+	return analyzer, true
+}
+
 // undivided reports whether a target stands for files that no analyzer tells
-// apart: every step must pass it.
-func undivided(target string) bool { return target == TargetTree || target == TargetUnowned }
+// apart.
+func undivided(target string) bool {
+	_, part := WholePart(target)
+	return part || everySteps(target)
+}
+
+// everySteps reports whether every step must pass a target, whatever the step's
+// analyzer.
+func everySteps(target string) bool { return target == TargetTree || target == TargetUnowned }
 
 // Covers reports whether the step verifies a target: one of its analyzer's, or
 // one that every step must pass.
 func (s Step) Covers(target string) bool {
-	return s.Analyzer == "" || undivided(target) || strings.HasPrefix(target, TargetOf(s.Analyzer, ""))
+	return s.Analyzer == "" || everySteps(target) || strings.HasPrefix(target, TargetOf(s.Analyzer, ""))
 }
 
 // ToolName returns the name under which the step's command knows a target:

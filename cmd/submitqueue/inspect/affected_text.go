@@ -35,6 +35,9 @@ func (c *Affected) print(p print.Sheet, in *inspection, ch app.Change, r affecte
 		p.Text("It cannot be analyzed, so it conflicts with every other change: "+r.Unknown, "")
 		return
 	}
+	if why := ch.Footprint.Unread; why != "" {
+		p.Text("A part that it touches cannot be analyzed, so that part is one target: "+why, "")
+	}
 	causes := conflict.NewCauses(in.base.Description, ch.Description)
 	if every := causes.Every(); every != nil && !ch.Empty {
 		p.Text("Every hash moves: "+causeText(every)+".", "")

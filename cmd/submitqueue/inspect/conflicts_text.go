@@ -46,6 +46,14 @@ func (c *Conflicts) print(p print.Sheet, in *inspection, r *conflictsReport) {
 	if in.base.Unknown != "" {
 		p.Text(c.Base+" cannot be analyzed, so every change conflicts with every other: "+in.base.Unknown, "")
 	}
+	for _, line := range unreadText(in.base.Unread) {
+		p.Text(c.Base+": "+line, "")
+	}
+	for _, b := range r.branches {
+		if why := b.Footprint.Unread; why != "" && !slices.ContainsFunc(in.base.Unread, func(u conflict.Unread) bool { return u.Why == why }) {
+			p.Text(b.name+" touches a part that cannot be analyzed with it, so that part is one target: "+why, "")
+		}
+	}
 	fmt.Fprintln(p.Out)
 	if r.matrix(p, between) {
 		r.legend(p, between)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/app"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
@@ -13,7 +14,7 @@ import (
 )
 
 // Glance analyzes the commit that a folder's clone stands on by a configuration, and
-// says in one line what comes of it. "" where the folder is in no clone with a commit.
+// says in a line what comes of it, and in one for each part that cannot be read why. "" where the folder is in no clone with a commit.
 // An analyzer that runs programs runs the clone's own.
 func Glance(ctx context.Context, dir string, c *config.Config) (line string, err error) {
 	clone, err := openClone(ctx, dir)
@@ -50,5 +51,13 @@ func Glance(ctx context.Context, dir string, c *config.Config) (line string, err
 	if d.Unknown != "" {
 		return at + " cannot be analyzed, so it is one target and every change conflicts with every other: " + d.Unknown, nil
 	}
-	return at + ": " + print.Counted(len(d.Targets()), "target"), nil
+	return strings.Join(append([]string{at + ": " + print.Counted(len(d.Targets()), "target")}, unreadText(d.Unread)...), "\n  "), nil
+}
+
+// unreadText says of the parts that cannot be read what comes of it, and why.
+func unreadText(parts []conflict.Unread) (lines []string) {
+	for _, u := range parts {
+		lines = append(lines, "A part cannot be analyzed, so it is the one target "+u.Target+" and all changes to it conflict with one another: "+u.Why)
+	}
+	return lines
 }

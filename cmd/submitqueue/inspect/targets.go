@@ -42,6 +42,12 @@ type targetRow struct {
 	needs []string // Dependencies, with those of its other half in its place
 }
 
+// unreadRow is a part of the tree that cannot be analyzed.
+type unreadRow struct {
+	Target string `json:"target"` // that stands for it
+	Why    string `json:"why"`
+}
+
 // targetsReport is what the command prints.
 type targetsReport struct {
 	Revision        string         `json:"revision"`
@@ -49,6 +55,7 @@ type targetsReport struct {
 	Configuration   string         `json:"configuration"`
 	Analyzer        string         `json:"analyzer"`
 	Unknown         string         `json:"unknown"`
+	Unread          []unreadRow    `json:"unread"`
 	RepositorySteps []string       `json:"repository_steps"`
 	Targets         []targetRow    `json:"targets"`
 	Internal        []targetRow    `json:"internal"`
@@ -59,6 +66,7 @@ type targetsReport struct {
 	Ignored         []string       `json:"ignored"`
 	File            *fileReport    `json:"file,omitempty"`
 
+	unread     []conflict.Unread
 	all        int // targets before a filter
 	steps      []string
 	byAnalyzer []string // the same as text, where several run
@@ -93,7 +101,10 @@ func (c *Targets) report(ctx context.Context, in *inspection) (*targetsReport, e
 	r := &targetsReport{Revision: c.Rev, Commit: in.commit, Configuration: in.rules, Analyzer: d.Analyzer, Unknown: d.Unknown,
 		Targets: []targetRow{}, Internal: []targetRow{}, Cycles: orEmpty(d.Cycles),
 		Barrier: pathsOf(d.Barrier), Unowned: pathsOf(d.Unowned), Ignored: pathsOf(d.Ignored), UnownedIn: d.Config.Analysis.Unowned,
-		all: len(d.Targets())}
+		all: len(d.Targets()), unread: d.Unread, Unread: []unreadRow{}}
+	for _, u := range d.Unread {
+		r.Unread = append(r.Unread, unreadRow{u.Target, u.Why})
+	}
 	if r.UnownedIn == "" {
 		r.UnownedIn = config.UnownedAll
 	}

@@ -16,6 +16,9 @@ func (c *Targets) print(p print.Sheet, r *targetsReport) {
 	if r.Unknown != "" {
 		p.Text("The tree cannot be analyzed, so it is one target and every change conflicts with every other: "+r.Unknown, "")
 	}
+	for _, line := range unreadText(r.unread) {
+		p.Text(line, "")
+	}
 	if steps := stepsText(r); steps != "" {
 		p.Text(steps, "")
 	}
