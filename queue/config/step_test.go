@@ -132,8 +132,16 @@ func TestStepOfAnAnalyzer(t *testing.T) {
 		}
 	}
 	s.Dir = "."
-	if got := s.CommandFor([]string{"web:tree"}); got != "test 'tree'" {
+	if got := s.CommandFor([]string{"web:trees"}); got != "test 'trees'" {
 		t.Errorf("got %s", got)
+	}
+	if got := s.CommandFor([]string{"web:tree", "web:a"}); got != "test ./..." {
+		t.Errorf("a whole part: got %s", got)
+	}
+	for target, want := range map[string]string{"web:tree": "web", "tree": "", ":tree": "", "//lib:tree": "", "web:a:tree": "", "web:tree:a": ""} {
+		if got, ok := config.WholePart(target); got != want || ok != (want != "") {
+			t.Errorf("WholePart(%q) = %q, %v", target, got, ok)
+		}
 	}
 }
 
