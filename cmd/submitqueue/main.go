@@ -25,6 +25,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/inspect"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/model"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/runner"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/simulate"
 )
@@ -48,6 +49,7 @@ type cli struct {
 	Resume     ask.Resume        `cmd:"" help:"Let landings go on."`
 	Token      ask.Token         `cmd:"" help:"Make, list and remove tokens of a server, and links that sign a browser in."`
 	Logs       explain.Logs      `cmd:"" help:"Print the log of a build, or of what runs or failed of a change."`
+	Runner     runner.Command    `cmd:"" help:"Run builds for a server on this machine."`
 	Runners    ask.Runners       `cmd:"" help:"Make, list, pause and revoke the runners of a server: machines that run its builds."`
 	Ledger     explain.Ledger    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
 	Doctor     explain.Doctor    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
@@ -117,7 +119,7 @@ func run(args []string) int {
 func newParser() (*kong.Kong, error) {
 	return kong.New(&cli{}, kong.Name("submitqueue"),
 		kong.Description("A merge queue that keeps main green at every commit."),
-		kong.Vars(simulate.Vars()), kong.Vars(server.Vars()), kong.Vars{"data": client.DataFolder(), "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Vars(simulate.Vars()), kong.Vars(server.Vars()), kong.Vars{"data": client.DataFolder(), "runner_data": client.DataFolder() + "-runner", "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 }
 
 // usage says what is wrong with a command line and how it is meant.

@@ -261,6 +261,7 @@ func (c *Coordinator) sweep(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			c.look(now)
+			c.refresh()
 		}
 	}
 }

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +25,8 @@ type machine struct {
 	name   string
 	info   protocol.Info
 	seen   time.Time
-	asking map[int]bool // by slot
-	jobs   map[int]*job // by slot, until the runner says that they have ended
+	asking map[int]context.CancelFunc // by slot: ends the hold
+	jobs   map[int]*job               // by slot, until the runner says that they have ended
 }
 
 // maxSlots bounds the jobs that one machine runs at once.
@@ -39,7 +40,7 @@ func (c *Coordinator) machineOf(r Runner, system string, info protocol.Info) *ma
 	key := mkey{r.ID, system}
 	m := c.machines[key]
 	if m == nil {
-		m = &machine{asking: map[int]bool{}, jobs: map[int]*job{}}
+		m = &machine{asking: map[int]context.CancelFunc{}, jobs: map[int]*job{}}
 		c.machines[key] = m
 	}
 	m.runner, m.info, m.seen = r, info, time.Now()
@@ -66,7 +67,7 @@ func clip(s string, most int) string {
 // slot returns a slot of a machine that neither asks nor runs anything; the caller holds mu.
 func (m *machine) slot() (int, bool) {
 	for i := 1; i <= maxSlots; i++ {
-		if !m.asking[i] && m.jobs[i] == nil {
+		if m.asking[i] == nil && m.jobs[i] == nil {
 			return i, true
 		}
 	}
@@ -82,6 +83,9 @@ func (m *machine) agent(slot int) workers.Agent {
 		Images: slices.Contains(images, m.info.Executor)}
 	a.Tags = append(a.Tags, m.runner.Tags...)
 	for k, v := range m.info.Labels {
+		if k == "host" { // the machine's name
+			continue
+		}
 		if tagForm.MatchString(k) {
 			a.Tags = append(a.Tags, k)
 		}
@@ -118,8 +122,35 @@ type MachineJob struct {
 	Ending  bool // it was cancelled, and its machine has not said that it has ended
 }
 
+// refresh has machines know what has become of their runners: an operator may have paused
+// or revoked one while its requests are held. Those are answered then.
+func (c *Coordinator) refresh() {
+	list, err := c.o.Runners.List()
+	if err != nil {
+		c.o.Log.Error("the runners cannot be read", "error", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, m := range c.machines {
+		i := slices.IndexFunc(list, func(r Runner) bool { return r.ID == key.runner })
+		if i >= 0 {
+			m.runner = list[i]
+		}
+		if i < 0 || m.runner.Paused || !m.runner.Revoked.IsZero() {
+			for _, end := range m.asking {
+				end()
+			}
+		}
+		if (i < 0 || !m.runner.Revoked.IsZero()) && len(m.jobs) == 0 {
+			delete(c.machines, key)
+		}
+	}
+}
+
 // Machines returns the machines that have asked for jobs lately, by name.
 func (c *Coordinator) Machines() []Machine {
+	c.refresh()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []Machine

@@ -31,17 +31,17 @@ func (c *Coordinator) request(w http.ResponseWriter, r *http.Request) {
 		none(w)
 		return
 	}
-	m.asking[slot] = true
+	ctx, cancel := context.WithTimeout(r.Context(), c.o.Hold)
+	defer cancel()
+	m.asking[slot] = cancel
 	agent := m.agent(slot)
 	c.mu.Unlock()
 
-	ctx, cancel := context.WithTimeout(r.Context(), c.o.Hold)
-	defer cancel()
 	defer context.AfterFunc(c.live, cancel)()
 	a, err := c.o.Source.Next(ctx, agent)
 	var j *job
 	if err == nil {
-		j, err = c.take(r.Context(), a, m, slot)
+		j, err = c.take(r.Context(), tokenOf(r, q.Token), a, m, slot)
 	}
 	c.mu.Lock()
 	delete(m.asking, slot)
@@ -76,8 +76,9 @@ func none(w http.ResponseWriter) {
 
 // take makes a job of an assignment, or gives it back: to nobody who is there to have it,
 // or as an infrastructure error where its report cannot be read.
-func (c *Coordinator) take(ctx context.Context, a workers.Assignment, m *machine, slot int) (*job, error) {
-	if ctx.Err() != nil || c.live.Err() != nil {
+func (c *Coordinator) take(ctx context.Context, token string, a workers.Assignment, m *machine, slot int) (*job, error) {
+	now, ok, _ := c.o.Runners.Find(token) // it may have been paused while the request was held
+	if ctx.Err() != nil || c.live.Err() != nil || !ok || now.Paused || !now.Revoked.IsZero() {
 		c.o.Source.Return(a.Lease)
 		return nil, ctx.Err()
 	}

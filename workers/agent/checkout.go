@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/submitqueue/submitqueue/workers/protocol"
+)
+
+// nameOf names a repository's folder by its address, without credentials.
+func nameOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "none"
+	}
+	u.User = nil
+	sum := sha256.Sum256([]byte(u.String()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// checkout makes the place's checkout hold exactly the files of the job's commit. The
+// repository is kept apart, where no step can reach it; the checkout has no more of it than
+// the name of the commit, which the job's script reads.
+func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
+	g := j.GitInfo
+	if len(g.SHA) < 40 || strings.Trim(g.SHA, "0123456789abcdef") != "" {
+		return errors.New("that is no name of a commit")
+	}
+	u, err := url.Parse(g.RepoURL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return errors.New("the repository's address is no URL of http or https")
+	}
+	var auth string
+	if u.User != nil {
+		password, _ := u.User.Password()
+		auth = "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))
+		u.User = nil
+	}
+	for _, v := range j.Variables {
+		if v.Key == "GIT_SUBMODULE_STRATEGY" && v.Value != "none" && v.Value != "" {
+			return errors.New("this runner fills no submodules; use gitlab-runner, or the server's own runners")
+		}
+	}
+	dir := s.gitDir(j)
+	repo := repository{dir: dir, tree: s.place.Checkout(), out: t}
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+			return err
+		}
+		if err := repo.git(ctx, "", "init", "-q", "--bare", dir); err != nil {
+			return err
+		}
+	}
+	for _, lock := range []string{"index.lock", "shallow.lock", "HEAD.lock"} { // of an earlier process
+		_ = os.Remove(filepath.Join(dir, lock))
+	}
+	fetch := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", "--force", "--update-shallow"}
+	if g.Depth > 0 {
+		fetch = append(fetch, fmt.Sprintf("--depth=%d", g.Depth))
+	}
+	fetch = append(append(fetch, u.String()), g.Refspecs...)
+	t.say("Fetching %s", g.SHA)
+	var pause backOff
+	for try := 1; ; try++ {
+		if err = repo.git(ctx, auth, fetch...); err == nil || try == 3 || !pause.wait(ctx, nil) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(s.place.Checkout(), ".git")); err != nil {
+		return err
+	}
+	// Nothing of the place runs: what git finds there cannot change under it.
+	if err := repo.git(ctx, "", "checkout", "-q", "--force", "--detach", g.SHA); err != nil {
+		return err
+	}
+	if err := repo.git(ctx, "", "clean", "-ffdxq"); err != nil {
+		return err
+	}
+	marker := filepath.Join(s.place.Checkout(), ".git")
+	if err := os.Mkdir(marker, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(marker, "HEAD"), []byte(g.SHA+"\n"), 0o644); err != nil {
+		return err
+	}
+	return s.place.Hand()
+}
+
+// repository runs git for a job.
+type repository struct {
+	dir, tree string
+	out       *trace
+}
+
+// git runs git. Nothing of a user's or the machine's configuration counts, no hook runs,
+// and credentials are on no command line.
+func (r repository) git(ctx context.Context, auth string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = filepath.Dir(r.dir)
+	config := [][2]string{{"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"}, {"core.logAllRefUpdates", "false"}, {"gc.auto", "200"}, {"safe.directory", "*"},
+		{"core.symlinks", "true"}, {"advice.detachedHead", "false"}, {"submodule.recurse", "false"}, {"protocol.file.allow", "never"}, {"protocol.ext.allow", "never"}}
+	if auth != "" {
+		config = append(config, [2]string{"http.extraHeader", auth})
+	}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(config))}
+	for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"} {
+		if v := os.Getenv(name); v != "" {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	for i, c := range config {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, c[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, c[1]))
+	}
+	if args[0] != "init" {
+		cmd.Env = append(cmd.Env, "GIT_DIR="+r.dir)
+	}
+	if args[0] == "checkout" || args[0] == "clean" {
+		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+r.tree)
+		cmd.Dir = r.tree
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = r.out, &said
+	err := cmd.Run()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	text := strings.TrimSpace(said.String())
+	return fmt.Errorf("git %s: %s", args[0], text[max(0, len(text)-500):])
+}
