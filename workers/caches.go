@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +15,9 @@ import (
 
 // Caches say what runners keep of what steps ask to have kept (config.Step.Caches).
 type Caches struct {
-	Bytes int64            // that the caches of one slot may take; 0: nothing is kept
-	Seen  func(CacheEvent) // is told what came of each; nil: nobody is
+	Bytes  int64            // that the caches of one slot may take; 0: nothing is kept
+	Shared *cache.Shared    // what runners have in common besides; nil: nothing
+	Seen   func(CacheEvent) // is told what came of each; nil: nobody is
 }
 
 // CacheResult is what came of a cache in one build.
@@ -25,6 +27,8 @@ type CacheResult string
 const (
 	CacheHit     CacheResult = "hit"     // it was put into the checkout
 	CacheMiss    CacheResult = "miss"    // there was none
+	CacheFetched CacheResult = "fetched" // the slot has it from the store that runners share; Hit follows
+	CacheFailed  CacheResult = "failed"  // that store cannot be asked, or has what is no cache
 	CacheSkipped CacheResult = "skipped" // the build runs without
 	CacheKept    CacheResult = "kept"    // it was put away again
 	CacheLost    CacheResult = "lost"    // it was not
@@ -71,6 +75,7 @@ type usedCaches struct {
 	torn bool // a step was ended while it may have written
 
 	began, runs bool // a step has, and one does
+	passed      bool // all that have run
 }
 
 type usedCache struct {
@@ -81,7 +86,7 @@ type usedCache struct {
 
 // fillCaches puts the caches of jobs into a checkout, whose files are those of the commit,
 // and no step has run there. An error is one of the slot.
-func (r *Runner) fillCaches(b queue.Build, jobs []queue.Job, log io.Writer) (*usedCaches, error) {
+func (r *Runner) fillCaches(ctx context.Context, b queue.Build, jobs []queue.Job, log io.Writer) (*usedCaches, error) {
 	u := &usedCaches{r: r, log: log}
 	asked := u.wanted(jobs)
 	if len(asked) == 0 {
@@ -100,7 +105,7 @@ func (r *Runner) fillCaches(b queue.Build, jobs []queue.Job, log io.Writer) (*us
 	filled := false
 	for i := range u.all {
 		c := &u.all[i]
-		found, err := u.fill(c)
+		found, err := u.fill(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("cache %s: %w", c.Name(), err)
 		}
@@ -152,12 +157,15 @@ func (u *usedCaches) name(b queue.Build, asked []config.Cache) error {
 }
 
 // fill puts one cache into the checkout, and reports whether there is one now.
-func (u *usedCaches) fill(c *usedCache) (found bool, err error) {
+func (u *usedCaches) fill(ctx context.Context, c *usedCache) (found bool, err error) {
 	const checkout = "checkout"
 	if u.cold {
 		c.held = u.r.kept.Free(checkout, c.Paths)
-	} else if c.held, err = u.r.kept.Restore(checkout, c.id, c.Paths); err != nil {
-		return false, err
+	} else {
+		u.fetch(ctx, c)
+		if c.held, err = u.r.kept.Restore(checkout, c.id, c.Paths); err != nil {
+			return false, err
+		}
 	}
 	if len(c.held.Taken) > 0 {
 		u.say("cache %s: the commit has %s itself, which is neither restored nor kept", c.Name(), some(c.held.Taken))
@@ -175,6 +183,26 @@ func (u *usedCaches) fill(c *usedCache) (found bool, err error) {
 	return c.held.Found, nil
 }
 
+// fetch has the slot keep a cache that runners share. Where that fails the build goes on
+// without.
+func (u *usedCaches) fetch(ctx context.Context, c *usedCache) {
+	shared := u.r.o.Caches.Shared
+	if shared == nil || u.r.kept.Has(c.id) {
+		return
+	}
+	found, err := shared.Fetch(ctx, u.r.kept, c.id, c.Paths)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		u.r.o.Log.Warn("fetch a shared cache", "cache", c.Name(), "id", c.id, "error", err)
+		u.say("cache %s: the shared one cannot be had: %s", c.Name(), lastBytes(err.Error(), 300))
+		u.seen(CacheFailed, 0)
+	case found:
+		u.say("cache %s: fetched from the shared store", c.Name())
+		u.seen(CacheFetched, 0)
+	}
+}
+
 // label says for people which of the caches with these paths it is.
 func (c usedCache) label() string {
 	if len(c.Key) == 0 {
@@ -184,12 +212,18 @@ func (c usedCache) label() string {
 }
 
 // begins takes note that a job begins.
-func (u *usedCaches) begins() { u.began, u.runs = true, true }
+func (u *usedCaches) begins() {
+	if !u.began {
+		u.passed = true
+	}
+	u.began, u.runs = true, true
+}
 
 // ended takes note of how a job has ended, and reports whether it had caches of other
 // builds. One that was ended from outside may have been writing: what it leaves may be torn.
 func (u *usedCaches) ended(o queue.JobOutcome) (cached bool) {
 	u.runs = false
+	u.passed = u.passed && o == queue.JobPassed
 	u.torn = u.torn || o != queue.JobPassed && o != queue.JobFailed
 	return slices.ContainsFunc(u.all, func(c usedCache) bool { return c.held.Found })
 }
@@ -223,7 +257,20 @@ func (u *usedCaches) keep() {
 		case bytes > 0:
 			u.say("cache %s: kept, %s", c.Name(), cache.Size(bytes))
 			u.seen(CacheKept, bytes)
+			u.offer(c)
 		}
+	}
+}
+
+// offer shares a cache with other runners, if all steps with it have passed.
+func (u *usedCaches) offer(c usedCache) {
+	shared := u.r.o.Caches.Shared
+	if shared == nil || !u.passed {
+		return
+	}
+	if err := shared.Offer(u.r.kept, c.id, len(c.Key) == 0); err != nil {
+		u.r.o.Log.Warn("share a cache", "cache", c.Name(), "id", c.id, "error", err)
+		u.seen(CacheFailed, 0)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/workers/cache"
 )
 
 // A guest finds its caches as it has left them, and can change them; nobody else can.
@@ -37,6 +38,19 @@ rmdir node_modules/open; test -O node_modules/a; test -O sub/deep/target/f; echo
 		t.Errorf("%+v\n%s", res.end, res.log)
 	}
 	mustLog(t, other, of("q", cached("! test -e node_modules", nil, paths...)), "nothing kept yet")
+
+	// What comes from a store is the guest's, too.
+	store, err := cache.OpenFolder(filepath.Join(dir, "shared"), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := cache.NewShared(store, quiet())
+	defer shared.Close()
+	r.o.Caches.Shared, other.o.Caches.Shared = shared, shared
+	mustLog(t, r, of("shared", cached("mkdir n; echo x > n/x; chmod 700 n", nil, "n")), "kept")
+	shared.Wait()
+	mustLog(t, other, of("shared", cached("test -O n && test -O n/x && echo y > n/x && mkdir n/new", nil, "n")), "fetched from the shared store")
+	r.o.Caches.Shared, other.o.Caches.Shared = nil, nil
 
 	// A step cannot put anything in there.
 	if res := execute(t.Context(), r, of("q", step("touch ../caches/x || mv ../caches ../away || mkdir ../caches/new-1"))); res.end.Outcome != queue.JobFailed {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/workers/cache"
 )
 
 // caching returns an option that has a runner keep caches, and what it has seen of them.
@@ -291,4 +292,46 @@ func TestCachesAreOff(t *testing.T) {
 	b := of("q", cached(none, nil, "node_modules"))
 	mustLog(t, r, b, "caches are off on this runner")
 	mustLog(t, r, b, "have none")
+}
+
+// What a passed build of one runner has left, another runner begins with; a failed one
+// shares nothing, and a store that does not work is no trouble of a build.
+func TestSharedCaches(t *testing.T) {
+	with, seen := caching()
+	dir := t.TempDir()
+	store, err := cache.OpenFolder(dir, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := cache.NewShared(store, quiet())
+	defer shared.Close()
+	sharing := func(o *RunnerOptions) { o.Caches.Shared = shared }
+	a, b := slot(t, tree{"f": ""}, with, sharing), slot(t, tree{"f": ""}, with, sharing)
+	run := "cat n/x; mkdir -p n; echo $SUBMITQUEUE_BUILD > n/x"
+	execute(t.Context(), a, of("failed", cached(run+"; exit 1", nil, "n")))
+	mustLog(t, a, of("q", cached(run, nil, "n")), "nothing kept yet", "kept")
+	shared.Wait()
+	if found, err := os.ReadDir(dir); err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	seen()
+	res := mustLog(t, b, of("q", cached(run, nil, "n")), "cache n: fetched from the shared store", "cache n: restored, 8 KiB", "\nb1\n")
+	if !res.jobs[0].Cached || seen() != "fetched hit kept" {
+		t.Errorf("%+v", res.jobs[0])
+	}
+	cold := of("q", cached(run, nil, "n"))
+	cold.Avoid = []string{"host"}
+	if res := mustLog(t, slot(t, tree{"f": ""}, with, sharing), cold, "without caches"); strings.Contains(res.log, "fetched") {
+		t.Error(res.log)
+	}
+	seen()
+	for _, f := range must(os.ReadDir(dir)) {
+		if err := os.WriteFile(filepath.Join(dir, f.Name()), []byte("garbage"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustLog(t, slot(t, tree{"f": ""}, with, sharing), of("q", cached(run, nil, "n")), "cache n: the shared one cannot be had: ", "nothing kept yet", "kept")
+	if s := seen(); s != "failed miss kept" {
+		t.Error(s)
+	}
 }

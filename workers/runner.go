@@ -251,7 +251,7 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 	if err != nil {
 		return End{Outcome: queue.JobInfra, Detail: "cannot read the checkout: " + clean(err.Error())}
 	}
-	caches, err := r.fillCaches(b, jobs, out.Log)
+	caches, err := r.fillCaches(ctx, b, jobs, out.Log)
 	if err != nil {
 		return End{Outcome: queue.JobInfra, Detail: "cannot fill the caches: " + lastBytes(r.mask(clean(err.Error())), 500)}
 	}

@@ -87,6 +87,7 @@ var arrows = []struct {
 	{"workers/forgeci/workflow", nil, "it reads files of GitHub Actions and judges; what follows from that is the caller's"},
 	{"workers/forgeci", []string{"workers", "workers/forgeci/workflow", "forge", "forge/mirror", "queue"}, "it is where a build meets the forge: it drives one port and is the other"},
 	{"workers/cage", nil, "it keeps a command apart; what the command is for is the caller's"},
+	{"workers/cache/s3", []string{"workers/cache"}, "one store of the port, with its SDK"},
 	{"workers/cache", []string{"queue"}, "it keeps folders; which builds may have them is the runner's"},
 	{"workers/coordinator", []string{"queue", "workers", "workers/cache", "workers/protocol", "workers/report"}, "it hands the pool's work to whoever speaks the protocol; where a commit is, it is told"},
 	{"workers/report", []string{"queue"}, "it reads what a step has said, wherever the step was run"},

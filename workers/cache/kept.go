@@ -145,6 +145,14 @@ func (k *Kept) Restore(checkout, id string, paths []string) (Held, error) {
 	return held, k.remove(id)
 }
 
+// Has reports whether a cache is kept.
+func (k *Kept) Has(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.caches[id]
+	return ok
+}
+
 // Free says what a cache would be in a checkout that begins without it.
 func (k *Kept) Free(checkout string, paths []string) Held {
 	k.mu.Lock()
@@ -248,25 +256,33 @@ func (k *Kept) Keep(checkout, id string, paths []string) (bytes int64, err error
 	if bytes > k.o.Bytes {
 		return 0, &TooLarge{k.o.Bytes}
 	}
-	e := entry{Bytes: bytes, Owner: k.o.Owner, At: time.Now()}
-	about, err := json.Marshal(e)
-	if err != nil {
-		return 0, err
-	}
-	if err := k.slot.WriteFile(filepath.Join(Dir, making, "about"), about, 0o600); err != nil {
-		return 0, err
-	}
-	if err := k.slot.Rename(filepath.Join(Dir, making), filepath.Join(Dir, id)); err != nil {
-		return 0, err
-	}
-	k.caches[id] = e
-	if err := k.trim(id); err != nil {
+	if err := k.commit(making, id, bytes); err != nil {
 		return 0, err
 	}
 	if k.o.Low() {
 		return 0, errors.Join(ErrLow, k.remove(id))
 	}
 	return bytes, nil
+}
+
+// commit makes a cache of what was made, in place of the one there is.
+func (k *Kept) commit(making, id string, bytes int64) error {
+	e := entry{Bytes: bytes, Owner: k.o.Owner, At: time.Now()}
+	about, err := json.Marshal(e)
+	if err == nil {
+		err = k.slot.WriteFile(filepath.Join(Dir, making, "about"), about, 0o600)
+	}
+	if err == nil {
+		err = k.remove(id)
+	}
+	if err == nil {
+		err = k.slot.Rename(filepath.Join(Dir, making), filepath.Join(Dir, id))
+	}
+	if err != nil {
+		return err
+	}
+	k.caches[id] = e
+	return k.trim(id)
 }
 
 // take moves one path out of a checkout, and measures it. What is no folder and no file

@@ -131,7 +131,7 @@ func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late 
 		return o, late, print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
 	}
 	past := queue.PastBounds{Age: time.Duration(c.Days) * 24 * time.Hour, Bytes: int64(c.Megabytes) << 20}
-	o = Options{Data: c.Data, History: c.History, Past: past, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Caches: c.Caches.options(), Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Analyzers: c.analyzers, Log: log}
+	o = Options{Data: c.Data, History: c.History, Past: past, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Analyzers: c.analyzers, Log: log}
 	if o.Notify, err = notify.Parse(c.Notify); err != nil {
 		return o, late, print.UsageError("--notify: " + err.Error())
 	}
@@ -151,6 +151,9 @@ func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late 
 	}
 	if o.Token, o.TokenOf, err = ClientToken(c.Data); err != nil {
 		return o, late, err
+	}
+	if o.Caches, err = c.Caches.open(log); err != nil {
+		return o, late, print.UsageError(err.Error())
 	}
 	o.Pass = c.Variables.Env
 	if o.Secrets, err = c.Variables.read(); err != nil {

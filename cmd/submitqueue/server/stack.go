@@ -184,6 +184,9 @@ func (s *Stack) openStore(ctx context.Context) error {
 // openRunners makes the pool, unless somebody else builds.
 func (s *Stack) openRunners(context.Context) (err error) {
 	o := s.o
+	if o.Caches.Shared != nil {
+		s.closes = append(s.closes, o.Caches.Shared.Close) // after the runners
+	}
 	o.Caches.Seen = func(e workers.CacheEvent) { s.metrics.RecordCache(string(e.Result), e.Bytes) }
 	if s.pool = o.Workers; s.pool == nil {
 		if s.pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
