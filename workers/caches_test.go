@@ -325,7 +325,11 @@ func TestSharedCaches(t *testing.T) {
 		t.Error(res.log)
 	}
 	seen()
-	for _, f := range must(os.ReadDir(dir)) {
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
 		if err := os.WriteFile(filepath.Join(dir, f.Name()), []byte("garbage"), 0o600); err != nil {
 			t.Fatal(err)
 		}

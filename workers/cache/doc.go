@@ -10,6 +10,9 @@
 //	run the step
 //	bytes, err := kept.Keep("checkout", id, held.Free)
 //
+// Shared is what several runners have in common, by a Store: a Folder, or one that speaks
+// the protocol of S3 (package s3). Archives in there are as hostile as what steps leave.
+//
 // # What a cache is worth
 //
 // What is kept was written by steps of any change that was let to be built, so nothing in it
