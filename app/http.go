@@ -5,11 +5,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -149,12 +153,29 @@ func (s *Server) Handler() http.Handler { return s.http.Handler }
 func (s *Server) Listen() error {
 	l, err := net.Listen("tcp", s.o.Address)
 	if err != nil {
-		return fmt.Errorf("app: listening on %s: %w", s.o.Address, err)
+		return unheard(s.o.Address, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listener = l
 	return nil
+}
+
+// unheard says why an address cannot be listened on, and what to do.
+func unheard(address string, err error) error {
+	advice := "give --listen an address of this host, such as 127.0.0.1:8080 or :8080"
+	var malformed *net.AddrError
+	switch {
+	case errors.As(err, &malformed) && !strings.Contains(address, ":"):
+		if _, number := strconv.ParseUint(address, 10, 16); number == nil {
+			advice = "write a port as :" + address + " (every address of this host) or 127.0.0.1:" + address + " (this host alone)"
+		}
+	case errors.Is(err, syscall.EADDRINUSE):
+		advice = "another program listens there, perhaps a server of yours that still runs: end it, or give another port by --listen"
+	case errors.Is(err, fs.ErrPermission):
+		advice = "ports below 1024 need rights that this user lacks: give a higher port by --listen"
+	}
+	return fmt.Errorf("the server cannot listen on %s: %s (%w)", address, advice, err)
 }
 
 // Addr returns the address the server listens on, e.g. "127.0.0.1:8080", and

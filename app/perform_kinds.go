@@ -72,7 +72,7 @@ func (p *performer) table(own ownership) []kind {
 
 		// Actions that make commits in the mirror.
 		{task: queue.Meet{}, at: inGit, grace: gitGrace, do: of(commits.meet),
-			twice: "What has been merged once merges the same way again."},
+			twice: "A merge that was made once comes out the same again."},
 		{task: queue.Analyze{}, at: inJudges, grace: gitGrace, joins: joined(analysis, commits.analyze),
 			twice: "A footprint follows from two commits, and a merge from its parent and its change, byte for byte."},
 		{task: queue.Resolve{}, at: inJudges, grace: gitGrace, joins: joined(resolution, keys.resolve),

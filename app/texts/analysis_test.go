@@ -38,8 +38,8 @@ func TestUnanalyzedSaysWhy(t *testing.T) {
 	}
 	for want, r := range map[string]queue.Reason{
 		"It touches a part of the repository that could not be analyzed, so that part counts as one target: every change there conflicts with it, and its steps run on all of it: analyzer web in web/: package.json:3: no name.": {Code: queue.ReasonUnread, Detail: "analyzer web in web/: package.json:3: no name"},
-		"#8 could not be analyzed, so it counts as touching everything, conflicts with every other change and is built as a whole: no go.mod.": {Code: queue.ReasonUnanalyzed, Names: []string{"8.b"}, Detail: "no go.mod"},
-		"Working out which targets it touches. It is tried again; the last attempt ended with: the object is missing.":                         {Code: queue.ReasonAnalyzing, Detail: "the object is missing"},
+		"#8 could not be analyzed, so it counts as touching everything, conflicts with every other change and is built as a whole: no go.mod.":                                                                                    {Code: queue.ReasonUnanalyzed, Names: []string{"8.b"}, Detail: "no go.mod"},
+		"Working out which targets it touches. It is tried again; the last attempt ended with: the object is missing.":                                                                                                            {Code: queue.ReasonAnalyzing, Detail: "the object is missing"},
 	} {
 		if got := texts.Reason(r); got != want {
 			t.Errorf("got %q, want %q", got, want)

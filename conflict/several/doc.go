@@ -48,8 +48,9 @@
 //
 // The part of an analyzer that cannot read it is one target, web:tree, over all
 // files of its folder: any change there moves it, and the steps of the analyzer
-// run on everything. What it needs, what needs it, its `barrier`, the links out of
-// its folder and all declared `inputs` reach it as they would reach its targets.
+// run on everything. Its `needs`, its `barrier`, the links out of its folder and all
+// declared `inputs` lead to it as they would lead to its targets, and the `needs` of
+// other analyzers lead from it.
 // The other analyzers keep theirs, files in that folder included. A change that
 // breaks a part takes all targets of it away and adds the one; a change that mends
 // it does the reverse, so that both meet every change to the part.

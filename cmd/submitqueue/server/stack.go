@@ -170,7 +170,10 @@ func (s *Stack) openStore(ctx context.Context) error {
 		url = ""
 	}
 	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: s.o.Data, Past: s.o.Past, Logger: s.o.Log})
-	if err != nil {
+	switch {
+	case err != nil && url != "" && ctx.Err() == nil:
+		return fmt.Errorf("the Redis of --redis (REDIS_URL) cannot be used: start it, or name another; --redis auto starts one of the server's own (%w)", err)
+	case err != nil:
 		return fmt.Errorf("redis: %w", err)
 	}
 	s.closes = append(s.closes, closeStore)
