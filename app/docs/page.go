@@ -32,6 +32,7 @@ const Home = ""
 var contents = []struct{ name, label string }{
 	{Home, "Documentation"},
 	{"install", "Install"},
+	{"install-gitlab", "Install on GitLab"},
 	{"runners", "Runners"},
 	{"configure", "Configure"},
 	{"keys", "Every key"},

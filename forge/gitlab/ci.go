@@ -19,6 +19,9 @@ import (
 // pipeline that is retried is the same one, with other jobs.
 type ci struct{ *Forge }
 
+// ciApp is whose check a job is, where a step names it.
+const ciApp = "gitlab-ci"
+
 // over reports whether nothing more comes of a pipeline or job in this state.
 func over(state string) bool {
 	return slices.Contains([]string{"success", "failed", "canceled", "skipped"}, state)
@@ -168,7 +171,7 @@ func timeOf(t *time.Time) time.Time {
 }
 
 func jobResult(j *gitlab.Job, r *gitlab.PipelineInfo) forge.CIResult {
-	return forge.CIResult{ID: int64(j.ID), App: "gitlab-ci", Name: j.Name, Commit: queue.CommitID(r.SHA), Suite: int64(r.ID), Branch: r.Ref, Bound: true,
+	return forge.CIResult{ID: int64(j.ID), App: ciApp, Name: j.Name, Commit: queue.CommitID(r.SHA), Suite: int64(r.ID), Branch: r.Ref, Bound: true,
 		State: jobState(j), Word: j.Status, At: timeOf(j.CreatedAt), Ended: timeOf(j.FinishedAt), URL: j.WebURL, Title: j.FailureReason}
 }
 

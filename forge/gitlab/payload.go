@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -32,6 +33,10 @@ type payload struct {
 		OldRev     string `json:"oldrev"`
 		Ref        string `json:"ref"`
 		Tag        bool   `json:"tag"`
+		SHA        string `json:"sha"`
+		Source     any    `json:"source"` // of a pipeline a word; of a merge request its project
+		Status     string `json:"status"`
+		URL        string `json:"url"`
 		LastCommit struct {
 			ID string `json:"id"`
 		} `json:"last_commit"`
@@ -39,6 +44,14 @@ type payload struct {
 	MergeRequest struct {
 		IID int `json:"iid"`
 	} `json:"merge_request"`
+	Builds []struct {
+		ID         int64  `json:"id"`
+		Name       string `json:"name"`
+		Status     string `json:"status"`
+		MayFail    bool   `json:"allow_failure"`
+		Reason     string `json:"failure_reason"`
+		FinishedAt string `json:"finished_at"`
+	} `json:"builds"`
 	Labels  []title `json:"labels"`
 	Changes struct {
 		Labels *struct {
@@ -80,11 +93,29 @@ func (p *payload) events(kind, delivery string) (events []queue.Event, news forg
 		if ref == "" || ref == StatusRef || p.Attributes.Tag {
 			return nil, news, forge.ErrIgnored
 		}
-		news.Look = []string{ref} // its states are out of order: it is read
+		news = p.pipeline(ref)
 	default:
 		err = forge.ErrIgnored
 	}
 	return events, news, err
+}
+
+// pipeline is what a webhook says of a pipeline and its jobs, which may be older than what
+// is known: it is looked at besides.
+func (p *payload) pipeline(ref string) forge.CINews {
+	news, a := forge.CINews{Look: []string{ref}}, p.Attributes
+	if p.Kind != "pipeline" || a.SHA == "" || a.ID == 0 || a.Source == any("external") {
+		return news
+	}
+	pull := a.Source == any("merge_request_event")
+	news.Runs = []forge.CIRun{{ID: int64(a.ID), Suite: int64(a.ID), Commit: queue.CommitID(a.SHA), Branch: ref, Name: "pipeline", Own: true, Attempt: 1,
+		Push: !pull, Pull: pull, Done: over(a.Status), Word: a.Status, URL: a.URL}}
+	for _, b := range p.Builds {
+		ended, _ := time.Parse("2006-01-02 15:04:05 MST", b.FinishedAt)
+		news.Results = append(news.Results, forge.CIResult{ID: b.ID, App: ciApp, Name: b.Name, Commit: queue.CommitID(a.SHA), Suite: int64(a.ID), Branch: ref, Bound: true,
+			State: stateOf(b.Status, b.MayFail, b.Reason), Word: b.Status, Ended: ended, Title: b.Reason})
+	}
+	return news
 }
 
 // note reads a note. An edit is ignored: it says who wrote the note, and not who edited it.

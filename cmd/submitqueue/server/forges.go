@@ -36,6 +36,7 @@ type late struct {
 func forges() []forgeRow {
 	return []forgeRow{
 		{"github", "", openGitHub},
+		{"gitlab", "", openGitLab},
 		{"local", "a plain git repository", openLocal},
 	}
 }

@@ -27,7 +27,7 @@ import (
 // under way goes on with the next start.
 type Serve struct {
 	Forge     string        `enum:"${forges}" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: ${forge_words}."`
-	Repo      []string      `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); or the path of a bare repository." placeholder:"REPO"`
+	Repo      []string      `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); GROUP/NAME on GitLab, once per project; or the path of a bare repository." placeholder:"REPO"`
 	Owner     []string      `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
 	Branch    string        `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
 	Listen    string        `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
@@ -49,6 +49,7 @@ type Serve struct {
 	LogJSON   bool          `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
 	Signing signingFlags `embed:""`
+	GitLab  gitlabFlags  `embed:"" prefix:"gitlab-"`
 	githubapp.Flags
 	ShowApp bool `name:"show-app" help:"Let the set-up page show the new App's credentials, for a secret store, and not keep them."`
 

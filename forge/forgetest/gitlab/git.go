@@ -154,3 +154,11 @@ func (p *Project) commitTree(tree, message string, parents ...string) string {
 	}
 	return must2(p.git(nil, args...))
 }
+
+// Has reports whether a commit has a file.
+func (p *Project) Has(commit, file string) bool {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	_, err := p.git(nil, "cat-file", "-e", commit+":"+file)
+	return err == nil
+}
