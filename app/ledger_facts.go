@@ -18,6 +18,7 @@ type ledgerFacts struct {
 	changes map[queue.ChangeID]bool
 	void    []queue.Forgotten
 	push    []queue.ChangeID
+	flaky   []queue.Duration // of which something has passed what it had failed
 }
 
 // ledgerBuild is a build that verifies keys.
@@ -51,6 +52,11 @@ func ledgerFactsOf(s *queue.State) *ledgerFacts {
 	}
 	if s.Push != nil {
 		l.push = slices.Clone(s.Push.Changes)
+	}
+	for _, d := range s.Durations {
+		if d.Flakes > 0 || d.Flaked > 0 {
+			l.flaky = append(l.flaky, *d)
+		}
 	}
 	for n, p := range s.Pulls {
 		if id := cmp.Or(p.Active, p.Last); id != "" {

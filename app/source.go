@@ -316,6 +316,14 @@ func (q *Queues) Ledger(ctx context.Context, name, what string, most int) (api.L
 	return api.LedgerView{}, api.ErrNotOwned
 }
 
+// Flakes returns the flaky targets of a queue: see Owner.Flakes.
+func (q *Queues) Flakes(ctx context.Context, name string) ([]api.FlakyTarget, error) {
+	if o := q.owner(name); o != nil {
+		return o.Flakes(ctx)
+	}
+	return nil, api.ErrNotOwned
+}
+
 // Forgetting says what forgetting would do in a queue.
 func (q *Queues) Forgetting(ctx context.Context, name string, f queue.Forgotten) (api.ForgetView, error) {
 	if o := q.owner(name); o != nil {

@@ -123,6 +123,7 @@ type Duration struct {
 
 	Failed float64 `json:"failed,omitempty"` // share of the latest results that were failures; one of several targets that failed together counts as its part
 	Flaked float64 `json:"flaked,omitempty"` // share of the latest results that were passes of what had failed: of the same key, or within the run
+	Flakes int     `json:"flakes,omitempty"` // how many results were such passes, by name, since the queue has known the target
 	Red    bool    `json:"red,omitempty"`    // the latest result was a failure, of the target by name or of the step without names
 }
 

@@ -164,8 +164,9 @@ type JobDone struct {
 	Began Instant `json:"began,omitempty"`
 	Ended Instant `json:"ended,omitempty"`
 
-	Again int    `json:"again,omitempty"` // how often it was run again before it passed
-	Pages []Page `json:"pages,omitempty"` // of those who ran it, for people
+	Again  int      `json:"again,omitempty"`  // how often it was run again before it passed
+	Flaked []string `json:"flaked,omitempty"` // of Passed: targets that have failed in this run, and passed when they were run again
+	Pages  []Page   `json:"pages,omitempty"`  // of those who ran it, for people
 }
 
 // TargetFailure is a target that a report names as failed.

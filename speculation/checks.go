@@ -51,8 +51,13 @@ func (c *guarding) setSlots(b queue.Capacity) {
 	}
 }
 
-// ranAgain counts the runs of a job that came before the one that passed.
+// ranAgain counts the runs of a job, or of targets of it, that came before the one that passed.
 func (c *guarding) ranAgain(j *queue.Job, r queue.JobDone) {
+	for _, k := range j.Keys {
+		if slices.Contains(r.Flaked, k.Target) && slices.Contains(r.Passed, k.Target) {
+			c.judging.entry(k).Tries++
+		}
+	}
 	if r.Again <= 0 || r.Outcome != queue.JobPassed {
 		return
 	}

@@ -91,7 +91,8 @@ func (c *judging) shaky(keys []queue.Key) map[string]bool {
 }
 
 // observeFlakes writes down how often targets pass what they have failed, for models.
-// passed are those of a job that have passed now, shaky those that had failed before.
+// passed are those of a job that have passed now, shaky those that had failed before; those of
+// r.Flaked have failed within the run.
 func (c *judging) observeFlakes(j *queue.Job, r queue.JobDone, shaky map[string]bool, passed []string) {
 	if r.Outcome == queue.JobTimeout || len(j.Keys) == 0 {
 		return
@@ -102,7 +103,7 @@ func (c *judging) observeFlakes(j *queue.Job, r queue.JobDone, shaky map[string]
 	}
 	flaked := map[string]bool{}
 	for _, t := range passed {
-		flaked[t] = shaky[t]
+		flaked[t] = shaky[t] || slices.Contains(r.Flaked, t)
 	}
 	for _, k := range j.Keys {
 		id, by := derived.DurationID(j.Step.Name, k.Target), share

@@ -177,6 +177,9 @@ func (w *world) soundly(r *run, t tree, j queue.Job) queue.JobDone {
 			out.Failed = append(out.Failed, queue.TargetFailure{Target: k.Target, Tail: "--- FAIL"})
 		} else {
 			out.Passed = append(out.Passed, k.Target)
+			if w.reruns != nil && w.reruns(k.Target) {
+				out.Flaked = append(out.Flaked, k.Target)
+			}
 			if w.passes != nil {
 				w.passes(t, []queue.Key{k})
 			}

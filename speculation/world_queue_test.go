@@ -59,6 +59,7 @@ type run struct {
 // that a run is repeated exactly by the same draws.
 type faults struct {
 	flake    func(keys []queue.Key) bool // a green run reports failure
+	reruns   func(target string) bool    // a green run reports that it has passed when it was run again
 	timeout  func(keys []queue.Key) bool
 	infra    func(b *queue.Build) (bad, noRunner bool)
 	matched  bool                      // infra is by the log of a step, on a host

@@ -14,18 +14,18 @@ import (
 
 // task is one job to be run.
 type task struct {
-	build  queue.Build
-	job    queue.Job
-	report *report.Report // of the step; nil: it has none
-	log    io.Writer
+	build   queue.Build
+	job     queue.Job
+	reports []*report.Report // of the step, one for each time that it may be run; nil: it has none
+	log     io.Writer
 }
 
-// job runs one step. The detail, for people, is empty when it passed and its
+// attempt runs one step once. The detail, for people, is empty when it passed and its
 // report left nothing out. again is the pattern of its step for which a failure of it
 // is no result, if so.
-func (r *Runner) job(ctx context.Context, t task) (done queue.JobDone, detail, again string) {
-	trial := newTrial(t.build, t.job, TrialOptions{Report: t.report, Log: t.log, Limit: r.o.LogLimit}, r.mask)
-	files, err := r.expect(ctx, t.report)
+func (r *Runner) attempt(ctx context.Context, t task, read *report.Report) (done queue.JobDone, detail, again string) {
+	trial := newTrial(t.build, t.job, TrialOptions{Report: read, Log: t.log, Limit: r.o.LogLimit}, r.mask)
+	files, err := r.expect(ctx, read)
 	if err != nil {
 		done, detail, again = trial.End(Exit{Infra: "cannot look for files of its report: " + err.Error()})
 		done.Machine = r.o.Machine

@@ -266,7 +266,8 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 			return End{Outcome: queue.JobStopped, Detail: "cancelled"}
 		}
 		caches.begins()
-		done, detail, again := r.job(ctx, task{build: b, job: j, report: reports[i], log: out.Log})
+		restore := func() error { return r.restore(ctx, b.Commit, want, out) }
+		done, detail, again := r.job(ctx, task{build: b, job: j, reports: reports[i], log: out.Log}, restore)
 		done.Cached = caches.ended(done.Outcome)
 		out.Job(done)
 		if next := worse(end, done.Outcome, detail); next != end {
@@ -277,17 +278,21 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 	return end
 }
 
-// reports returns what reads the reports of jobs, before any of their steps has run.
-func (r *Runner) reports(jobs []queue.Job) ([]*report.Report, error) {
+// reports returns what reads the reports of jobs, one for each time that a job may be run, before any of their steps has run.
+func (r *Runner) reports(jobs []queue.Job) ([][]*report.Report, error) {
 	root, err := os.OpenRoot(r.files.checkout) // no symbolic link leads out of it
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	all := make([]*report.Report, len(jobs))
+	all := make([][]*report.Report, len(jobs))
 	for i, j := range jobs {
-		if all[i], err = r.readers.For(root.FS(), j.Step, j.Targets()); err != nil {
-			return nil, err
+		for range 1 + max(j.Step.Retries, 0) {
+			read, err := r.readers.For(root.FS(), j.Step, j.Targets())
+			if err != nil {
+				return nil, err
+			}
+			all[i] = append(all[i], read)
 		}
 	}
 	return all, nil

@@ -102,7 +102,7 @@ func (t *Trial) End(e Exit) (done queue.JobDone, detail, again string) {
 	if done.Outcome == "" {
 		t.text.finishReading()
 		v := t.report.Judge(e.Code, t.job.Targets())
-		done.Outcome, done.Passed, done.Failed, done.PerTarget = v.Outcome, v.Passed, v.Failed, v.PerTarget
+		done.Outcome, done.Passed, done.Failed, done.PerTarget, done.Flaked = v.Outcome, v.Passed, v.Failed, v.PerTarget, v.Flaked
 		switch {
 		case len(v.Unknown) > 0:
 			detail = unknownDetail(step.Name, v.Unknown)

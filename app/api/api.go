@@ -60,6 +60,7 @@ func (s *Handlers) Register(r Routes) {
 	r.Get("/api/forget", s.forgetting)
 	r.Get("/api/rows", s.rows)
 	r.Get("/api/models", s.models)
+	r.Get("/api/flakes", s.flakes)
 	r.Get("/api/model", s.model)
 	r.Post("/api/land", access.Land, "land", s.land)
 	r.Post("/api/cancel", access.Land, "cancel", s.cancel)

@@ -14,6 +14,7 @@
 //	GET  /api/forget?queue=&what=          Forget: what forgetting would do
 //	GET  /api/rows?queue=&place=&max=      Rows: of the event archive, oldest first (package queue/history)
 //	GET  /api/models?queue=                Models: what the queue has learned of its past, and how good that is
+//	GET  /api/flakes?queue=                Flakes: which targets pass what they have failed, and what that costs
 //	GET  /api/model?queue=&version=        one of them, as submitqueue train writes it
 //	POST /api/land                         LandCommand -> Accepted
 //	POST /api/cancel                       CancelCommand -> Accepted

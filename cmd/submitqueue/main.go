@@ -52,6 +52,7 @@ type cli struct {
 	Runner     runner.Command    `cmd:"" help:"Run builds for a server on this machine."`
 	Runners    ask.Runners       `cmd:"" help:"Make, list, pause and revoke the runners of a server: machines that run its builds."`
 	Ledger     explain.Ledger    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
+	Flakes     explain.Flakes    `cmd:"" help:"List targets that pass what they have failed, with their rate and what they cost."`
 	Doctor     explain.Doctor    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
 	Init       config.Init       `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`
 	Validate   config.Validate   `cmd:"" help:"Check a .submitqueue.yml."`

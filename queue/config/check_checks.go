@@ -55,6 +55,9 @@ func checkChecks(d *document, path string, s Step, a Analysis) bool {
 			d.report(path+"."+f.name, "%s.%s is for steps with run: how checks run is written in the workflow; delete the line", path, f.name)
 		}
 	}
+	if written("retries") {
+		d.report(path+".retries", "%s.retries is for steps with run: for a workflow of GitHub Actions say rerun: 1", path)
+	}
 	if written("timeout_from") {
 		d.report(path+".timeout_from", "%s.timeout_from is for steps with run: what the forge's CI runs is not ended with the queue's patience, and would run twice; delete the line, and say timeout-minutes: in the workflow", path)
 	}

@@ -86,6 +86,8 @@ type Step struct {
 	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
 	// TimeoutFrom has the queue learn when to end the step: after three times what nearly all of its runs have taken (the 99th percentile), no earlier than this and no later than timeout. A run that is ended earlier than timeout is run again with all of timeout before it counts as a failure. From 1s to timeout; default: nothing is learned.
 	TimeoutFrom time.Duration `json:"timeout_from,omitempty" yaml:"timeout_from,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
+	// Retries is how often a step with run is run again, in the same build, for the targets that have not passed, before it has failed: 0 to 5. A pass then is one, and counts as a flake of the target. What other agents than the server's own run is not run again so. Default 0.
+	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5"`
 	// RetryOn are patterns of RE2 that only a fault of the infrastructure prints, e.g. "connection reset by peer". A failed run whose log ends with a match, in its last 4 KiB, is no result: it is run again as after other infrastructure errors (queue.infra_retries). Of steps with checks, for jobs of GitHub Actions only. Default none.
 	RetryOn []string `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema:"maxItems=20"`
 }
@@ -128,6 +130,9 @@ func (s Step) Digest() digest.Digest {
 	if len(s.ReportFiles) > 0 {
 		fields = append(fields, "report-files1", strconv.Itoa(len(s.ReportFiles)))
 		fields = append(fields, s.ReportFiles...)
+	}
+	if s.Retries != 0 {
+		fields = append(fields, "retries1", strconv.Itoa(s.Retries))
 	}
 	return digest.Of(fields...)
 }

@@ -138,14 +138,17 @@ func SeeMain(r queue.Rate, passed bool) queue.Rate {
 func MainRate(r queue.Rate) float64 { return rateOf(r).Mean(mainPrior, mainPull) }
 
 // Flake returns the history with what its latest observation says of flakes: 1 where it
-// passed what had failed, 0 where it did not, a part where others may have. Call it after
-// Observe, once for each observation.
+// passed what had failed, which is counted, 0 where it did not, a part where others may
+// have. Call it after Observe, once for each observation.
 func Flake(d *queue.Duration, flaked float64) *queue.Duration {
 	if d == nil || d.N < 1 {
 		return d
 	}
 	next := *d
 	next.Flaked += (flaked - d.Flaked) / float64(min(d.N, memory))
+	if flaked == 1 {
+		next.Flakes++
+	}
 	return &next
 }
 

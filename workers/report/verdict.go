@@ -13,6 +13,7 @@ type Verdict struct {
 	Passed    []string
 	Failed    []queue.TargetFailure
 	PerTarget map[string]time.Duration
+	Flaked    []string // of Passed: their tool has run them again
 	Unknown   []string // asked targets of a step that passed, of which the report says nothing
 }
 
@@ -54,6 +55,9 @@ func (r *Report) Judge(code int, asked []string) Verdict {
 			v.Failed = append(v.Failed, queue.TargetFailure{Target: target, Tail: LastBytes(t.Tail, limit)})
 		case t.Passed && (code == 0 || t.Late), !named && code == 0 && failures == 0 && !r.reader.Strayed():
 			v.Passed = append(v.Passed, target)
+			if t.Flaked {
+				v.Flaked = append(v.Flaked, target)
+			}
 		default:
 			v.Unknown = append(v.Unknown, target)
 		}
@@ -65,7 +69,7 @@ func (r *Report) Judge(code int, asked []string) Verdict {
 	case failures > 0:
 		v.Outcome, v.Unknown = queue.JobFailed, nil
 	case code != 0:
-		v.Outcome, v.Passed, v.Unknown = queue.JobFailed, nil, nil
+		v.Outcome, v.Passed, v.Flaked, v.Unknown = queue.JobFailed, nil, nil, nil
 	case len(v.Passed) == 0 && len(asked) > 0:
 		v.Outcome = queue.JobInfra
 	}

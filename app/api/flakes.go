@@ -1,0 +1,51 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Flakes are the targets of a queue that have passed what they had failed, with nothing
+// changed.
+type Flakes struct {
+	Queue   string        `json:"queue"`
+	Minutes float64       `json:"minutes"` // that the flakes of all have cost, as Lost
+	Targets []FlakyTarget `json:"targets"` // those first that have cost the most
+}
+
+// FlakyTarget is one of them, under one step.
+type FlakyTarget struct {
+	Step   string  `json:"step"`
+	Target string  `json:"target"`
+	Flakes int     `json:"flakes"` // how often it has passed what it had failed by name, since the queue has known it
+	Rate   float64 `json:"rate"`   // share of its latest results that were such passes; a part of one where the step names no targets
+	Lost   float64 `json:"lost"`   // minutes: the failing runs, each as long as the target takes
+}
+
+// FlakesSource is a Source that knows which targets are flaky.
+type FlakesSource interface {
+	// Flakes returns the flaky targets of a queue, those first that have cost the most.
+	Flakes(ctx context.Context, name string) ([]FlakyTarget, error)
+}
+
+func (s *Handlers) flakes(c echo.Context) error {
+	q, err := s.Named(c.QueryParam("queue"))
+	if err != nil {
+		return err
+	}
+	source, ok := s.o.Source.(FlakesSource)
+	if !ok {
+		return &Problem{http.StatusNotFound, "This server keeps no list of flaky targets."}
+	}
+	list, err := source.Flakes(c.Request().Context(), q.Name)
+	if err != nil {
+		return s.ledgerAway(q.Name, err)
+	}
+	out := Flakes{Queue: q.Name, Targets: list}
+	for _, t := range list {
+		out.Minutes += t.Lost
+	}
+	return answer(c, out)
+}
