@@ -44,7 +44,7 @@ func reason(code queue.ReasonCode, names ...string) queue.Reason {
 
 func textStates() map[string]queue.View {
 	build := func(id string, started time.Duration, chain ...queue.ChangeID) queue.BuildView {
-		b := queue.Build{ID: queue.BuildID(id), Change: "42.1f8e0c3a", Chain: chain, Jobs: make([]queue.Job, 3)}
+		b := queue.Build{ID: queue.BuildID(id), Change: "42.1f8e0c3a", Chain: chain, Jobs: []queue.Job{{Step: config.Step{Name: "unit"}}, {Step: config.Step{Name: "lint"}}, {Step: config.Step{Name: "browser"}}}}
 		if started > 0 {
 			b.Started = textNow.Add(-started)
 		}

@@ -141,7 +141,7 @@ func (c *Coordinator) newJob(ctx context.Context, a workers.Assignment, m *machi
 	if named := work.Step.NamesTargets(); named || len(work.Step.Caches) > 0 {
 		var err error
 		if c.o.Files != nil {
-			files, err = c.o.Files(ctx, b)
+			files, err = c.o.Files(context.WithoutCancel(ctx), b) // they are read at the end, too
 		}
 		if err == nil && named {
 			rep, err = report.All().For(files, work.Step, work.Targets())
@@ -150,7 +150,7 @@ func (c *Coordinator) newJob(ctx context.Context, a workers.Assignment, m *machi
 			return nil, err
 		}
 	}
-	j := &job{a: a, token: "sqjt-" + rand.Text(), mark: "submitqueue-" + rand.Text(), machine: m, slot: slot, handed: time.Now(), heard: time.Now(), gone: make(chan struct{}), files: map[string]string{}}
+	j := &job{a: a, token: "sqjt-" + rand.Text(), mark: "submitqueue-" + rand.Text(), machine: m, slot: slot, handed: time.Now(), heard: time.Now(), gone: make(chan struct{}), files: map[string]string{}, commit: files, report: rep}
 	if c.o.Files != nil && len(work.Step.Caches) > 0 {
 		c.mu.Lock()
 		platform := m.platform()

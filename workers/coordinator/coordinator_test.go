@@ -4,9 +4,11 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -371,5 +373,36 @@ func TestUploads(t *testing.T) {
 	r.end(0)
 	if res := r.upload("raw", "x", []byte("late")); res.StatusCode == http.StatusCreated {
 		t.Errorf("after the end: %d", res.StatusCode)
+	}
+}
+
+// Reports in files come as artifacts. One that the step has not written does not count.
+func TestReportFiles(t *testing.T) {
+	b := newBench(t, func(o *coordinator.Options) {
+		o.Files = func(context.Context, queue.Build) (fs.FS, error) {
+			return fstest.MapFS{"out/old.jsonl": {Data: []byte(`{"target":"web","result":"passed"}` + "\n")}}, nil
+		}
+	})
+	r := b.runner()
+	b.join(r)
+	b.run("b1", config.Step{Name: "unit", Run: "make test", Report: config.ReportTargetsJSON, ReportFiles: []string{"out/*.jsonl"}, Timeout: time.Minute}, "api", "web")
+	if job := r.ask(); len(job.Artifacts) != 1 || job.Artifacts[0].When != "always" || job.Artifacts[0].Paths[0] != "out/*.jsonl" {
+		t.Fatalf("%+v", job.Artifacts)
+	}
+	r.begin()
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for name, content := range map[string]string{"out/new.jsonl": `{"target":"api","result":"passed","seconds":2}` + "\n", "out/old.jsonl": `{"target":"web","result":"passed"}` + "\n"} {
+		w, err := z.Create(name)
+		b.must(err)
+		_, _ = w.Write([]byte(content))
+	}
+	b.must(z.Close())
+	if res := r.upload("zip", "artifacts.zip", archive.Bytes()); res.StatusCode != http.StatusCreated {
+		t.Errorf("%d", res.StatusCode)
+	}
+	r.end(0)
+	if j, d := b.result("b1"); len(j.Passed) != 1 || j.Passed[0] != "api" || d.Outcome != queue.JobInfra || !strings.Contains(d.Detail, "says nothing of web") || !strings.Contains(b.log("b1"), "out/old.jsonl does not count") {
+		t.Errorf("%+v %+v\n%s", j, d, b.log("b1"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/protocol"
+	"github.com/submitqueue/submitqueue/workers/report"
 )
 
 // phase is where a job stands.
@@ -39,6 +41,8 @@ type job struct {
 	machine *machine
 	slot    int
 	trial   *workers.Trial
+	commit  fs.FS          // its files, before the step
+	report  *report.Report // nil: the exit status tells
 	caches  []protocol.Cache
 	log     io.Writer
 	handed  time.Time

@@ -39,6 +39,9 @@ func (c *Coordinator) payload(j *job) protocol.Job {
 		Steps:      []protocol.Step{{Name: "script", Script: script(j.mark, limit), Timeout: int((limit + margin) / time.Second), When: "on_success"}},
 		Features:   protocol.Features{TraceSections: true, FailureReasons: protocol.Failures()},
 	}
+	if j.report != nil && len(j.report.Files()) > 0 {
+		p.Artifacts = []protocol.Artifact{{Name: "report", Paths: j.report.Files(), When: "always", Type: "archive", Format: "zip"}}
+	}
 	if work.Step.Image != "" {
 		p.Image = &protocol.Image{Name: work.Step.Image}
 	}

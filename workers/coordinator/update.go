@@ -1,9 +1,12 @@
 package coordinator
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -77,10 +80,7 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 	e := j.exit(u)
 	if e.Infra == "" && e.TimedOut == 0 {
 		for _, name := range slices.Sorted(maps.Keys(j.files)) {
-			if f, err := os.Open(j.files[name]); err == nil {
-				j.trial.File(name, f)
-				_ = f.Close()
-			}
+			j.hand(name)
 		}
 	}
 	done, detail, again := j.trial.End(e)
@@ -88,6 +88,27 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 	end := workers.EndOf(done, detail, again)
 	report := workers.Report{Job: &done, End: &end}
 	_ = c.o.Source.Report(context.Background(), j.a.Lease, report) // a lease that is lost needs no end
+}
+
+// hand gives the trial a file that the job has uploaded. One that is as it is in the commit
+// was not written by the step.
+func (j *job) hand(name string) {
+	f, err := os.Open(j.files[name])
+	if err != nil {
+		j.trial.Notice(fmt.Sprintf("%s cannot be read", workers.Clean(name)))
+		return
+	}
+	defer f.Close()
+	if before, err := fs.ReadFile(j.commit, name); err == nil {
+		if now, err := io.ReadAll(io.LimitReader(f, int64(len(before))+1)); err == nil && bytes.Equal(now, before) {
+			j.trial.Notice(fmt.Sprintf("%s does not count: the commit has it, and the step has not written it", workers.Clean(name)))
+			return
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return
+		}
+	}
+	j.trial.File(name, f)
 }
 
 // exit says how the step has ended, of what the runner and the script say. Nothing but
