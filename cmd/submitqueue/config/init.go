@@ -140,7 +140,7 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 		fmt.Fprintf(&b, "analysis:\n  analyzer: %s\n", f.Analyzer)
 		b.WriteString(t.ignoreHint(f.Analyzer) + "steps:\n")
 		if !byChecks(&b, ours, f.Analyzer) {
-			step(&b, "test", "", f)
+			t.step(&b, "test", "", f)
 		}
 		words = append(words, "analyzer "+f.Analyzer)
 		if f.Analyzer == config.AnalyzerNone {
@@ -165,7 +165,7 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 		b.WriteString(t.ignoreHint("") + "steps:\n")
 		if !byChecks(&b, ours, "") {
 			for i, f := range list {
-				step(&b, called[i], called[i], f)
+				t.step(&b, called[i], called[i], f)
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func byChecks(b *bytes.Buffer, checks []string, analyzer string) bool {
 	return true
 }
 
-func step(b *bytes.Buffer, name, analyzer string, f analyzers.Found) {
+func (t tree) step(b *bytes.Buffer, name, analyzer string, f analyzers.Found) {
 	if f.Note != "" {
 		fmt.Fprintf(b, "  # %s\n", f.Note)
 	}
@@ -229,4 +229,5 @@ func step(b *bytes.Buffer, name, analyzer string, f analyzers.Found) {
 		}
 	}
 	b.WriteString("    timeout: 30m\n")
+	t.cacheHint(b, f)
 }
