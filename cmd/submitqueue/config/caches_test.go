@@ -15,12 +15,19 @@ func TestCacheHints(t *testing.T) {
 	}{
 		"cargo":        {[]string{"Cargo.toml"}, "target"},
 		"cargo, below": {[]string{"it's a part/Cargo.toml", "go.mod"}, "it's a part/target"},
-		"npm":          {[]string{"package.json", "package-lock.json"}, ".npm"},
+		"npm":          {[]string{"package.json", "package-lock.json", "a/package.json"}, ".npm"},
 		"gradle":       {[]string{"gradlew", "build.gradle"}, ".gradle"},
 		"maven":        {[]string{"pom.xml"}, ".m2"},
 		"go":           {[]string{"go.mod"}, ""},
 	} {
-		text, _, err := firstConfig(treeOf(c.files...), "")
+		files := treeOf(c.files...)
+		files.Read = func(name string) string {
+			if strings.HasSuffix(name, "package.json") {
+				return `{"name": "x", "workspaces": ["a"], "scripts": {"test": "node t.js"}}`
+			}
+			return ""
+		}
+		text, _, err := firstConfig(files, "")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
