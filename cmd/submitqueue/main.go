@@ -50,7 +50,7 @@ type cli struct {
 	Token      ask.Token         `cmd:"" help:"Make, list and remove tokens of a server, and links that sign a browser in."`
 	Logs       explain.Logs      `cmd:"" help:"Print the log of a build, or of what runs or failed of a change."`
 	Runner     runner.Command    `cmd:"" help:"Run builds for a server on this machine."`
-	Runners    ask.Runners       `cmd:"" help:"Make, list, pause and revoke the runners of a server: machines that run its builds."`
+	Runners    runner.Runners    `cmd:"" help:"Make, list, pause and revoke the runners of a server: machines that run its builds."`
 	Ledger     explain.Ledger    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
 	Flakes     explain.Flakes    `cmd:"" help:"List targets that pass what they have failed, with their rate and what they cost."`
 	Doctor     explain.Doctor    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/coordinator"
@@ -83,29 +81,4 @@ func (s *Stack) runners() api.RunnersAnswer {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return out
-}
-
-// loads tells a pool's load to whatever scales runners.
-type loads struct {
-	pool          *workers.Pool
-	waiting, busy *prometheus.Desc
-}
-
-func newLoads(pool *workers.Pool) loads {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("submitqueue_runner_"+name, help, []string{"tags"}, nil)
-	}
-	return loads{pool, desc("waiting", "Parts of builds that wait for a runner, by what their steps ask for: tags, os:NAME, arch:NAME."),
-		desc("busy", "Parts of builds that runners have, by what their steps ask for.")}
-}
-
-// Describe implements prometheus.Collector.
-func (l loads) Describe(to chan<- *prometheus.Desc) { to <- l.waiting; to <- l.busy }
-
-// Collect implements prometheus.Collector.
-func (l loads) Collect(to chan<- prometheus.Metric) {
-	for asks, x := range l.pool.Loads() {
-		to <- prometheus.MustNewConstMetric(l.waiting, prometheus.GaugeValue, float64(x.Waiting), asks)
-		to <- prometheus.MustNewConstMetric(l.busy, prometheus.GaugeValue, float64(x.Busy), asks)
-	}
 }

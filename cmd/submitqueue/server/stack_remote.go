@@ -40,7 +40,7 @@ func (s *Stack) openRemote(context.Context) (err error) {
 	}
 	s.remote = c
 	if pool, ok := s.pool.(*workers.Pool); ok {
-		if err := s.metrics.Register(newLoads(pool)); err != nil {
+		if err := s.metrics.ShowLoads(pool.Loads); err != nil {
 			return err
 		}
 	}

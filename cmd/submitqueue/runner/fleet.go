@@ -1,4 +1,4 @@
-package ask
+package runner
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 type Runners struct {
 	Add    runnersAdd    `cmd:"" help:"Make a runner, and print the token with which machines register."`
 	List   runnersList   `cmd:"" default:"withargs" help:"List the machines that run builds, and what they run."`
-	Pause  runnersPause  `cmd:"" aliases:"drain" help:"Give a runner no new jobs; those that it has go on."`
+	Pause  runnersPause  `cmd:"" help:"Drain a runner: it gets no new jobs, and those that it has go on."`
 	Resume runnersResume `cmd:"" help:"Take that back."`
 	Revoke runnersRevoke `cmd:"" help:"End a runner's token: its machines are refused."`
 }
