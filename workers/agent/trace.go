@@ -140,7 +140,7 @@ func (t *trace) flush(ctx context.Context) (every time.Duration) {
 			return every
 		}
 	}
-	if time.Since(t.beat) > 30*time.Second {
+	if time.Since(t.beat) > min(30*time.Second, 10*t.slot.agent.o.Every) {
 		status, head, err := t.slot.agent.call(ctx, http.MethodPut, fmt.Sprintf("jobs/%d", t.job.ID), t.job.Token, protocol.HeaderJobToken,
 			protocol.Update{Token: t.job.Token, Info: t.slot.agent.info(), State: protocol.StateRunning}, nil)
 		if err == nil {

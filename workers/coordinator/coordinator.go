@@ -33,11 +33,13 @@ type Options struct {
 
 	Variables map[string]string // of all jobs, besides those that are documented
 	Secrets   map[string]string // the same, shown to nobody
+	NoCaches  bool              // steps run without their caches
 	Mask      []string          // what else is shown as *** in logs
 	Server    string            // the server's address, for CI_SERVER_URL
 	Hold      time.Duration     // how long a request is held; default 45 s
 	Silent    time.Duration     // a job that was handed out and is not heard of for so long goes back; default 60 s
 	Lease     time.Duration     // a runner that falls silent for so long is lost; default 90 s
+	Grace     time.Duration     // from SIGTERM to SIGKILL, in whole seconds; default 10 s
 	LogLimit  int64             // bytes of a step's log, the first and the last half; default 4 MiB
 	Log       *slog.Logger      // required
 }
@@ -65,6 +67,7 @@ func New(o Options) (*Coordinator, error) {
 	o.Hold = cmp.Or(o.Hold, 45*time.Second)
 	o.Silent = cmp.Or(o.Silent, 60*time.Second)
 	o.Lease = cmp.Or(o.Lease, 90*time.Second)
+	o.Grace = cmp.Or(o.Grace, 10*time.Second)
 	o.LogLimit = cmp.Or(o.LogLimit, 4<<20)
 	if err := emptied(o.Dir); err != nil {
 		return nil, err
@@ -151,7 +154,7 @@ func (c *Coordinator) newJob(ctx context.Context, a workers.Assignment, m *machi
 		}
 	}
 	j := &job{a: a, token: "sqjt-" + rand.Text(), mark: "submitqueue-" + rand.Text(), machine: m, slot: slot, handed: time.Now(), heard: time.Now(), gone: make(chan struct{}), files: map[string]string{}, commit: files, report: rep}
-	if c.o.Files != nil && len(work.Step.Caches) > 0 {
+	if c.o.Files != nil && len(work.Step.Caches) > 0 && !c.o.NoCaches {
 		c.mu.Lock()
 		platform := m.platform()
 		c.mu.Unlock()

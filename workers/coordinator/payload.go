@@ -17,7 +17,6 @@ import (
 // Times of jobs.
 const (
 	defaultTimeout = time.Hour
-	grace          = 10 * time.Second // from SIGTERM to SIGKILL, by the script
 	margin         = 10 * time.Minute // for the checkout and the end, on top of the step's time
 )
 
@@ -36,7 +35,7 @@ func (c *Coordinator) payload(j *job) protocol.Job {
 		RunnerInfo: protocol.RunnerInfo{Timeout: int((limit + margin) / time.Second)},
 		Variables:  c.variables(j),
 		Cache:      j.caches,
-		Steps:      []protocol.Step{{Name: "script", Script: script(j.mark, limit), Timeout: int((limit + margin) / time.Second), When: "on_success"}},
+		Steps:      []protocol.Step{{Name: "script", Script: script(j.mark, limit, c.o.Grace), Timeout: int((limit + margin) / time.Second), When: "on_success"}},
 		Features:   protocol.Features{TraceSections: true, FailureReasons: protocol.Failures()},
 	}
 	if j.report != nil && len(j.report.Files()) > 0 {
@@ -106,7 +105,7 @@ const maxInline = 64 << 10
 // macOS, in images that have no git. Its first line shows which commit that is. The second
 // runs the step in a process group of its own, ends it when its time is over or the runner
 // says so, and tells how it has ended.
-func script(mark string, limit time.Duration) []string {
+func script(mark string, limit, grace time.Duration) []string {
 	return []string{
 		`read -r submitqueue_head < .git/HEAD && echo "` + mark + ` begin $submitqueue_head"`,
 		fmt.Sprintf(stepScript, int(limit/time.Second), int(grace/time.Second), mark),

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -29,8 +30,15 @@ func (s *Stack) openRemote(context.Context) (err error) {
 		return nil
 	}
 	o := s.o
+	secrets, passed := map[string]string{}, map[string]string{}
+	for _, x := range o.Secrets {
+		secrets[x.Name] = x.Value
+	}
+	for _, name := range o.Pass {
+		passed[name] = os.Getenv(name)
+	}
 	c, err := coordinator.New(coordinator.Options{
-		Source: source, Runners: coordinator.NewRegistry(o.Data), Dir: filepath.Join(o.Data, "reports"), Server: o.Public, Log: o.Log,
+		Source: source, Runners: coordinator.NewRegistry(o.Data), Dir: filepath.Join(o.Data, "reports"), Server: o.Public, Secrets: secrets, Variables: passed, NoCaches: o.Caches.Bytes == 0, Log: o.Log,
 		RepoURL: func(b queue.Build) string { return s.Base + gitPath + repositoryPath(b.Queue) + ".git" },
 		Ref:     func(queue.Build) string { return upload.Ref },
 		Files:   func(ctx context.Context, b queue.Build) (fs.FS, error) { return s.share.FS(ctx, b.Commit) },
