@@ -21,7 +21,6 @@ import (
 type Place struct {
 	o     RunnerOptions
 	files slotFiles
-	mask  func(string) string
 }
 
 // OpenPlaces makes the slots of a pool's options, of which only Slots, SlotsDir, Dir,

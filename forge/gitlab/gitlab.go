@@ -59,9 +59,10 @@ type Options struct {
 
 // Forge is one project at GitLab. Make it with New; it is safe for concurrent use.
 type Forge struct {
-	o      Options
-	log    *slog.Logger
-	base   *url.URL
+	o    Options
+	log  *slog.Logger
+	base *url.URL
+	//lint:ignore SA1019 the library is given; its successor has the same calls under another path
 	client *gitlab.Client
 	pace   *pace
 
@@ -103,6 +104,7 @@ func New(o Options) (*Forge, error) {
 	}
 	f := &Forge{o: o, log: o.Logger, base: base, path: strings.Trim(o.Project, "/"), id: int(o.ProjectID), notes: map[noteKey]int{}, users: map[string]int{}}
 	f.pace = &pace{next: http.DefaultTransport, host: base.Host}
+	//lint:ignore SA1019 the library is given; its successor has the same calls under another path
 	f.client, err = gitlab.NewClient(o.Token, gitlab.WithBaseURL(base.String()), gitlab.WithoutRetries(), gitlab.WithCustomLimiter(f.pace),
 		gitlab.WithHTTPClient(&http.Client{Transport: f.pace, Timeout: o.Timeout, CheckRedirect: f.redirect}))
 	if err != nil {

@@ -41,7 +41,7 @@ func (c *Coordinator) request(w http.ResponseWriter, r *http.Request) {
 	a, err := c.o.Source.Next(ctx, agent)
 	var j *job
 	if err == nil {
-		j, err = c.take(r.Context(), tokenOf(r, q.Token), a, m, slot)
+		j = c.take(r.Context(), tokenOf(r, q.Token), a, m, slot)
 	}
 	c.mu.Lock()
 	delete(m.asking, slot)
@@ -76,21 +76,21 @@ func none(w http.ResponseWriter) {
 
 // take makes a job of an assignment, or gives it back: to nobody who is there to have it,
 // or as an infrastructure error where its report cannot be read.
-func (c *Coordinator) take(ctx context.Context, token string, a workers.Assignment, m *machine, slot int) (*job, error) {
+func (c *Coordinator) take(ctx context.Context, token string, a workers.Assignment, m *machine, slot int) *job {
 	now, ok, _ := c.o.Runners.Find(token) // it may have been paused while the request was held
 	if ctx.Err() != nil || c.live.Err() != nil || !ok || now.Paused || !now.Revoked.IsZero() {
 		c.o.Source.Return(a.Lease)
-		return nil, ctx.Err()
+		return nil
 	}
 	j, err := c.newJob(ctx, a, m, slot)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		c.o.Source.Return(a.Lease)
-		return nil, err
+		return nil
 	case err != nil:
 		c.o.Log.Warn("make a job", "build", a.Build.ID, "error", err)
 		_ = c.o.Source.Report(context.Background(), a.Lease, workers.Report{End: &workers.End{Outcome: queue.JobInfra, Detail: "cannot read the files of the commit: " + workers.Clean(err.Error())}})
-		return nil, err
+		return nil
 	}
-	return j, nil
+	return j
 }

@@ -144,7 +144,7 @@ func (b *bep) File(_ string, content io.Reader, last bool, tidy func(string) str
 	case !b.began:
 		err, b.lost = fmt.Errorf("it holds no event of Bazel"), true
 	case !b.ended:
-		err, b.lost = fmt.Errorf("Bazel has not written all of it: its last event is missing"), true
+		err, b.lost = fmt.Errorf("its last event is missing: Bazel has not written all of it"), true
 	}
 	return err
 }

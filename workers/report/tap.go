@@ -32,7 +32,6 @@ type tapStream struct {
 	planned int // -1: there is no plan
 	bailed  bool
 	failing []string // targets whose point has failed and whose diagnostics may follow
-	inYAML  bool
 }
 
 var (
