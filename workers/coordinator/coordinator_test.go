@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -404,5 +405,55 @@ func TestReportFiles(t *testing.T) {
 	r.end(0)
 	if j, d := b.result("b1"); len(j.Passed) != 1 || j.Passed[0] != "api" || d.Outcome != queue.JobInfra || !strings.Contains(d.Detail, "says nothing of web") || !strings.Contains(b.log("b1"), "out/old.jsonl does not count") {
 		t.Errorf("%+v %+v\n%s", j, d, b.log("b1"))
+	}
+}
+
+// Versions of the stock runner put tokens into different places (contracts: 15.4, 17.9 and
+// 18.6, as they were recorded), and each gets through its job.
+func TestVersions(t *testing.T) {
+	for version, x := range map[string]struct{ ask, put string }{
+		"15.4": {"", ""}, "17.9": {protocol.HeaderPrivateToken, protocol.HeaderPrivateToken}, "18.6": {protocol.HeaderRunnerToken, protocol.HeaderJobToken},
+	} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			r := b.runner()
+			r.header, r.info.Version = x.ask, version
+			b.join(r)
+			b.run("b1", unit, "a")
+			r.ask()
+			for _, bad := range []string{"nobody", b.token[:len(b.token)-1]} {
+				other := b.runner()
+				other.header, other.token = x.ask, bad
+				if _, status, _ := other.askIn(t.Context()); status != http.StatusForbidden {
+					t.Errorf("token %q: %d", bad, status)
+				}
+			}
+			if version != "15.4" { // it sends its first message with the first output
+				r.update(protocol.Update{State: protocol.StateRunning})
+			}
+			r.begin()
+			raw, _ := json.Marshal(protocol.Update{Token: r.job.Token, State: protocol.StateSuccess, Output: protocol.Output{Bytesize: int64(len(r.sent))}})
+			head := map[string]string{protocol.HeaderRequestID: "0123456789abcdef0123456789abcdef"}
+			if x.put != "" {
+				head[x.put] = r.job.Token
+			}
+			res, _ := r.send(t.Context(), "PUT", r.path(""), head, raw)
+			if res.StatusCode != http.StatusOK || res.Header.Get(protocol.HeaderRequestID) != head[protocol.HeaderRequestID] {
+				t.Errorf("%d %v", res.StatusCode, res.Header)
+			}
+			if j, _ := b.result("b1"); j.Outcome != queue.JobPassed {
+				t.Errorf("%+v", j)
+			}
+			for path, want := range map[string]int{"runners": http.StatusForbidden, "runners/reset_authentication_token": http.StatusBadRequest} {
+				body, _ := json.Marshal(protocol.VerifyRequest{Token: b.token})
+				if res, _ := r.send(t.Context(), "POST", path, nil, body); res.StatusCode != want {
+					t.Errorf("%s: %d", path, res.StatusCode)
+				}
+			}
+			if res, _ := r.send(t.Context(), "GET", "runners/router/discovery", nil, nil); res.StatusCode != http.StatusNotFound {
+				t.Errorf("discovery: %d", res.StatusCode)
+			}
+		})
 	}
 }

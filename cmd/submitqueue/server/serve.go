@@ -26,27 +26,28 @@ import (
 // Serve runs the server until SIGTERM or Ctrl-C. Stopping loses nothing: work
 // under way goes on with the next start.
 type Serve struct {
-	Forge     string        `enum:"${forges}" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: ${forge_words}."`
-	Repo      []string      `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); GROUP/NAME on GitLab, once per project; or the path of a bare repository." placeholder:"REPO"`
-	Owner     []string      `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
-	Branch    string        `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
-	Listen    string        `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
-	Public    string        `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
-	Open      bool          `name:"public" env:"SUBMITQUEUE_PUBLIC" help:"Let everybody read pages, logs, metrics and the API, without a token or a session. Commands need a token all the same."`
-	Hosts     []string      `name:"host" env:"SUBMITQUEUE_HOSTS" help:"Further names that the server answers for, besides those of --url and --listen; for others it does not, so that no page elsewhere can read it by a name of its own." placeholder:"NAME"`
-	Data      string        `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
-	Redis     string        `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
-	Runners   int           `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
-	Isolate   isolateFlags  `embed:""`
-	Caches    cacheFlags    `embed:""`
-	Variables variableFlags `embed:""`
-	CIBuilds  int           `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
-	RefPrefix string        `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"First part of the names of the refs that the forge's CI builds."`
-	Notify    []string      `env:"SUBMITQUEUE_NOTIFY" sep:"none" help:"Tell people what happens: slack=URL or webhook=URL#secret=SECRET, or =@FILE with the rest in it; #kinds=red,rejected says of what. As the URL is a secret, prefer a file or the variable (with spaces between several)." placeholder:"SINK=URL"`
-	History   string        `env:"SUBMITQUEUE_HISTORY" help:"Folder in which the history of each queue is kept as JSON lines as well, a file for each day." placeholder:"DIR" type:"path"`
-	Days      int           `name:"history-days" default:"100" env:"SUBMITQUEUE_HISTORY_DAYS" help:"Days for which histories are kept, here and in Redis."`
-	Megabytes int           `name:"history-mb" default:"256" env:"SUBMITQUEUE_HISTORY_MB" help:"Megabytes of Redis that the history of each queue may take, as JSON; a change takes about 3 kB."`
-	LogJSON   bool          `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
+	Forge     string         `enum:"${forges}" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: ${forge_words}."`
+	Repo      []string       `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); GROUP/NAME on GitLab, once per project; or the path of a bare repository." placeholder:"REPO"`
+	Owner     []string       `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
+	Branch    string         `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
+	Listen    string         `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
+	Public    string         `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
+	Open      bool           `name:"public" env:"SUBMITQUEUE_PUBLIC" help:"Let everybody read pages, logs, metrics and the API, without a token or a session. Commands need a token all the same."`
+	Hosts     []string       `name:"host" env:"SUBMITQUEUE_HOSTS" help:"Further names that the server answers for, besides those of --url and --listen; for others it does not, so that no page elsewhere can read it by a name of its own." placeholder:"NAME"`
+	Data      string         `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
+	Redis     string         `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
+	Runners   int            `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
+	Weights   map[string]int `name:"weight" env:"SUBMITQUEUE_WEIGHTS" help:"What part of the runners' time a queue gets against others that share them, as OWNER/NAME@BRANCH=N (default: 1 each)." placeholder:"QUEUE=N"`
+	Isolate   isolateFlags   `embed:""`
+	Caches    cacheFlags     `embed:""`
+	Variables variableFlags  `embed:""`
+	CIBuilds  int            `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
+	RefPrefix string         `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"First part of the names of the refs that the forge's CI builds."`
+	Notify    []string       `env:"SUBMITQUEUE_NOTIFY" sep:"none" help:"Tell people what happens: slack=URL or webhook=URL#secret=SECRET, or =@FILE with the rest in it; #kinds=red,rejected says of what. As the URL is a secret, prefer a file or the variable (with spaces between several)." placeholder:"SINK=URL"`
+	History   string         `env:"SUBMITQUEUE_HISTORY" help:"Folder in which the history of each queue is kept as JSON lines as well, a file for each day." placeholder:"DIR" type:"path"`
+	Days      int            `name:"history-days" default:"100" env:"SUBMITQUEUE_HISTORY_DAYS" help:"Days for which histories are kept, here and in Redis."`
+	Megabytes int            `name:"history-mb" default:"256" env:"SUBMITQUEUE_HISTORY_MB" help:"Megabytes of Redis that the history of each queue may take, as JSON; a change takes about 3 kB."`
+	LogJSON   bool           `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
 	Signing signingFlags `embed:""`
 	GitLab  gitlabFlags  `embed:"" prefix:"gitlab-"`
@@ -76,6 +77,11 @@ const (
 func (c *Serve) Validate() error {
 	if c.Days < 1 || c.Days > mostDays {
 		return fmt.Errorf("--history-days is a number from 1 to %d, not %d", mostDays, c.Days)
+	}
+	for queue, n := range c.Weights {
+		if n < 1 || n > 1000 {
+			return fmt.Errorf("--weight %s=%d: a weight is a number from 1 to 1000", queue, n)
+		}
 	}
 	if c.Megabytes < 1 || c.Megabytes > mostMegabytes {
 		return fmt.Errorf("--history-mb is a number from 1 to %d, not %d", mostMegabytes, c.Megabytes)
@@ -132,7 +138,7 @@ func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late 
 		return o, late, print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
 	}
 	past := queue.PastBounds{Age: time.Duration(c.Days) * 24 * time.Hour, Bytes: int64(c.Megabytes) << 20}
-	o = Options{Data: c.Data, History: c.History, Past: past, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Analyzers: c.analyzers, Log: log}
+	o = Options{Data: c.Data, History: c.History, Past: past, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Weights: c.Weights, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Analyzers: c.analyzers, Log: log}
 	if o.Notify, err = notify.Parse(c.Notify); err != nil {
 		return o, late, print.UsageError("--notify: " + err.Error())
 	}

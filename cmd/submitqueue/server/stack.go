@@ -52,6 +52,7 @@ type Options struct {
 	Now     func() time.Time // the server's clock; nil: the machine's
 	Redis   string           // URL; "" or "auto": see redisstore.Auto
 	Runners int
+	Weights map[string]int // of queues, against others that share the runners; default 1
 	Steps
 	Caches    workers.Caches // what the runners keep from build to build; Seen is filled in
 	Listen    string
@@ -192,7 +193,7 @@ func (s *Stack) openRunners(context.Context) (err error) {
 	}
 	o.Caches.Seen = func(e workers.CacheEvent) { s.metrics.RecordCache(string(e.Result), e.Bytes) }
 	if s.pool = o.Workers; s.pool == nil {
-		if s.pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
+		if s.pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Weights: o.Weights, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
 			Isolate: o.Isolate, UIDs: o.UIDs, Hide: o.Hide, Show: o.Show, SlotsDir: o.SlotsDir,
 			Runner: workers.RunnerOptions{Checkout: s.share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Caches: o.Caches, Pass: o.Pass, Secrets: o.Secrets, Log: o.Log}}); err != nil {
 			return fmt.Errorf("runners: %w", err)
