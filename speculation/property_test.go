@@ -282,7 +282,7 @@ func (h *history) faulty() {
 		return true, h.chance(20, "no-runner")
 	}
 	h.forgets = func(*queue.Build) bool { return h.chance(5, "forgets") }
-	if h.chance(50, "in shards") {
+	if h.chance(30, "in shards") {
 		h.divides = func(keys int) int {
 			n := 1 + h.pick(keys-1, "shard")
 			return []int{0, n, n, -n}[h.pick(4, "divided")]

@@ -125,7 +125,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-h.turn }()
 	case <-ctx.Done():
 		w.Header().Set("Retry-After", "10")
-		http.Error(w, "Too many fetch at once; try again.", http.StatusServiceUnavailable)
+		http.Error(w, "Too many runners fetch at once; try again.", http.StatusServiceUnavailable)
 		return
 	}
 	repo, err := h.view(ctx, g)
