@@ -274,7 +274,13 @@ func (h *history) faulty() {
 		flakes = 0 // one more failure on a sound host would be the second one on two hosts
 	}
 	h.flake = bounded(h.flaked, flakes, "flake")
+	if h.hosts.stale { // a failure by a cache and one by chance cannot be told from two of the change
+		h.flake = nil
+	}
 	h.timeout = bounded(h.timed, 1, "timeout")
+	if h.hosts.stale {
+		h.timeout = nil
+	}
 	h.infra = func(*queue.Build) (bool, bool) {
 		if !h.chance(6, "infra") {
 			return false, false
