@@ -27,6 +27,7 @@ func TestAnyRedMain(t *testing.T) {
 		h.faulty()
 		h.loses = func(*queue.Action) bool { return false }
 		h.forgets = func(*queue.Build) bool { return false }
+		h.divides = nil
 		h.fails = func(*queue.Action) (bool, bool) { return h.chance(5, "action-fails"), true }
 		h.begin(rapid.IntRange(1, 8).Draw(rt, "slots"))
 		defer func() {

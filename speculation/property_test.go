@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"fmt"
+	"hash/crc32"
 	"math"
 	"os"
 	"slices"
@@ -288,11 +289,11 @@ func (h *history) faulty() {
 		return true, h.chance(20, "no-runner")
 	}
 	h.forgets = func(*queue.Build) bool { return h.chance(5, "forgets") }
-	if h.chance(30, "in shards") {
-		h.divides = func(keys int) int {
-			n := 1 + h.pick(keys-1, "shard")
-			return []int{0, n, n, -n}[h.pick(4, "divided")]
-		}
+	// By the build's name and no further draw: the histories of a seed stay what they were.
+	h.divides = func(b *queue.Build, keys int) int {
+		sum := crc32.ChecksumIEEE([]byte(b.ID))
+		n := 1 + int(sum>>8)%(keys-1)
+		return []int{0, 0, n, -n}[sum%4]
 	}
 	h.fails = func(*queue.Action) (bool, bool) {
 		if !h.chance(6, "action-fails") {

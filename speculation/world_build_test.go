@@ -60,12 +60,12 @@ func (w *world) start(t queue.Run) []queue.Body {
 }
 
 // divide runs jobs in shards, as runners do.
-func (r *run) divide(first func(keys int) int) {
+func (r *run) divide(first func(b *queue.Build, keys int) int) {
 	var jobs []queue.Job
 	for _, j := range r.build.Jobs {
 		n := 0
 		if !j.Step.ByForge() && j.Step.Scope != config.ScopeRepository && len(j.Keys) > 1 {
-			n = first(len(j.Keys))
+			n = first(&r.build, len(j.Keys))
 		}
 		if n == 0 {
 			jobs, r.asked = append(jobs, j), append(r.asked, nil)

@@ -62,9 +62,9 @@ type faults struct {
 	reruns   func(target string) bool    // a green run reports that it has passed when it was run again
 	timeout  func(keys []queue.Key) bool
 	infra    func(b *queue.Build) (bad, noRunner bool)
-	matched  bool                      // infra is by the log of a step, on a host
-	divides  func(keys int) int        // how many keys of a job are a shard of their own, before or (negative) behind the others; 0: it is not divided
-	forgets  func(b *queue.Build) bool // a report leaves its last target out
+	matched  bool                               // infra is by the log of a step, on a host
+	divides  func(b *queue.Build, keys int) int // how many keys of a job are a shard of their own, before or (negative) behind the others; 0: it is not divided
+	forgets  func(b *queue.Build) bool          // a report leaves its last target out
 	fails    func(a *queue.Action) (bad, transient bool)
 	loses    func(a *queue.Action) bool // done, and the answer is lost
 	footless func(id queue.ChangeID, f queue.Footprint) queue.Footprint
