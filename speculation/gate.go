@@ -16,7 +16,8 @@ import "github.com/submitqueue/submitqueue/queue"
 //     app/judge.go and app/perform_resolve.go ask them about the very commits that are to land.
 //   - Which commits these are: forge/mirror/merge.go and forge/mirror/replay.go make them.
 //   - What a build has shown: workers/report, workers/written.go,
-//     workers/job.go and workers/split.go read runners, workers/forgeci/judge.go and
+//     workers/trial.go, workers/shard.go and workers/split.go read runners, for those on other
+//     machines beside workers/coordinator/update.go, workers/forgeci/judge.go and
 //     workers/forgeci/settle.go the checks of the forge's CI. A job that did not run
 //     all that it was asked for, or that was run on another commit, must not pass.
 //   - What is written of it: speculation/result.go for the keys that were asked for,

@@ -278,7 +278,8 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 	return end
 }
 
-// reports returns what reads the reports of jobs, one for each time that a job may be run, before any of their steps has run.
+// reports returns what reads the reports of jobs, one for each time that a job may be run,
+// before any of their steps has run.
 func (r *Runner) reports(jobs []queue.Job) ([][]*report.Report, error) {
 	root, err := os.OpenRoot(r.files.checkout) // no symbolic link leads out of it
 	if err != nil {

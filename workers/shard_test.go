@@ -2,6 +2,7 @@ package workers
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,44 @@ func TestShardsOfSkewedTargets(t *testing.T) {
 		_, fullest := packed(costs, len(divide(costs, time.Second, agents)))
 		if least := max(costs[0], total/time.Duration(agents)); float64(fullest) > 1.1*float64(least) {
 			t.Errorf("%d agents: %s, and the least is %s", agents, fullest, least)
+		}
+	}
+}
+
+// The tests of this repository, as they were recorded: the makespan of their shards is within
+// a tenth of the lower bound, for any number of runners. -v prints it.
+func TestShardsOfARecordedHistory(t *testing.T) {
+	raw, err := os.ReadFile("testdata/durations.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var costs []time.Duration
+	var total, longest time.Duration
+	for line := range strings.Lines(string(raw)) {
+		var name string
+		var seconds float64
+		if n, _ := fmt.Sscan(line, &name, &seconds); n == 2 {
+			d := time.Duration(seconds * float64(time.Second))
+			costs, total, longest = append(costs, d), total+d, max(longest, d)
+		}
+	}
+	if len(costs) < 40 {
+		t.Fatalf("%d packages", len(costs))
+	}
+	for _, agents := range []int{2, 3, 4, 6, 8, 16, 32} {
+		parts := divide(costs, firstFixed, agents)
+		var fullest time.Duration
+		for _, part := range parts {
+			var full time.Duration
+			for _, i := range part {
+				full += costs[i]
+			}
+			fullest = max(fullest, full)
+		}
+		least := max(longest, total/time.Duration(agents))
+		t.Logf("%2d runners: %2d shards, the fullest %s, the bound %s: %.3f", agents, len(parts), fullest.Round(time.Second), least.Round(time.Second), float64(fullest)/float64(least))
+		if float64(fullest) > 1.1*float64(least) {
+			t.Errorf("%d runners: %s, and the bound is %s", agents, fullest, least)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -160,13 +161,13 @@ func (c *Coordinator) newJob(ctx context.Context, a workers.Assignment, m *machi
 		c.mu.Unlock()
 		j.caches = CachesOf(files, b, platform)
 	}
-	j.mask = append(j.mask, c.o.Mask...)
+	secrets := append(slices.Clone(c.o.Mask), j.token)
 	for _, v := range c.o.Secrets {
-		j.mask = append(j.mask, v)
+		secrets = append(secrets, v)
 	}
-	j.mask = append(j.mask, j.token)
+	j.mask = workers.Mask(secrets)
 	j.log = sourceLog{c.o.Source, a.Lease}
-	j.trial = workers.NewTrial(b, work, workers.TrialOptions{Report: rep, Log: j.log, Limit: c.o.LogLimit, Mask: j.mask})
+	j.trial = workers.NewTrial(b, work, workers.TrialOptions{Report: rep, Log: j.log, Limit: c.o.LogLimit, Mask: secrets})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++

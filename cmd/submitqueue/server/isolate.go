@@ -96,7 +96,7 @@ func (f isolateFlags) prepare(c *Serve, o *Options) error {
 
 // secretFiles are the files with secrets that the command line names.
 func (c *Serve) secretFiles() (paths []string) {
-	for _, path := range []string{c.App, c.AppKey, c.WebhookSecret, c.Signing.SignKey} {
+	for _, path := range []string{c.App, c.AppKey, c.WebhookSecret, c.Signing.SignKey, c.GitLab.Token, c.GitLab.Secret} {
 		if path != "" {
 			paths = append(paths, path)
 		}

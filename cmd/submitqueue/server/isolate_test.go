@@ -34,7 +34,7 @@ func TestIsolationThatIsNotToBeHad(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if got := fmt.Sprint((&Serve{Flags: githubapp.Flags{AppKey: key}, Notify: []string{"slack=@/etc/slack"}}).secretFiles()); got != "["+key+" /etc/slack]" {
+	if got := fmt.Sprint((&Serve{Flags: githubapp.Flags{AppKey: key}, GitLab: gitlabFlags{Token: "/etc/gitlab", Secret: "/etc/hook"}, Notify: []string{"slack=@/etc/slack"}}).secretFiles()); got != "["+key+" /etc/gitlab /etc/hook /etc/slack]" {
 		t.Errorf("secrets: %s", got)
 	}
 }

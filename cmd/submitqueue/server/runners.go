@@ -7,7 +7,6 @@ import (
 
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/workers"
-	"github.com/submitqueue/submitqueue/workers/coordinator"
 )
 
 // awayAfter is when a machine that asks for nothing counts as away: requests are held for
@@ -18,7 +17,7 @@ const awayAfter = 2 * time.Minute
 func (s *Stack) runners() api.RunnersAnswer {
 	out := api.RunnersAnswer{Waiting: map[string]int{}}
 	pool, ok := s.pool.(*workers.Pool)
-	if !ok {
+	if !ok || s.remote == nil {
 		return out
 	}
 	for asks, l := range pool.Loads() {
@@ -40,11 +39,7 @@ func (s *Stack) runners() api.RunnersAnswer {
 		out.Runners = append(out.Runners, own)
 	}
 	used := map[string]bool{}
-	var machines []coordinator.Machine
-	if s.remote != nil {
-		machines = s.remote.Machines()
-	}
-	for _, m := range machines {
+	for _, m := range s.remote.Machines() {
 		used[m.Runner] = true
 		r := api.Runner{Name: m.Name, Token: m.Runner, State: api.RunnerIdle, OS: m.OS, Arch: m.Arch, Executor: workers.Clean(m.Executor), Version: workers.Clean(m.Version), Tags: m.Tags,
 			Slots: m.Asking + len(m.Jobs), Seen: m.Seen}
@@ -61,7 +56,7 @@ func (s *Stack) runners() api.RunnersAnswer {
 		}
 		out.Runners = append(out.Runners, r)
 	}
-	known, err := coordinator.NewRegistry(s.o.Data).List()
+	known, err := s.tokens.List()
 	if err != nil {
 		s.o.Log.Error("the runners cannot be listed", "error", err)
 	}

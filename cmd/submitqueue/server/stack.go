@@ -119,6 +119,7 @@ type Stack struct {
 	share   *app.Share
 	pool    workers.Controller
 	remote  *coordinator.Coordinator // of runners on other machines; nil: somebody else builds
+	tokens  *coordinator.Registry    // of those runners
 	spooled *spool.Spool
 	history *history.Folder // nil: none
 

@@ -37,8 +37,9 @@ func (s *Stack) openRemote(context.Context) (err error) {
 	for _, name := range o.Pass {
 		passed[name] = os.Getenv(name)
 	}
+	s.tokens = coordinator.NewRegistry(o.Data)
 	c, err := coordinator.New(coordinator.Options{
-		Source: source, Runners: coordinator.NewRegistry(o.Data), Dir: filepath.Join(o.Data, "reports"), Server: o.Public, Secrets: secrets, Variables: passed, NoCaches: o.Caches.Bytes == 0, Log: o.Log,
+		Source: source, Runners: s.tokens, Dir: filepath.Join(o.Data, "reports"), Server: o.Public, Secrets: secrets, Variables: passed, NoCaches: o.Caches.Bytes == 0, Log: o.Log,
 		RepoURL: func(b queue.Build) string { return s.Base + gitPath + repositoryPath(b.Queue) + ".git" },
 		Ref:     func(queue.Build) string { return upload.Ref },
 		Files:   func(ctx context.Context, b queue.Build) (fs.FS, error) { return s.share.FS(ctx, b.Commit) },
