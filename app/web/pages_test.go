@@ -53,6 +53,15 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 			return p.Search(w, queued, web.Search{Text: "omar REJECTED"}, noon())
 		},
 		"search-all": func(p *web.Pages, w io.Writer) error { return p.Search(w, queued, web.Search{}, noon()) },
+		"runners": func(p *web.Pages, w io.Writer) error {
+			return p.Runners(w, []web.Runner{
+				{Name: "host", State: "busy", OS: "linux", Arch: "amd64", Slots: 2, Jobs: []web.RunnerJob{{Build: "b1", Queue: "acme/store@main", Step: "unit", Targets: 3, Since: noon().Add(-time.Minute).Time()}}},
+				{Name: "box-1", Token: "box", State: "busy", OS: "darwin", Arch: "arm64", Executor: "shell", Version: "<b>18.6</b>", Tags: []string{"xcode"}, Seen: noon().Time(),
+					Jobs: []web.RunnerJob{{Build: "b2", Queue: "q", Step: "<i>", Targets: 1, Since: noon().Time(), Ending: true}}},
+				{Name: "new", Token: "new", State: "none"},
+				{Name: "gone", Token: "gone", State: "away", Seen: noon().Add(-time.Hour).Time()},
+			}, map[string]int{"": 2, "gpu": 0, "<u>": 1}, noon())
+		},
 		"search-none": func(p *web.Pages, w io.Writer) error {
 			return p.Search(w, queued, web.Search{Text: hostile, Page: 3}, noon())
 		},

@@ -38,7 +38,7 @@ type runnersModel struct {
 type runnerRow struct {
 	Name, Token, System, Tags string
 	Chip                      chip
-	Slots                     int
+	Idle                      string // what is said where it runs nothing
 	Jobs                      []runnerJobRow
 	Seen                      stamp
 }
@@ -62,9 +62,12 @@ var runnerTones = map[string]string{"idle": "good", "busy": "busy", "paused": "w
 func (p *Pages) Runners(w io.Writer, list []Runner, waiting map[string]int, now queue.Instant) error {
 	m := runnersModel{page: page{Title: "Runners"}}
 	for _, r := range list {
-		row := runnerRow{Name: clean(r.Name), Token: clean(r.Token), Slots: r.Slots, Chip: chip{runnerTones[r.State], clean(r.State)},
+		row := runnerRow{Name: clean(r.Name), Token: clean(r.Token), Idle: count(r.Slots, "job can run here", "jobs can run here"), Chip: chip{runnerTones[r.State], clean(r.State)},
 			System: clean(strings.Join(slices.DeleteFunc([]string{r.OS, r.Arch, r.Executor, r.Version}, func(s string) bool { return s == "" }), " ")),
 			Tags:   clean(strings.Join(r.Tags, ", "))}
+		if r.State == "none" {
+			row.Idle = "no machine has its token yet"
+		}
 		if !r.Seen.IsZero() {
 			row.Seen = stampOf(queue.At(r.Seen), now)
 		}
