@@ -37,7 +37,7 @@ func TestAPIReads(t *testing.T) {
 	rejected := api.Change{
 		ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: "rejected", Final: true, Decided: noon(),
 		Reason: &api.Reason{Code: "failed", Short: "failed in unit: boom",
-			Text:  "unit failed with this commit merged onto the target branch. Push a fix, then comment /land again. If you believe that it failed by chance, /land retry runs it again.",
+			Text:  "unit failed with this commit merged onto main. Push a fix, then comment /land again. If you believe that it failed by chance, /land retry runs it again.",
 			Names: []string{"unit"}, Doc: "/docs/reasons#failed"},
 		Verdict: &api.Verdict{Failures: []api.Evidence{{Step: "unit", Tail: "boom", Line: "boom", Log: "/log?build=", Text: "unit failed"}}},
 	}

@@ -41,6 +41,9 @@ steps:
 	}
 	list := must(api.FlakesSource(r.queues).Flakes(t.Context(), rigQueue))
 	if len(list) != 1 || list[0].Step != "unit" || list[0].Target != "api" || list[0].Flakes != 1 || list[0].Rate <= 0 {
-		t.Errorf("%+v", list)
+		t.Fatalf("%+v", list)
+	}
+	if f := list[0]; f.Runs < 1 || f.Low >= f.Rate || f.High < f.Rate || f.Seen == "" || f.Build == "" || f.Log == "" {
+		t.Errorf("%+v", f)
 	}
 }

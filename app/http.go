@@ -254,6 +254,7 @@ func (s *Server) routes() http.Handler {
 	get("/changes", s.searchPage)
 	get("/log", s.logPage)
 	get("/runners", s.runnersPage)
+	get("/flakes", s.flakesPage)
 	e.GET("/events", s.events)
 	get(docsPath, s.docsPage)
 	get(docsPath+"/:page", s.docsPage)

@@ -404,9 +404,9 @@ func TestEventsTellOfChanges(t *testing.T) {
 // The server's deadlines are for requests, not for live pages.
 func TestEventsOutliveTheReadTimeout(t *testing.T) {
 	t.Parallel()
-	w := newWindow(t, func(o *app.ServerOptions) { o.ReadTimeout, o.Beat = 20*time.Millisecond, 30*time.Millisecond })
+	w := newWindow(t, func(o *app.ServerOptions) { o.ReadTimeout, o.Beat = 500*time.Millisecond, 200*time.Millisecond })
 	lines := w.stream(t)
-	for range 5 { // 150 ms
+	for range 5 { // one second
 		await(t, lines, ": alive")
 	}
 	w.source.set(smallQueue())

@@ -237,8 +237,10 @@ func TestAutoCallsOfWhatIsRuledOut(t *testing.T) {
 	h.seen()
 	h.quiet()
 	// The pull request and its reviews, bob's permission, checks and statuses of the head;
-	// then what /land takes, but for the reaction.
-	if calls := h.calls(from); len(calls) > 5+11 {
+	// then what /land takes, but for the reaction. How often the comment and the check are
+	// written anew depends on how fast the machine is.
+	calls := slices.DeleteFunc(h.calls(from), func(c string) bool { return strings.HasPrefix(c, "PATCH ") })
+	if len(calls) > 5+9 {
 		t.Errorf("%d calls: %v", len(calls), calls)
 	}
 }

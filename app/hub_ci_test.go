@@ -2,6 +2,10 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,10 +43,22 @@ func judged(p forgetest.CIPush) []forgetest.CIJob {
 	return []forgetest.CIJob{job}
 }
 
-// refs lists the queue's own branches.
-func (h *hub) refs() []string {
+// refs lists the queue's own branches. They are files: the simulated GitHub packs none.
+func (h *hub) refs() (names []string) {
 	h.Helper()
-	return strings.Fields(git(h.T, h.Dir(), "for-each-ref", "--format=%(refname)", "refs/heads/submitqueue/", "refs/heads/submitqueue-targets/"))
+	for _, prefix := range []string{"submitqueue", "submitqueue-targets"} {
+		err := filepath.WalkDir(filepath.Join(h.Dir(), "refs/heads", prefix), func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // deleted meanwhile
+			}
+			if err == nil && !d.IsDir() && !strings.HasSuffix(path, ".lock") {
+				names = append(names, strings.TrimPrefix(path, h.Dir()+"/"))
+			}
+			return err
+		})
+		mustNot(h.T, err)
+	}
+	return names
 }
 
 // clean waits until no branch of the queue is left.
@@ -71,9 +87,14 @@ func (h *hub) eventually(what string, ok func() bool) {
 // building waits until a build of a commit with a file is on its ref.
 func (h *hub) building(file string) (branch string) {
 	h.Helper()
+	without := map[string]bool{} // the commit of a build's ref stays the same
 	h.eventually("a build with "+file+" is on its ref", func() bool {
 		for _, r := range h.refs() {
 			b := strings.TrimPrefix(r, "refs/heads/")
+			if without[b] {
+				continue
+			}
+			without[b] = true
 			if _, err := runIn(h.Dir(), "git", "cat-file", "-e", b+":"+file); err == nil {
 				branch = b
 			}
@@ -244,7 +265,10 @@ func TestCICrashAndSweep(t *testing.T) {
 	})
 	n := h.land("topic", map[string]string{"a": "a\n"})
 	branch := h.underWay("a")
-	h.says(n, "running since")
+	h.until("the server has heard of its start", func(c *speculation.Core) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(c.State().Builds)), func(b *queue.Build) bool { return b.Started != 0 })
+	})
+	h.says(n, "**Builds under way**")
 	h.stop()
 	// Of a build that nobody knows any more, with something that runs on it.
 	must(h.Commit("submitqueue[bot]", forgetest.Commit{Branch: "submitqueue/main/0123456789abcdef", From: "main", Files: map[string]string{"a": "old\n"}}))

@@ -1,18 +1,24 @@
 package app_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
 // An owner stands still right before its push, which begins with the pull request's
 // branch, and another one takes the queue over: when the first goes on, it pushes nothing.
 func TestPushOfAnOwnerThatLostItsLease(t *testing.T) {
-	h := newHub(t, hubOptions{files: methods("method: squash"), talkative: true})
+	refused := make(chan struct{}, 1)
+	h := newHub(t, hubOptions{files: methods("method: squash"), talkative: true, wrap: func(s queue.Store) queue.Store { return refusing{s, refused} }})
 	h.proven()
 	before := map[string]string{"main": h.Head("main")}
 	still := make(chan struct{})
@@ -24,6 +30,7 @@ func TestPushOfAnOwnerThatLostItsLease(t *testing.T) {
 	mustNot(t, h.store.Release(t.Context(), hubQueue, token))
 	other := must(h.store.Acquire(t.Context(), hubQueue, "another", time.Minute))
 	close(still)
+	<-refused // and so the push has asked
 	h.stop()
 	for branch, was := range before {
 		if now := h.Head(branch); now != was {
@@ -31,4 +38,21 @@ func TestPushOfAnOwnerThatLostItsLease(t *testing.T) {
 		}
 	}
 	mustNot(t, h.store.Release(t.Context(), hubQueue, other))
+}
+
+// refusing tells when a lease is refused to a push; the owner asks for it as well.
+type refusing struct {
+	queue.Store
+	refused chan<- struct{}
+}
+
+func (s refusing) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (int64, error) {
+	token, err := s.Store.Acquire(ctx, name, owner, ttl)
+	if errors.Is(err, queue.ErrNotOwner) && bytes.Contains(debug.Stack(), []byte("(*pusher).owning")) {
+		select {
+		case s.refused <- struct{}{}:
+		default:
+		}
+	}
+	return token, err
 }

@@ -212,7 +212,7 @@ func TestRefusedForGood(t *testing.T) {
 			places <- struct{}{}
 			defer func() { <-places }()
 			t.Run(call.name, func(t *testing.T) {
-				h := newHub(t, hubOptions{workers: workers.NewInstant(4), crowd: true, talkative: true})
+				h := newHub(t, hubOptions{workers: workers.NewInstant(4), crowd: true, talkative: true, http: call.git})
 				h.proven()
 				n, user := h.toRefuse(0, call.stacked)
 				h.proven()

@@ -188,7 +188,7 @@ func (h *hub) start(o hubOptions) {
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: branch, Follow: o.follow, Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
 		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
-		Moved: func(now forge.Place) { h.intake.Moved("acme/shop", now) }, Targets: func() []string { return o.targets },
+		Moved: func(now forge.Place) { h.intake.Moved("github", "acme/shop", now) }, Targets: func() []string { return o.targets },
 		Neighbors: o.neighbors, Texts: texts.Options{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop", Words: texts.Words{Branch: "main"}}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)
 	h.server = app.NewServer(app.ServerOptions{Address: "127.0.0.1:0", Source: queues, Metrics: h.metrics, Ready: queues.Ready, Public: true,

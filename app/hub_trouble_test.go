@@ -84,7 +84,7 @@ func TestForgeInTrouble(t *testing.T) {
 		"the push's answer is lost":  {Method: "POST", Path: "/acme/shop.git/git-receive-pack", After: true, Times: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+			h := newHub(t, hubOptions{workers: workers.NewInstant(4), http: strings.Contains(f.Path, ".git/")})
 			h.proven()
 			h.github.Fail(f)
 			n := h.land("topic", map[string]string{"a": "a\n"})

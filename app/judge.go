@@ -53,6 +53,7 @@ type treeBy struct {
 }
 
 type parsed struct {
+	said   config.Said
 	config *config.Config
 	err    error
 }
@@ -70,13 +71,19 @@ func newJudge(m *mirror.Mirror, a Analyzers) *judge {
 
 // config reads the configuration in a tree. missing is true where there is none.
 func (j *judge) config(ctx context.Context, t *mirror.Tree) (c *config.Config, missing bool, err error) {
+	c, _, missing, err = j.configSaid(ctx, t)
+	return c, missing, err
+}
+
+// configSaid is config, and tells what the file says itself.
+func (j *judge) configSaid(ctx context.Context, t *mirror.Tree) (c *config.Config, said config.Said, missing bool, err error) {
 	files, err := t.Files(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, said, false, err
 	}
 	i, ok := slices.BinarySearchFunc(files, config.Path, func(f mirror.File, path string) int { return strings.Compare(f.Path, path) })
 	if !ok {
-		return nil, true, nil
+		return nil, said, true, nil
 	}
 	oid := files[i].OID
 	j.mu.Lock()
@@ -85,9 +92,9 @@ func (j *judge) config(ctx context.Context, t *mirror.Tree) (c *config.Config, m
 	if !known {
 		data, err := t.Blob(ctx, oid)
 		if err != nil {
-			return nil, false, err
+			return nil, said, false, err
 		}
-		p.config, p.err = config.Parse(config.Path, data)
+		p.config, p.said, p.err = config.ParseSaid(config.Path, data)
 		j.mu.Lock()
 		if len(j.configs) >= keptConfigs {
 			clear(j.configs)
@@ -96,9 +103,9 @@ func (j *judge) config(ctx context.Context, t *mirror.Tree) (c *config.Config, m
 		j.mu.Unlock()
 	}
 	if p.err != nil {
-		return nil, false, &brokenConfig{p.err}
+		return nil, said, false, &brokenConfig{p.err}
 	}
-	return p.config, false, nil
+	return p.config, p.said, false, nil
 }
 
 // brokenConfig is a configuration that cannot be used: the author's error.
@@ -145,7 +152,7 @@ func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near
 		return judged{}, err
 	}
 	_, tools := queue.SplitVersion(now.by)
-	out := judged{snapshot: snap, steps: queue.NewStepSet(queue.WithTools(r.config.Steps, tools)), config: r.config, tools: tools}
+	out := judged{snapshot: snap, steps: queue.NewStepSet(config.WithRepeats(queue.WithTools(r.config.Steps, tools))), config: r.config, tools: tools}
 	if r.own && !snap.Provisional {
 		j.keep(treeBy{t.ID(), now.by}, out)
 	}

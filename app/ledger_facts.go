@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // ledgerFacts are what looking into the ledger needs of one moment's state.
@@ -18,7 +19,8 @@ type ledgerFacts struct {
 	changes map[queue.ChangeID]bool
 	void    []queue.Forgotten
 	push    []queue.ChangeID
-	flaky   []queue.Duration // of which something has passed what it had failed
+	flaky   []queue.Duration // of which something has passed what it had failed, or has failed in quarantine
+	config  *config.Config   // in force; nil: none
 }
 
 // ledgerBuild is a build that verifies keys.
@@ -53,8 +55,9 @@ func ledgerFactsOf(s *queue.State) *ledgerFacts {
 	if s.Push != nil {
 		l.push = slices.Clone(s.Push.Changes)
 	}
+	l.config = s.Main.Config // which is replaced, and never changed
 	for _, d := range s.Durations {
-		if d.Flakes > 0 || d.Flaked > 0 {
+		if d.Flakes > 0 || d.Flaked > 0 || d.Excused > 0 {
 			l.flaky = append(l.flaky, *d)
 		}
 	}

@@ -31,22 +31,25 @@ func (o *Owner) Renamed(repository string) {
 // that is its key.
 func (o *Owner) name(branch string) string {
 	if names := *o.names.Load(); len(names) > 0 {
-		return names[len(names)-1] + "@" + branch
+		return o.Site + names[len(names)-1] + "@" + branch
 	}
 	return o.Queue
 }
 
 // owner returns the queue that somebody means: the one of that key; else of that name
 // by now; else the only one of that repository; else the one that had the name. Where
-// two could be meant, it is nil.
+// two could be meant, it is nil. A queue whose names bear a site is not meant by its key
+// where another one is called so.
 func (q *Queues) owner(name string) *Owner {
 	repository, branch, whole := strings.Cut(name, "@")
 	owners := q.all()
 	for _, means := range []func(o *Owner) bool{
-		func(o *Owner) bool { return o.Queue == name },
+		func(o *Owner) bool {
+			return o.Queue == name && (o.Site == "" || !slices.ContainsFunc(owners, func(x *Owner) bool { return x != o && x.Called() == name }))
+		},
 		func(o *Owner) bool { return o.Called() == name },
 		func(o *Owner) bool { return !whole && strings.EqualFold(repositoryOf(o.Called()), repository) },
-		func(o *Owner) bool { return o.had(repository) && (!whole || o.landsOn(branch)) },
+		func(o *Owner) bool { return o.Had(repository) && (!whole || o.landsOn(branch)) },
 	} {
 		var meant []*Owner
 		for _, o := range owners {
@@ -64,8 +67,8 @@ func (q *Queues) owner(name string) *Owner {
 	return nil
 }
 
-// had reports whether the repository has, or had, a name.
-func (o *Owner) had(repository string) bool {
+// Had reports whether the repository has, or had, a name.
+func (o *Owner) Had(repository string) bool {
 	return slices.ContainsFunc(*o.names.Load(), func(n string) bool { return strings.EqualFold(n, repository) })
 }
 

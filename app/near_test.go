@@ -37,10 +37,10 @@ func (n near) Remote(ctx context.Context) (forge.Remote, error) {
 }
 
 // remote is the forge as git is to see it. Fetches and pushes go over HTTP with the App's
-// token where SUBMITQUEUE_REQUIRE names "matrix" or the options ask for it. Elsewhere
+// token where SUBMITQUEUE_REQUIRE names "http" or the options ask for it. Elsewhere
 // commits come from the repository's files, and pushes go by way of a gate.
 func (h *hub) remote() forge.Forge {
-	if h.options.http || storetest.Required("matrix") {
+	if h.options.http || storetest.Required("http") {
 		return h.adapter
 	}
 	n := near{Forge: h.adapter, web: h.github.URL() + "/acme/shop.git", dir: h.Dir()}

@@ -47,7 +47,9 @@ func (n *Neighbors) join(o *Owner) (leave func()) {
 }
 
 // repository returns the repository of a queue as references to its pull requests name it.
-func (o *Owner) repository() string { return strings.ToLower(repositoryOf(o.Called())) }
+func (o *Owner) repository() string {
+	return strings.ToLower(strings.TrimPrefix(repositoryOf(o.Called()), o.Site))
+}
 
 // of returns the queues of a repository.
 func (n *Neighbors) of(repository string) (out []*Owner) {

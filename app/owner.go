@@ -25,6 +25,7 @@ import (
 // Called, Metrics, Observer, Notify, Missed, Moved, Progress, Model, Neighbors and Learner are required.
 type OwnerOptions struct {
 	Queue     string   // its key, e.g. "github:77@main": that it keeps, whatever becomes of the repository's and the branch's names
+	Site      string   // what is put before those names where people name the queue, so that no other queue is called so; "": nothing
 	Called    []string // names that the repository had, as far as they are known, the present one last; none: the queue is called by its key
 	Branch    string
 	Follow    bool   // nobody chose the branch, it is the repository's own: where it is renamed, the queue goes along
@@ -67,6 +68,8 @@ type Owner struct {
 	naming sync.Mutex               // held to store names
 	names  atomic.Pointer[[]string] // of the repository, the present one last
 	gauged string                   // the name under which the gauges were last set; of Run
+	stood  queue.QueueView          // the queue as this server last owned it; of Run
+	until  time.Time                // of stood; zero: it has not owned the queue
 
 	ready   error  // of Run, which publishes it
 	fenced  bool   // tokens of this server's lives before this one are worth nothing; of Run

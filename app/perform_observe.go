@@ -94,7 +94,7 @@ func (p *observer) readConfig(ctx context.Context, branch string, out *queue.Obs
 	if err != nil {
 		return err
 	}
-	cfg, missing, err := p.judge.config(ctx, tr)
+	cfg, said, missing, err := p.judge.configSaid(ctx, tr)
 	broken := (*brokenConfig)(nil)
 	switch {
 	case missing:
@@ -103,6 +103,13 @@ func (p *observer) readConfig(ctx context.Context, branch string, out *queue.Obs
 		out.Broken = broken.Error()
 	case err != nil:
 		return err
+	}
+	if f := p.Forge.Capabilities().Accustomed; f != nil && cfg != nil && !said.Landing {
+		methods, err := f.Methods(ctx)
+		if err != nil {
+			return err
+		}
+		cfg = cfg.Following(methods)
 	}
 	out.Config = cfg
 	if out.Analyzers, err = p.versions(cfg); err != nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Remote is implemented by a Checkouter whose commits runners on other machines can have.
@@ -14,6 +16,8 @@ type Remote interface {
 	FS(ctx context.Context, commit queue.CommitID) (fs.FS, error)
 	// ObjectsOf returns the folder of git's objects that has a commit.
 	ObjectsOf(ctx context.Context, commit queue.CommitID) (dir string, err error)
+	// Outside returns what a checkout of a commit holds beside it.
+	Outside(ctx context.Context, commit queue.CommitID, want config.Checkout) (*mirror.Outside, error)
 }
 
 // FS returns the files of a live build's commit.
@@ -32,6 +36,15 @@ func (s *Share) ObjectsOf(ctx context.Context, commit queue.CommitID) (dir strin
 		return "", err
 	}
 	return from.ObjectsOf(ctx, commit)
+}
+
+// Outside returns what a checkout of a live build's commit holds beside it.
+func (s *Share) Outside(ctx context.Context, commit queue.CommitID, want config.Checkout) (*mirror.Outside, error) {
+	from, err := s.remote(commit)
+	if err != nil {
+		return nil, err
+	}
+	return from.Outside(ctx, commit, want)
 }
 
 func (s *Share) remote(commit queue.CommitID) (Remote, error) {

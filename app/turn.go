@@ -283,7 +283,7 @@ func (t *turns) count(turn speculation.Turn) {
 		case n.What == "host-benched" || n.What == "host-back":
 			what, more := texts.Words{}.Note(queue.Change{}, n)
 			t.Log.Warn(what, "queue", t.Called(), "detail", more)
-		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "declined" || n.What == "lost-race" || n.What == "away" || n.What == "back" || n.What == "renamed" || n.What == "drift" || n.What == "drift-over":
+		case n.What == "entered" || n.What == "forced" || n.What == "outside" || n.What == "refused" || n.What == "declined" || n.What == "lost-race" || n.What == "away" || n.What == "back" || n.What == "renamed" || n.What == "drift" || n.What == "drift-over" || n.What == "quarantine-over":
 			t.Log.Info(n.What, "queue", t.Called(), "change", n.Change, "pull", n.Number, "commit", n.Commit, "detail", n.Reason.Detail)
 		}
 	}

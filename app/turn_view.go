@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -54,8 +55,14 @@ func (o *Owner) show() {
 		o.gauge(p.view)
 		p.view.Trouble = trouble(o.core.State().Actions)
 		p.details = o.details(nil, began)
+		o.stood, o.until = p.view, began
 	}
-	p.view.Key, p.view.Away, p.view.Default = o.Queue, o.away(), defaultText(p.view.Main)
+	away := o.away()
+	if o.core == nil && !o.until.IsZero() && errors.As(o.ready, new(stopped)) {
+		p.view = o.stood
+		away += "; it is shown as it stood at " + o.until.UTC().Format("15:04:05 MST")
+	}
+	p.view.Key, p.view.Away, p.view.Default = o.Queue, away, defaultText(p.view.Main)
 	p.view.Web = o.Texts.RepoURL
 	if old := w.last.Load(); old != nil {
 		p.view.Version = old.view.Version

@@ -39,7 +39,7 @@ type briefly struct {
 // shown is the queue after some turn. Nobody changes it.
 type shown struct {
 	view    queue.QueueView
-	owned   bool                // false: there is nothing to be seen of the queue here
+	owned   bool                // false: the view is of when this server last owned the queue, or empty
 	details map[string]detailed // of the changes that somebody looks at, as wants names them
 	ledger  *ledgerFacts        // nil: nobody has asked for it
 	next    chan struct{}       // closed when the next one is there
@@ -120,7 +120,7 @@ func (o *Owner) Change(id string) (queue.View, bool) {
 		o.window.want(id, !made)
 		return made
 	})
-	if made || !p.owned {
+	if made {
 		return d.view, d.ok
 	}
 	return p.change(id)

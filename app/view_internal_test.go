@@ -1,6 +1,8 @@
 package app
 
 import (
+	"errors"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -78,6 +80,27 @@ func TestViewsStay(t *testing.T) {
 	}
 	if before.Main.Tip != "a" {
 		t.Errorf("the first view is at %s by now", before.Main.Tip)
+	}
+}
+
+// While the store is away, the queue is shown as it was, and it is said since when: an empty
+// list would tell people that what they asked for is lost.
+func TestViewStaysWhileTheStoreIsAway(t *testing.T) {
+	o := ownerOf("a")
+	before := o.View()
+	o.publishCore(nil)
+	o.setReady(stopped{"the store does not answer", errors.New("EOF")})
+	v := o.View()
+	if v.Main.Tip != "a" || len(v.Order) != len(before.Order) || v.Version <= before.Version ||
+		!regexp.MustCompile(`^the store does not answer; it is shown as it stood at \d\d:\d\d:\d\d UTC$`).MatchString(v.Away) {
+		t.Errorf("%+v", v)
+	}
+	if c, ok := o.Change("c1"); !ok || c.Change.ID != "c1" {
+		t.Errorf("%v, %+v", ok, c)
+	}
+	o.setReady(nil)
+	if v := o.View(); v.Main.Tip != "" || v.Away != "another server owns this queue and shows it" {
+		t.Errorf("%+v", v)
 	}
 }
 

@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -10,7 +11,9 @@ import (
 // Keys returns what a commit asks to be verified that its parent does not: the
 // keys of the commit under its own steps without those of the parent under the
 // parent's, in the order of the steps and then of the targets' names. Without
-// a parent (nil) they are all keys of the commit.
+// a parent (nil) they are all keys of the commit. A target that the parent does not have is
+// asked for under the runs of a step that is strict with it (config.WithRepeats), and not
+// under the step itself; of a tree that could not be divided, nothing is new.
 func Keys(parent, commit *Snapshot, parentSteps, steps []config.Step) []queue.Key {
 	if parent == nil {
 		parentSteps = nil
@@ -26,18 +29,51 @@ func Keys(parent, commit *Snapshot, parentSteps, steps []config.Step) []queue.Ke
 	if len(had) > 0 {
 		changed = changedTargets(parent, commit)
 	}
+	var fresh []queue.TargetHash // new targets, by name
+	if parent != nil && slices.ContainsFunc(steps, config.Step.Strict) {
+		fresh = newTargets(parent, commit)
+	}
+	isNew := func(t queue.TargetHash) bool {
+		_, found := slices.BinarySearchFunc(fresh, t, func(a, b queue.TargetHash) int { return strings.Compare(a.Target, b.Target) })
+		return found
+	}
 	var keys []queue.Key
 	for _, s := range steps {
+		if s.Repeat > 0 {
+			keys = append(keys, queue.KeysOf(s, commit.Tree, fresh)...)
+			continue
+		}
+		asked := changed
 		if !had[s.Digest()] {
-			keys = append(keys, queue.KeysOf(s, commit.Tree, all)...)
+			asked = all
+		}
+		if s.Strict() && len(fresh) > 0 {
+			asked = slices.DeleteFunc(slices.Clone(asked), isNew)
+		}
+		if !had[s.Digest()] {
+			keys = append(keys, queue.KeysOf(s, commit.Tree, asked)...)
 			continue
 		}
 		if s.Scope == config.ScopeRepository && parent.Tree == commit.Tree {
 			continue
 		}
-		keys = append(keys, queue.KeysOf(s, commit.Tree, changed)...)
+		keys = append(keys, queue.KeysOf(s, commit.Tree, asked)...)
 	}
 	return keys
+}
+
+// newTargets returns the targets of a commit that its parent does not have, by name: none
+// where one of them could not be divided, and none that stands for files that are no
+// target's, or for a part that could not be read.
+func newTargets(parent, commit *Snapshot) []queue.TargetHash {
+	if parent.whole || commit.whole || len(parent.Unread) > 0 {
+		return nil
+	}
+	d := compare(parent, commit)
+	return slices.DeleteFunc(d.change.targetsOf(slices.DeleteFunc(d.altered(), d.main.verifiable)), func(t queue.TargetHash) bool {
+		_, part := config.WholePart(t.Target)
+		return part || t.Target == config.TargetUnowned
+	})
 }
 
 // changedTargets returns the targets of `to` that `from` has not at the same

@@ -3,6 +3,8 @@ package forge
 import (
 	"context"
 	"time"
+
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // Capabilities are what a Forge can do beyond the verbs that all have. A nil member
@@ -16,11 +18,13 @@ type Capabilities struct {
 	Stacker     Stacker     // knows pull requests on top of each other
 	Closer      Closer      // closes pull requests that it does not see as merged
 	Merger      Merger      // merges pull requests itself
+	Accustomed  Accustomed  // has a setting of how pull requests land
 	Proposer    Proposer    // opens pull requests for us
 	Requirer    Requirer    // asks things of a pull request before it may land
 	Stander     Stander     // tells those with the pull request; only with Requirer
 	Teams       Teams       // knows teams
 	CI          CI          // tests what is pushed
+	Starter     Starter     // makes runs when asked to; only with CI
 	Locator     Locator     // finds a repository and a branch that have another name
 	Access      Access      // remembers our access
 	Redeliverer Redeliverer // keeps webhooks that did not arrive
@@ -83,6 +87,13 @@ type Stacker interface {
 	// no error, nor is one that is not open any more. ErrForbidden besides: it is in a
 	// stack of the forge's own (PullRequest.Stack), and nothing was tried.
 	Retarget(ctx context.Context, number int, base string) error
+}
+
+// Accustomed is a Forge on which a setting of the repository says how pull requests land.
+// Without it, the configuration file alone does. Errors as in Forge.
+type Accustomed interface {
+	// Methods returns the methods by which pull requests may land, the usual one first.
+	Methods(ctx context.Context) ([]config.Method, error)
 }
 
 // Tidier is a repository on this machine that nobody else looks after. Without it, it

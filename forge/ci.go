@@ -90,6 +90,7 @@ type CIRun struct {
 	Began   time.Time // this attempt; zero: not told
 	Push    bool      // a push started it: it is about this very commit
 	Pull    bool      // a pull request did, perhaps of a fork whose branch has the same name: it is about a merge
+	Asked   bool      // somebody has asked for it (Starter): no push
 	Done    bool
 	Word    string // how it ended, in the forge's words
 	URL     string

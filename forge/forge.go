@@ -223,6 +223,8 @@ type Remote struct {
 	URL    string   // without credentials
 	Header []string // extra HTTP headers with credentials; never logged, never on a command line
 	Pace   Pace     // at which its host wants to be used
+	Refs   int      // how many refs of one push the host has its CI test; 0: all
+	Quiet  []string // options by which a push has nothing tested; none: there are no such
 }
 
 // Pace is how often a code host wants one repository to be used by git. Nothing that

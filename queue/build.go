@@ -121,10 +121,15 @@ type Duration struct {
 	Mean time.Duration `json:"mean"`
 	N    int           `json:"n"`
 
-	Failed float64 `json:"failed,omitempty"` // share of the latest results that were failures; one of several targets that failed together counts as its part
-	Flaked float64 `json:"flaked,omitempty"` // share of the latest results that were passes of what had failed: of the same key, or within the run
-	Flakes int     `json:"flakes,omitempty"` // how many results were such passes, by name, since the queue has known the target
-	Red    bool    `json:"red,omitempty"`    // the latest result was a failure, of the target by name or of the step without names
+	Failed  float64 `json:"failed,omitempty"`  // share of the latest results that were failures; one of several targets that failed together counts as its part
+	Flaked  float64 `json:"flaked,omitempty"`  // share of the latest results that were passes of what had failed: of the same key, or within the run
+	Flakes  int     `json:"flakes,omitempty"`  // how many results were such passes, by name, since the queue has known the target
+	Excused int     `json:"excused,omitempty"` // how many results were failures in quarantine, since the queue has known the target
+
+	Shaken   Instant `json:"shaken,omitempty"`    // when a result was the last to be counted in Flakes or Excused
+	ShakenIn BuildID `json:"shaken_in,omitempty"` // the build that showed it
+
+	Red bool `json:"red,omitempty"` // the latest result was a failure, of the target by name or of the step without names
 }
 
 // Learned is what a queue has learned from its own results, besides the durations.

@@ -190,6 +190,7 @@ type Verdict struct {
 	Overtook  int        `json:"overtook,omitempty"`  // conflicting changes that arrived earlier and were undecided
 	Attempts  int        `json:"attempts,omitempty"`  // most attempts that any of its keys needed
 	Failures  []Evidence `json:"failures,omitempty"`  // rejected: what failed
+	Excused   []string   `json:"excused,omitempty"`   // landed: targets in quarantine that have failed, which did not count; at most MostExcused
 	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge
 	Against   []ChangeID `json:"against,omitempty"`   // rejected: landed changes that touch these, the latest first
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
@@ -200,6 +201,9 @@ type Verdict struct {
 	ByForge   bool       `json:"by_forge,omitempty"`  // landed: the forge has merged the pull request itself; Commit has the tree that the queue's own would have there
 	Unproven  bool       `json:"unproven,omitempty"`  // with ByForge: on a commit of main that somebody else had pushed meanwhile, for which nothing is proven
 }
+
+// MostExcused bounds the targets that a Verdict names as excused.
+const MostExcused = 10
 
 // Evidence is one failing step with what a person needs to see of it. The
 // commit that ran may be that of another change's build: a key is verified
@@ -214,6 +218,9 @@ type Evidence struct {
 	Tail     string   `json:"tail"`               // last lines of the log; hostile text
 	Timeout  bool     `json:"timeout,omitempty"`
 	Pages    []Page   `json:"pages,omitempty"` // of those who ran it last
+
+	Runs  int `json:"runs,omitempty"`  // of a target that the change brings: how many runs of it have to pass (config.Step.StrictNew); 0: it is not new
+	Fails int `json:"fails,omitempty"` // of these, failed by now
 
 	Good    Instant `json:"good,omitempty"`    // when the same was last seen to pass on the target branch; 0: it has nothing of it, or an older version wrote this
 	Control BuildID `json:"control,omitempty"` // that showed it, where it was run again for this

@@ -24,13 +24,16 @@ type Commented struct {
 	Head CommitID `json:"head,omitempty"` // that the button is of
 }
 
-// Labeled says that a label was set on or taken off a pull request.
+// Labeled says that a label was set on or taken off a pull request, or that the queue's
+// account was assigned to it, or is no longer.
 type Labeled struct {
 	Number int    `json:"number"`
 	Label  string `json:"label"`
 	Actor  string `json:"actor"`
 	On     bool   `json:"on"`
 	Bot    bool   `json:"bot,omitempty"` // the actor is an App
+
+	Assigned bool `json:"assigned,omitempty"` // it is about the account, and there is no label
 }
 
 // Edited says that somebody else than us has edited the comment of a queue on a pull

@@ -65,12 +65,15 @@ type Main struct {
 	Suspects   []LineCommit   `json:"suspects,omitempty"`   // the latest of the commits we did not make since main was last proven, oldest first
 	Config     *config.Config `json:"config,omitempty"`     // the last good one of the target branch
 	ConfigAt   CommitID       `json:"config_at,omitempty"`  // where Config was first seen
+	Lapsed     Instant        `json:"lapsed,omitempty"`     // until when entries of quarantine that have ended were taken in
+	Unread     bool           `json:"unread,omitempty"`     // Tip has another quarantine than Config, which has not been read yet: nothing is in quarantine
 	Broken     string         `json:"broken,omitempty"`     // why the present one is not used, with line and column
 	Paused     *Pause         `json:"paused,omitempty"`
 	Resumed    Instant        `json:"resumed,omitempty"` // when somebody last said so: windows of freezes that were open then are over
 	Nows       []Emergency    `json:"nows,omitempty"`    // of the last day, the oldest first
 	Took       Instant        `json:"took,omitempty"`    // when the branch last took a push of ours
-	Split      []ChangeID     `json:"split,omitempty"`   // of the latest push that was refused with several changes, in order: they are pushed in parts
+	Split      []ChangeID     `json:"split,omitempty"`   // of pushes that were refused with several changes: they are pushed in parts
+	Part       int            `json:"part,omitempty"`    // how many of Split may be pushed together; 0: half of them
 	Again      bool           `json:"again,omitempty"`   // something has happened since the reading under way began: read once more
 	Retry      Instant        `json:"retry,omitempty"`   // red keys are run again then
 	Backoff    int            `json:"backoff,omitempty"` // how often they were

@@ -29,7 +29,12 @@ type Entry struct {
 
 	Confirmed Instant `json:"confirmed,omitempty"` // the latest pass, where that came after Passed
 	Began     Instant `json:"began,omitempty"`     // when the run began that passed it first, on Commit; 0: an older version wrote it
+	Excused   Instant `json:"excused,omitempty"`   // when it has failed in quarantine: Passed is as if it had passed, while the quarantine lasts; never in the archive
 	Lost      Instant `json:"lost,omitempty"`      // its pass is revoked: when it was last seen to pass
+
+	// Strict says that the failures are of runs of new targets (config.Step.Repeat): one
+	// decides, and no later pass takes it back while it counts.
+	Strict bool `json:"strict,omitempty"`
 
 	// Opaque says that the entry is of a set, also where that has one key: of runs
 	// of Step that named no target.
@@ -114,7 +119,8 @@ const (
 // `retries` failing runs by different builds that have not expired, on two hosts
 // where there are two, one of them without caches of other builds, and no pass. Time-outs count only once there are
 // TimeoutsNeeded. A step that a runner could not run counts only once that has
-// happened on two hosts, or on the only one.
+// happened on two hosts, or on the only one. Of a Strict entry one failing run decides, on
+// whichever host, without caches of other builds.
 func (e *Entry) Decisive(now Instant, retries int) bool {
 	if e.Passed != 0 {
 		return false
@@ -132,6 +138,9 @@ func (e *Entry) Decisive(now Instant, retries int) bool {
 		default:
 			failed = append(failed, f)
 		}
+	}
+	if e.Strict && slices.ContainsFunc(failed, func(f Failure) bool { return !f.Cached }) {
+		return true
 	}
 	counted = failed
 	if len(timeouts) >= TimeoutsNeeded {

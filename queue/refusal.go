@@ -55,7 +55,7 @@ var ruleWords = []string{
 var troubleWords = []string{
 	"internal server error", "fatal error in commit_refs", "unpacker error", "early eof", "failed to report status",
 	"internal api", "timed out", "timeout", "service unavailable", "bad gateway", "socketerror", "please try again",
-	"read-only gitlab instance", "api is not accessible", "requested too many times", "due to load",
+	"read-only gitlab instance", "ref updates aborted by hook", "api is not accessible", "requested too many times", "due to load",
 }
 
 // troubleLines are whole lines of such answers, in lower case.

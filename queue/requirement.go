@@ -57,6 +57,7 @@ const (
 	DependsMissing   = "missing"   // there is no such pull request
 	DependsElsewhere = "elsewhere" // its repository has no queue on this server, or is another account's
 	DependsCircle    = "circle"    // it waits for this one
+	DependsBlocks    = "blocks"    // the forge itself has it wait for that; of no one: it does not tell for which
 	DependsMany      = "many"      // there are more than MaxDepends; of no one
 )
 

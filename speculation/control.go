@@ -59,6 +59,9 @@ func (c *judging) needs(l *queue.Link, e *queue.Entry) []need {
 			first = queue.Earliest(first, f.Start())
 		}
 	}
+	if !e.IsSet() && c.inQuarantine(queue.Aim{Step: step, Target: e.Keys[0].Target}) {
+		return nil // a change fails it that does not have it in quarantine; main's word does not count
+	}
 	if !e.IsSet() {
 		return []need{{aim: queue.Aim{Step: step, Target: e.Keys[0].Target}, fresh: max(first.Add(-proofFresh), 1), since: first}}
 	}
@@ -66,6 +69,9 @@ func (c *judging) needs(l *queue.Link, e *queue.Entry) []need {
 	missing := true
 	for _, k := range e.Keys {
 		n := need{aim: queue.Aim{Step: step, Target: k.Target}, since: first}
+		if c.inQuarantine(n.aim) {
+			continue
+		}
 		at := c.s.Controls[n.aim.ID()]
 		missing = missing && at != nil && at.Missing
 		out = append(out, n)

@@ -98,7 +98,7 @@ func latest(s *queue.State) queue.Instant {
 	for _, m := range s.Models {
 		at = max(at, m.At)
 	}
-	at = max(at, s.Model.Tried.At)
+	at = max(at, s.Model.Tried.At, s.Main.Lapsed)
 	for _, h := range s.Hunts {
 		at = max(at, h.Began, h.Red, h.Over)
 	}
@@ -139,6 +139,7 @@ func (c *Core) beforePlan(events []queue.Event) {
 	c.mainline.upgrade()
 	c.benching.bench()
 	c.entering.looks()
+	c.judging.endQuarantine()
 	c.upkeep.attend()
 	c.learning.due()
 	c.facts.Futures.Refresh()

@@ -98,6 +98,7 @@
 // Results, and what they say of changes:
 //
 //	result.go    the ledger: what a result proves, and of which keys; ran.go: when it was run
+//	quarantine.go  which failures do not count, by the configuration of main and that of the commit
 //	attest.go    what has passed on a change's own head, and why that counts
 //	forget.go    passes that are taken back
 //	control.go   runs of main that a rejection waits for

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -72,15 +73,20 @@ func TestAnotherMethodKeepsThePlace(t *testing.T) {
 
 // A command that comes before the verdict, and asks for another method than the one
 // that has failed by then, is followed: its author has not seen the verdict, and it
-// is none on what he asks for.
+// is none on what he asks for. The same command once more has its answer, also where the
+// verdict has closed what it is about, as it does in a plain repository.
 func TestAnotherMethodIsNotAnsweredByAVerdict(t *testing.T) {
-	for words, want := range map[string]int{"/land method=rebase": 2, "/land method=merge": 1, "/land": 1} {
-		t.Run(words, func(t *testing.T) {
+	for _, c := range []struct {
+		words  string
+		closed bool
+		want   int
+	}{{"/land method=rebase", false, 2}, {"/land method=merge", false, 1}, {"/land", false, 1}, {"/land", true, 1}} {
+		t.Run(fmt.Sprintf("%s closed %t", c.words, c.closed), func(t *testing.T) {
 			w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}}}, rule{target: "a", all: []string{"bad"}})
 			p := w.open(w.main, edit{"a/code": "bad"})
 			w.step(w.say(p, "dev", "/land"))
 			w.settleDown()
-			w.step(w.say(p, "dev", words))
+			w.step(w.say(p, "dev", c.words))
 			i := slices.IndexFunc(w.waits, func(a queue.Action) bool { _, ok := a.Task.(queue.Inspect); return ok })
 			look := w.waits[i] // its answer comes after the verdict
 			w.waits = slices.Delete(w.waits, i, i+1)
@@ -91,10 +97,11 @@ func TestAnotherMethodIsNotAnsweredByAVerdict(t *testing.T) {
 			if got := w.phases(p); !strings.HasPrefix(got, "rejected") {
 				t.Fatal(got)
 			}
+			p.open = !c.closed
 			w.waits = append(w.waits, look)
 			w.quiesce()
-			if n := len(w.core.State().Changes); n != want {
-				t.Errorf("%d changes, want %d", n, want)
+			if n, q := len(w.core.State().Changes), w.core.State().Pulls[p.number]; n != c.want || q.Notice.Code != "" {
+				t.Errorf("%d changes, want %d; it is told %+v", n, c.want, q.Notice)
 			}
 		})
 	}

@@ -79,6 +79,10 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		c.forget(r)
 		return
 	}
+	if c.facts.Links.Active(r.Number) == nil && c.isDecided(r, b.Head) { // before unmet: a verdict may have closed it
+		c.accept(r)
+		return
+	}
 	if why := c.unmet(r.Number, b); why.Code != "" {
 		c.refuse(r, why)
 		return
@@ -118,10 +122,6 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	id := queue.NewChangeID(r.Number, b.Head, r.ID)
 	if c.s.Changes[id] != nil {
 		c.forget(r)
-		return
-	}
-	if c.isDecided(r, b.Head) {
-		c.accept(r)
 		return
 	}
 	ch := &queue.Change{

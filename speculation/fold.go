@@ -187,6 +187,12 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 	if l := c.facts.Rules().Label; l != "" {
 		label = l
 	}
+	if b.Assigned {
+		if c.facts.Rules().Assignment == config.AssignmentOff {
+			return
+		}
+		b.Label = label
+	}
 	lane := ""
 	if rules, l := c.facts.Rules(), []string{b.Label}; len(rules.Blocking(l)) > 0 || len(rules.Excepting(l)) > 0 {
 		c.guarding.stirred(queue.Stirred{Number: b.Number})

@@ -255,7 +255,7 @@ func (c *telling) span(b *queue.Build) (s buildSpan, seen bool) {
 	for _, j := range b.Jobs {
 		for _, k := range j.Keys {
 			keys++
-			if c.s.Durations[derived.DurationID(j.Step.Name, k.Target)] != nil {
+			if d := c.s.Durations[derived.DurationID(j.Step.Name, k.Target)]; d != nil && d.N > 0 {
 				known++
 			}
 		}
@@ -283,7 +283,7 @@ func (c *telling) foreseeBuild(id queue.ChangeID) (took time.Duration, seen bool
 				continue
 			}
 			keys++
-			if c.s.Durations[derived.DurationID(s.Name, t)] != nil {
+			if d := c.s.Durations[derived.DurationID(s.Name, t)]; d != nil && d.N > 0 {
 				known++
 			}
 		}

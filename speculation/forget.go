@@ -73,9 +73,10 @@ func (c *judging) surveyAnew() {
 	c.mainline.survey()
 }
 
-// revoke takes a pass out of the ledger; what has failed stays.
+// revoke takes a pass out of the ledger; what has failed stays, but for what has failed in
+// quarantine: that did not count when it was shown, and is run again.
 func (c *judging) revoke(e *queue.Entry) {
-	if len(e.Failures) == 0 {
+	if len(e.Failures) == 0 || e.Excused != 0 {
 		c.dropEntry(e.ID)
 		return
 	}

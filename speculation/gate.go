@@ -21,7 +21,8 @@ import "github.com/submitqueue/submitqueue/queue"
 //     workers/forgeci/settle.go the checks of the forge's CI. A job that did not run
 //     all that it was asked for, or that was run on another commit, must not pass.
 //   - What is written of it: speculation/result.go for the keys that were asked for,
-//     speculation/checks.go for those that a pass covers besides, speculation/ran.go for
+//     speculation/checks.go for those that a pass covers besides,
+//     speculation/quarantine.go for failures that do not count, speculation/ran.go for
 //     when the run was, which what was forgotten or refuted since goes by; queue/ledger.go says
 //     how much failing decides. Of runs on a change's own head, outside builds,
 //     speculation/attest.go has the argument; app/perform_attest.go says which keys that head has,

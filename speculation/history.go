@@ -111,7 +111,11 @@ func (c *judging) observeFlakes(j *queue.Job, r queue.JobDone, shaky map[string]
 			by = 1
 		}
 		if d := c.s.Durations[id]; d != nil && (by != 0 || d.Flaked != 0) {
-			c.s.Durations[id] = predict.Flake(d, by)
+			next := predict.Flake(d, by)
+			if next.Flakes > d.Flakes {
+				next.Shaken, next.ShakenIn = c.facts.Now, r.Build
+			}
+			c.s.Durations[id] = next
 			c.touch(queue.KindDuration, id)
 		}
 	}

@@ -322,7 +322,7 @@ func (c *hunting) advanceGood(h *queue.Hunt, t *queue.Trail, known map[queue.Dig
 			if e == nil || e.Passed == 0 {
 				e = known[id]
 			}
-			if e == nil || e.Passed == 0 {
+			if e == nil || e.Passed == 0 || e.Excused != 0 {
 				ok = false
 				break
 			}

@@ -76,7 +76,7 @@ func (c *Core) startBuild(x *plan.Start) {
 				keys = append(keys, k)
 			}
 		}
-		if len(keys) > 0 {
+		for _, keys := range c.judging.apart(st, keys) {
 			b.Jobs = append(b.Jobs, queue.Job{Step: st, Keys: keys, Clouded: l.Change != "" && c.facts.Ledger.Clouded(st.Name), Limit: c.limit(b, st, keys)})
 		}
 	}

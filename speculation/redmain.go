@@ -26,10 +26,15 @@ func (c *hunting) tellMain() {
 	if m.Told.Commit == m.Tip && m.Told.Want == want {
 		return
 	}
+	for _, a := range c.s.Actions {
+		if old, ok := a.Task.(queue.Tell); ok && old.Commit == m.Tip {
+			return // two that are under way may arrive in any order: when this has ended, the next is asked for
+		}
+	}
 	t := queue.Tell{Commit: m.Tip, Want: want, Red: red}
 	for _, key := range derived.Sorted(c.s.Actions) {
-		if old, ok := c.s.Actions[key].Task.(queue.Tell); ok && old != t {
-			c.upkeep.done(key)
+		if _, ok := c.s.Actions[key].Task.(queue.Tell); ok {
+			c.upkeep.done(key) // of a commit that is not the tip any more
 		}
 	}
 	c.upkeep.ask(t)

@@ -16,10 +16,12 @@ import (
 // A push is refused as a whole, though the forge may have something
 // against one of its commits only: a file that is too large, a secret, a workflow
 // file. So the changes of a refused push (Main.Split) are pushed again in parts,
-// each at most half of what was refused before, on the commits that have been
-// proven; what is refused alone is parked, and those behind it land without it, as
-// behind any change that leaves the order. A rollup is one commit, so that it is
-// given up first, and its members are proven one by one.
+// each at most half of what was refused before (Main.Part), on the commits that have been
+// proven. A push that is refused while others wait for that joins them: of two that are
+// refused in turn, neither is forgotten by the other. A change that is refused alone is
+// parked, and those behind it land without it, as behind any change that leaves the order.
+// A rollup is one commit, so that it is given up first, and its members are proven one by
+// one.
 //
 // A change that was refused alone comes back on a word (/land, retry, resume) or
 // after a time that grows with each refusal, since a permission may have been
@@ -52,6 +54,10 @@ func (c *landing) refused(p *queue.Push, rule string) {
 	for _, id := range p.Changes {
 		c.mainline.unland(id)
 	}
+	open := slices.DeleteFunc(slices.Clone(m.Split), func(id queue.ChangeID) bool {
+		ch := c.s.Changes[id]
+		return ch == nil || ch.Phase.Final() || slices.Contains(p.Changes, id)
+	})
 	m.Split = nil
 	c.touchMain()
 	kind := queue.RefusalOf(rule)
@@ -59,7 +65,11 @@ func (c *landing) refused(p *queue.Push, rule string) {
 	case kind == queue.RefusalBranch:
 		c.closeBranch(rule, 0)
 	case len(p.Changes) > 1:
-		m.Split = slices.Clone(p.Changes)
+		half := (len(p.Changes) + 1) / 2
+		if len(open) == 0 || m.Part == 0 {
+			m.Part = half
+		}
+		m.Split, m.Part = append(slices.Clone(p.Changes), open...), min(m.Part, half)
 		if len(p.Commits) == 1 {
 			c.dissolve(c.s.Changes[p.Changes[0]])
 		}
@@ -190,7 +200,11 @@ func (c *landing) joins(chain []*queue.Link, l *queue.Link) bool {
 			all++
 		}
 	}
-	return n <= (all+1)/2
+	most := (all + 1) / 2
+	if part := c.s.Main.Part; part > 0 {
+		most = min(most, part)
+	}
+	return n <= most
 }
 
 // tainted reports whether a link holds a change that was refused alone.

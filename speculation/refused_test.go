@@ -412,3 +412,40 @@ func (t tree) holds(token string) bool {
 	}
 	return false
 }
+
+// Two pushes of pairs are refused one after the other. Neither pair is pushed whole again:
+// what the second refusal says does not make the queue forget the first, which it did, so
+// that it pushed both for ever.
+func TestPairsThatAreRefusedInTurn(t *testing.T) {
+	l, files := plain("a", "b", "c", "d", "e", "f")
+	w := newWorld(t, l, files, rulesOf(config.Rules{}))
+	w.begin(8)
+	w.step(w.say(w.open(w.main, edit{}), "boss", "/queue pause"))
+	var ids []queue.ChangeID
+	for _, target := range l.targets {
+		p := w.land(edit{fileOf(target): "fine"})
+		w.quiesce()
+		ids = append(ids, w.change(p).ID)
+	}
+	c := w.core.landing
+	c.s.Main.Paused = nil
+	joins := func(a, b queue.ChangeID) bool {
+		at := &queue.Link{Change: a}
+		return c.joins([]*queue.Link{at}, &queue.Link{Change: b})
+	}
+	for _, pair := range [][]queue.ChangeID{ids[:2], ids[2:4]} {
+		c.refused(&queue.Push{ID: "p", Changes: pair, Commits: []queue.CommitID{"x", "y"}}, unknownRule)
+	}
+	for _, pair := range [][]queue.ChangeID{ids[:2], ids[2:4], {ids[0], ids[2]}, {ids[0], ids[4]}} {
+		if joins(pair[0], pair[1]) {
+			t.Errorf("%v are pushed together after the refusals", pair)
+		}
+	}
+	if !joins(ids[4], ids[5]) {
+		t.Error("those that were not refused are not pushed together any more")
+	}
+	c.took(&queue.Push{Changes: ids[:4]})
+	if !joins(ids[0], ids[2]) {
+		t.Error("after they have landed, refusals still count")
+	}
+}

@@ -64,7 +64,7 @@ func (c *judging) readArchived(e queue.Entry) {
 	if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) {
 		return
 	}
-	if old := c.s.Ledger[e.ID]; old != nil && (old.Passed != 0 || old.Lost != 0 && e.Good() <= old.Lost) {
+	if old := c.s.Ledger[e.ID]; old != nil && (old.Passed != 0 && old.Excused == 0 || old.Lost != 0 && e.Good() <= old.Lost) {
 		return // known, or revoked since
 	}
 	e.Failures = nil
@@ -142,13 +142,21 @@ func (c *judging) writePass(k queue.Key, s shown) bool {
 		return false
 	}
 	e := c.entry(k)
+	if e.Strict && c.facts.Ledger.Decides(e) {
+		return false
+	}
+	if s.step.Repeat == 1 {
+		once := s
+		once.step = s.step.Once()
+		c.writePass(queue.Key{Step: once.step.Digest(), Target: k.Target, Hash: k.Hash}, once)
+	}
 	e.Tries++
-	if e.Passed != 0 {
+	if e.Passed != 0 && e.Excused == 0 {
 		e.Confirmed = max(e.Confirmed, s.ended)
 		c.turn.Archive = append(c.turn.Archive, *e)
 		return true
 	}
-	e.Lost, e.Confirmed, e.Began = 0, 0, s.began
+	e.Lost, e.Confirmed, e.Excused, e.Began = 0, 0, 0, s.began
 	e.Passed, e.By, e.Change, e.Commit, e.Head = s.ended, s.by, s.change, s.commit, s.head
 	e.Step, e.Machine, e.Host = s.step.Name, s.machine, s.host
 	e.Tools = s.step.Fingerprint
@@ -162,6 +170,7 @@ func (c *judging) writeFailure(e *queue.Entry, b *queue.Build, r queue.JobDone, 
 		return // the same run, reported twice
 	}
 	e.Tries++
+	e.Strict = e.Strict || derived.StepIn(b, r.Step).Repeat > 0
 	run := c.ranIn(b, r)
 	e.Failures = append(e.Failures, queue.Failure{At: run.ended, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Cached: r.Cached, Ran: ranOn(b),
 		Tail: tail, Timeout: r.Outcome == queue.JobTimeout, Tool: r.Outcome == queue.JobInfra, Pages: r.Pages,
@@ -213,6 +222,9 @@ func (c *judging) jobDone(r queue.JobDone) {
 	shard := b.Jobs[i]
 	shard.Keys = keys
 	j := &shard
+	byName := len(r.Passed)+len(r.Failed) > 0
+	all := r
+	r, excused := c.excused(j, r)
 	c.rowResult(j, r)
 	named := map[string]queue.Key{}
 	for _, k := range j.Keys {
@@ -231,13 +243,17 @@ func (c *judging) jobDone(r queue.JobDone) {
 	}
 	j = b.Divide(i, keys)
 	j.Done = true
-	c.benching.ran(b, j, r)
+	if len(excused) == 0 || len(r.Passed)+len(r.Failed) > 0 {
+		c.benching.ran(b, j, r)
+	}
 	c.facts.Builds.Recheck(b)
 	c.touch(queue.KindBuild, string(b.ID))
 	if r.Outcome != queue.JobPassed {
 		c.noteFailing(b, j, r)
 	}
-	byName := len(r.Passed)+len(r.Failed) > 0
+	if len(excused) > 0 {
+		c.landing.noteBuild(b, queue.Note{What: "quarantined", Reason: queue.Reason{Names: append([]string{j.Step.Name}, excused[:min(len(excused), 5)]...)}})
+	}
 	suspended, shaky := c.failedOnMain(j.Keys), c.shaky(j.Keys)
 	var passed, failed []string
 	for _, f := range r.Failed {
@@ -251,6 +267,10 @@ func (c *judging) jobDone(r queue.JobDone) {
 			delete(named, f.Target) // failed and passed in one report: failed
 		}
 	}
+	for _, t := range excused {
+		c.excuse(b, j, named[t], all)
+		delete(named, t) // excused and passed in one report: it has failed
+	}
 	for _, t := range r.Passed {
 		if k, ok := named[t]; ok && c.writePass(k, c.shownIn(b, k, r)) {
 			passed = append(passed, t)
@@ -260,7 +280,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	}
 	c.guarding.ranAgain(j, r)
 	switch {
-	case byName:
+	case byName, len(excused) > 0:
 	case r.Outcome != queue.JobPassed:
 		e := c.opaque(j.Keys, j.Step.Name)
 		c.writeFailure(e, b, r, r.Tail)
@@ -290,8 +310,10 @@ func (c *judging) jobDone(r queue.JobDone) {
 	if l := c.s.Links[b.Link]; len(failed) > 0 && (j.Step.Scope != config.ScopeRepository || l != nil && c.facts.TreeSteps.Clean(l)) {
 		c.blaming.suspect(b, failed)
 	}
-	c.observeDurations(j, r)
-	c.observeLimits(j, r)
+	if byName || len(excused) == 0 { // what was ended in quarantine shows no usual time
+		c.observeDurations(j, r)
+		c.observeLimits(j, r)
+	}
 	c.observeFailures(j, r)
 	c.observeFlakes(j, r, shaky, passed)
 	c.observeMain(b, r)
@@ -424,6 +446,9 @@ func (c *judging) buildDone(r queue.BuildDone) {
 	}
 	if b.Cancel && outcome == queue.JobInfra {
 		outcome = queue.JobStopped // no change waits for it
+	}
+	if outcome == queue.JobFailed && c.onlyExcused(b) {
+		outcome = queue.JobPassed
 	}
 	c.noteEnd(b, outcome, r.Detail)
 	c.countBuild(b, outcome)

@@ -39,7 +39,7 @@ func (c *settling) settleOnce() bool {
 				continue
 			}
 			n := c.facts.Futures.Node(id)
-			known := st.Status == derived.Failed && n != nil && c.facts.Futures.Regardless(n, nil) == derived.Failed && c.endsAs(l, derived.Failed)
+			known := st.Status == derived.Failed && n != nil && c.facts.Futures.Regardless(n, nil) == derived.Failed && c.endsAs(l, derived.Failed) && !c.judging.editsQuarantine(ahead)
 			if !known && !c.allPathsEnd(tip, ahead, id, st.Status) {
 				continue
 			}
@@ -128,7 +128,7 @@ func (c *settling) endsAs(l *queue.Link, want derived.Status) bool {
 	case derived.Failed, derived.Conflicting:
 		if st.Status == derived.Failed {
 			own, _ := c.blame(l, st.Broken)
-			return own != nil
+			return own != nil && !c.judging.mayExcuse(l, own)
 		}
 		return st.Status == derived.Conflicting
 	}
@@ -266,8 +266,16 @@ func (c *settling) failures(l *queue.Link, broken []*queue.Entry) []queue.Eviden
 	for _, e := range broken {
 		last := e.Failures[len(e.Failures)-1]
 		ev := queue.Evidence{Build: last.Build, Ran: last.Ran, Attempts: e.Tries, Tail: last.Tail, Timeout: last.Timeout, Pages: last.Pages}
-		if st, ok := c.facts.Links.Step(l, e.Keys[0]); ok {
+		st, ok := c.facts.Links.Step(l, e.Keys[0])
+		if ok {
 			ev.Step, ev.Run = st.Name, clipRun(st.Command())
+		}
+		if ok && st.Repeat > 0 {
+			if ev.Runs, ev.Fails = st.StrictNew, c.failedRuns(st, e.Keys); slices.ContainsFunc(out, func(o queue.Evidence) bool {
+				return o.Runs > 0 && o.Step == st.Name && o.Targets[0] == e.Keys[0].Target
+			}) {
+				continue // another run of the same target
+			}
 		}
 		c.judging.against(&ev, l, e)
 		for _, k := range e.Keys {
@@ -279,6 +287,24 @@ func (c *settling) failures(l *queue.Link, broken []*queue.Entry) []queue.Eviden
 		out = out[:5]
 	}
 	return out
+}
+
+// failedRuns returns how many of the runs of new targets have failed, by name or together.
+func (c *settling) failedRuns(st config.Step, keys []queue.Key) (n int) {
+	for i := range st.StrictNew {
+		st.Repeat = i + 1
+		own := slices.Clone(keys)
+		for k := range own {
+			own[k].Step = st.Digest()
+		}
+		for _, id := range []queue.Digest{own[0].ID(), queue.OpaqueID(own)} {
+			if e := c.s.Ledger[id]; e != nil && len(e.Failures) > 0 {
+				n++
+				break
+			}
+		}
+	}
+	return n
 }
 
 // decide ends a change.

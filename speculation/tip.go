@@ -224,11 +224,17 @@ func (c *mainline) configure(b queue.Observed) {
 	m := &c.s.Main
 	m.Protected = b.Protected
 	m.Broken = b.Broken
+	read := m.Unread
+	m.Unread = false
 	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
-		m.Config, m.ConfigAt = b.Config, b.Tip
+		m.Config, m.ConfigAt, m.Lapsed = b.Config, b.Tip, c.facts.Now
 		c.guarding.configured()
 		c.facts.Futures.NewRules()
 		c.guarding.newRequirements()
+		read = true
+	}
+	if read {
+		c.judging.weighQuarantine()
 	}
 	c.touchMain()
 }
@@ -332,6 +338,7 @@ func (c *mainline) pushed(b queue.Pushed) {
 		proven := c.facts.ProvenMain()
 		if l := c.facts.Links.LinkTo(p.Tip()); l != nil {
 			m.Analyzer = l.Analyzer
+			c.judging.unread(l)
 		}
 		m.Tip = p.Tip()
 		c.facts.Links.Left()

@@ -397,6 +397,9 @@ func (c *landing) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]b
 		if e == nil {
 			continue
 		}
+		if e.Excused != 0 && len(v.Excused) < queue.MostExcused {
+			v.Excused = append(v.Excused, e.Keys[0].Target)
+		}
 		switch {
 		case e.Head:
 			v.Heads++
@@ -406,7 +409,9 @@ func (c *landing) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]b
 		if e.Commit == l.Commit {
 			v.Tested = true
 		}
-		v.Attempts = max(v.Attempts, e.Tries)
+		if e.Excused == 0 {
+			v.Attempts = max(v.Attempts, e.Tries)
+		}
 	}
 	if !v.Tested {
 		v.Between = c.facts.Links.Between(ch, l)

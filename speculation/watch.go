@@ -57,7 +57,7 @@ func (c *judging) watched(t queue.Watch, b queue.Controlled) {
 	c.watchLater()
 	var keys []queue.Key
 	for _, x := range b.Found {
-		if e := c.s.Ledger[x.Key.ID()]; e != nil && e.Passed != 0 && e.Good() < t.Before {
+		if e := c.s.Ledger[x.Key.ID()]; e != nil && e.Passed != 0 && e.Good() < t.Before && !c.inQuarantine(x.Aim) {
 			keys = append(keys, x.Key)
 		}
 	}

@@ -95,6 +95,26 @@ func TestAnswerUntilWaitingHasLiftedIt(t *testing.T) {
 	s.mustGo("B1", "B1.2")
 }
 
+// What has waited for longer than its builds take is built before its time in a slot that
+// is free.
+func TestBuiltBeforeItsTimeInAFreeSlot(t *testing.T) {
+	s := newStage(t, young(config.Rules{Threshold: 0.3}), stated{good: map[int]float64{1: 0.9, 2: 0.9}, takes: map[int]time.Duration{2: 2 * time.Hour}},
+		rule{target: "a", all: []string{"c1"}})
+	s.changes("a", "a", "a")
+	s.mustStart(3, "B1", "B1.2", "B1.2.3")
+	s.end("B1") // fails: the others were built on it
+	s.mustAll(queue.Rejected)
+	due := s.next(3).Until
+	ch := s.core.State().Changes[s.id(3)]
+	at := ch.Arrival.Add(ch.Predicted*6/5) + 1
+	if at >= due {
+		t.Fatalf("it is built at %d anyway", due)
+	}
+	s.mustGo("B2")
+	s.sleep(at)
+	s.mustGo("B2", "B2.3")
+}
+
 // A build that is not the first of its change waits until those ahead are nearly
 // decided, and begins at the moment that people were told.
 func TestAnswerJustInTime(t *testing.T) {
@@ -118,7 +138,11 @@ func TestAnswerJustInTime(t *testing.T) {
 	if o := v.Outlook; len(o.Ahead) != 1 || o.Ahead[0].Change != s.id(2) || o.Ahead[0].Ends <= got.Until || o.Ahead[0].Chance != 0.9 {
 		t.Fatalf("%+v", o)
 	}
+	s.tell(queue.Capacity{Slots: 1})
+	s.settleDown()
 	s.sleep(got.Until)
+	s.tell(queue.Capacity{Slots: 2})
+	s.settleDown()
 	if !slices.Contains(s.names(), "B2.3") {
 		t.Fatalf("at %d going are %v", s.now, s.names())
 	}

@@ -129,9 +129,9 @@ func (a *audit) judgements() {
 	w.Helper()
 	for l, i := range c.facts.Links.Infos {
 		was := *c.facts.Links.State(l) // as it is remembered, where it is
-		if now := c.facts.Links.Judge(l, i.Facts); was.Status != now.Status || !slices.Equal(was.Missing, now.Missing) || len(was.Broken) != len(now.Broken) {
-			w.Fatalf("of %s it is remembered that it is %d with %d missing and %d broken; it is %d with %d and %d", l.ID,
-				was.Status, len(was.Missing), len(was.Broken), now.Status, len(now.Missing), len(now.Broken))
+		if now := c.facts.Links.Judge(l, i.Facts); was.Status != now.Status || !slices.Equal(was.Missing, now.Missing) || len(was.Broken) != len(now.Broken) || len(was.Shaken) != len(now.Shaken) {
+			w.Fatalf("of %s it is remembered that it is %d with %d missing, %d broken and %d shaken; it is %d with %d, %d and %d", l.ID,
+				was.Status, len(was.Missing), len(was.Broken), len(was.Shaken), now.Status, len(now.Missing), len(now.Broken), len(now.Shaken))
 		}
 	}
 	if c.facts.Futures.Distrusted() {
@@ -380,7 +380,7 @@ func (a *audit) rejected(ch *queue.Change) {
 	}
 	red := map[string]bool{}
 	for _, k := range w.law.keysOf(main.tree) {
-		if !w.runsGreen(main.tree, k) {
+		if !w.runsGreen(main.tree, k) && !w.excused(main.tree, main.tree, k, w.now) {
 			red[k.Target] = true
 		}
 	}
@@ -396,7 +396,7 @@ func (a *audit) rejected(ch *queue.Change) {
 		t := w.commits[id].tree
 		set := queue.NewStepSet(stepsOf(t))
 		for _, k := range w.law.newKeys(main.tree, t) {
-			if st, _ := set.Step(k.Step); !w.runsGreen(t, k) && (!red[k.Target] || a.drifting && !named[st.Name]) {
+			if st, _ := set.Step(k.Step); !w.runsGreen(t, k) && !w.excused(main.tree, t, k, w.now) && (!red[k.Target] || a.drifting && !named[st.Name]) {
 				return
 			}
 		}
@@ -493,6 +493,7 @@ func (a *audit) started(b *queue.Build) {
 	w.Helper()
 	id, keys := b.ID, fmt.Sprint(b.Keys())
 	here := w.anyKeysOf(w.commits[b.Commit].tree)
+	here = append(here, w.runsOf(w.commits[b.Commit].tree, here)...)
 	for _, k := range b.Keys() {
 		if !slices.Contains(here, k) {
 			w.Fatalf("build %s of %v asks for %s, which its commit has not", id, b.For(), short([]queue.Key{k}))
@@ -570,7 +571,7 @@ func (a *audit) landing(p *queue.Push) {
 				w.Fatalf("push %s is not a chain of its changes", p.ID)
 			}
 			if !skip {
-				a.green(at, x)
+				a.green(p, at, x)
 			}
 			at = x
 		}
@@ -581,9 +582,9 @@ func (a *audit) landing(p *queue.Push) {
 			w.Fatalf("%v land together, and nobody has asked for that", changes)
 		}
 		if skip {
-			a.green(from, c)
+			a.green(p, from, c)
 		} else {
-			a.green(at, c)
+			a.green(p, at, c)
 		}
 		a.approvals("push "+p.ID, from, append(w.made(way), c), changes)
 		if a.arrives != nil {
@@ -602,22 +603,26 @@ func (a *audit) landing(p *queue.Push) {
 	}
 }
 
-// green demands that a commit adds nothing red to the one before it on main.
-func (a *audit) green(at, c *commit) {
+// green demands that a commit of a push adds nothing red to the one before it on main.
+func (a *audit) green(p *queue.Push, at, c *commit) {
 	w := a.w
 	w.Helper()
+	base := w.commits[p.Expected].tree
 	for _, k := range w.law.newKeys(at.tree, c.tree) {
-		if !w.green(c.tree, k) {
+		if !w.green(c.tree, k) && !w.excused(base, c.tree, k, p.At) {
 			w.Fatalf("%s lands as %s, which is red at %s", c.change, c.id, short([]queue.Key{k}))
 		}
 	}
-	if w.wholly(at.tree) && !w.wholly(c.tree) {
+	if w.whollyAt(at.tree, p.At) && !w.whollyAt(c.tree, p.At) {
 		w.Fatalf("%s lands as %s and makes a green main red", c.change, c.id)
 	}
 }
 
-func (w *world) wholly(t tree) bool {
-	return !slices.ContainsFunc(w.law.keysOf(t), func(k queue.Key) bool { return !w.green(t, k) })
+func (w *world) wholly(t tree) bool { return w.whollyAt(t, w.now) }
+
+// whollyAt reports whether nothing of a tree is red that counts at a moment.
+func (w *world) whollyAt(t tree, now queue.Instant) bool {
+	return !slices.ContainsFunc(w.law.keysOf(t), func(k queue.Key) bool { return !w.green(t, k) && !w.excused(t, t, k, now) })
 }
 
 // final checks what must hold once the faults have stopped and time has passed.

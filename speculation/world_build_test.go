@@ -49,6 +49,7 @@ func (w *world) start(t queue.Run) []queue.Body {
 	if w.divides != nil && b.Only == "" {
 		r.divide(w.divides)
 	}
+	r.divideSteps()
 	r.host = w.hosts.place(&r.build)
 	r.said = []queue.Body{queue.BuildStarted{Build: b.ID, Machine: cmp.Or(r.host, "m1")}}
 	if r.host != "" && r.host == w.hosts.broken {
@@ -151,7 +152,7 @@ func (w *world) soundly(r *run, t tree, j queue.Job) queue.JobDone {
 		out.Outcome = queue.JobTimeout
 		return out
 	}
-	red := w.redIn(t, j)
+	red := w.freshIn(j, w.shakyIn(t, j, w.redIn(t, j)))
 	if len(red) == 0 && w.flake != nil && w.flake(j.Keys) {
 		red = j.Keys
 	}

@@ -60,6 +60,8 @@ type run struct {
 type faults struct {
 	flake    func(keys []queue.Key) bool // a green run reports failure
 	reruns   func(target string) bool    // a green run reports that it has passed when it was run again
+	shaky    func(k queue.Key) bool      // a target in quarantine fails by chance
+	fresh    func(k queue.Key) bool      // a run of a new target fails by chance
 	timeout  func(keys []queue.Key) bool
 	infra    func(b *queue.Build) (bad, noRunner bool)
 	matched  bool                               // infra is by the log of a step, on a host

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -351,7 +352,9 @@ func (w *law) hashes(t tree) []queue.TargetHash {
 func (w *law) keysOf(t tree) []queue.Key {
 	var keys []queue.Key
 	for _, s := range stepsOf(t) {
-		keys = append(keys, queue.KeysOf(s, t.id(), w.hashes(t))...)
+		if s.Repeat == 0 {
+			keys = append(keys, queue.KeysOf(s, t.id(), w.hashes(t))...)
+		}
 	}
 	return keys
 }
@@ -362,7 +365,7 @@ func (w *law) newKeys(parent, t tree) []queue.Key {
 	for _, k := range w.keysOf(parent) {
 		had[k] = true
 	}
-	return slices.DeleteFunc(w.keysOf(t), func(k queue.Key) bool { return had[k] })
+	return w.repeated(parent, t, slices.DeleteFunc(w.keysOf(t), func(k queue.Key) bool { return had[k] }))
 }
 
 // gone returns the targets of a parent that a tree has not.
@@ -449,16 +452,34 @@ func stepOf(token string) config.Step {
 
 // configOf reads the steps of a tree; the token "?" makes the file unreadable.
 func configOf(t tree) (steps []config.Step, broken string) {
+	var apart []config.Quarantine
+	strict := 0
 	for _, tok := range tokens(t[stepsFile]) {
 		if tok == "?" {
 			return nil, "steps:1:1: cannot be read"
 		}
+		if q, ok := quarantineOf(tok); ok {
+			apart = append(apart, q)
+			continue
+		}
+		if n, ok := strings.CutPrefix(tok, "*"); ok { // strict_new, of all steps on targets
+			strict, _ = strconv.Atoi(n)
+			continue
+		}
 		steps = append(steps, stepOf(tok))
+	}
+	for i := range steps {
+		if steps[i].Scope == config.ScopeTargets && !steps[i].ByForge() {
+			steps[i].StrictNew = strict
+		}
+		if steps[i].Scope == config.ScopeTargets && steps[i].Counts == "" {
+			steps[i].Quarantine = apart
+		}
 	}
 	if len(steps) == 0 {
 		return nil, "no steps"
 	}
-	return steps, ""
+	return config.WithRepeats(steps), ""
 }
 
 // stepsOf returns what a tree is judged by: its own steps, or one that fails.

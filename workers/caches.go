@@ -80,8 +80,10 @@ type usedCaches struct {
 
 type usedCache struct {
 	config.Cache
-	id   string
-	held cache.Held
+	id      string
+	unkeyed bool   // it is one for all commits
+	short   string // says for people which of the caches with these paths it is
+	held    cache.Held
 }
 
 // fillCaches puts the caches of jobs into a checkout, whose files are those of the commit,
@@ -102,19 +104,24 @@ func (r *Runner) fillCaches(ctx context.Context, b queue.Build, jobs []queue.Job
 	if err := u.name(b, asked); err != nil {
 		return nil, err
 	}
+	return u, u.fillAll(ctx)
+}
+
+// fillAll puts the caches into the checkout, and gives it to the slot's user again.
+func (u *usedCaches) fillAll(ctx context.Context) error {
 	filled := false
 	for i := range u.all {
 		c := &u.all[i]
 		found, err := u.fill(ctx, c)
 		if err != nil {
-			return nil, fmt.Errorf("cache %s: %w", c.Name(), err)
+			return fmt.Errorf("cache %s: %w", c.Name(), err)
 		}
 		filled = filled || found
 	}
 	if !filled {
-		return u, nil
+		return nil
 	}
-	return u, r.files.hand()
+	return u.r.files.hand()
 }
 
 // wanted returns the caches of jobs, each once. Of two steps with caches that lie in one
@@ -151,7 +158,7 @@ func (u *usedCaches) name(b queue.Build, asked []config.Cache) error {
 			u.say("cache %s: left out: %s", c.Name(), err)
 			continue
 		}
-		u.all = append(u.all, usedCache{Cache: c, id: id})
+		u.all = append(u.all, usedCache{Cache: c, id: id, unkeyed: len(c.Key) == 0, short: id[:8]})
 	}
 	return nil
 }
@@ -205,10 +212,10 @@ func (u *usedCaches) fetch(ctx context.Context, c *usedCache) {
 
 // label says for people which of the caches with these paths it is.
 func (c usedCache) label() string {
-	if len(c.Key) == 0 {
+	if c.unkeyed {
 		return "no key"
 	}
-	return "key " + c.id[:8]
+	return "key " + c.short
 }
 
 // begins takes note that a job begins.
@@ -219,12 +226,16 @@ func (u *usedCaches) begins() {
 	u.began, u.runs = true, true
 }
 
-// ended takes note of how a job has ended, and reports whether it had caches of other
-// builds. One that was ended from outside may have been writing: what it leaves may be torn.
-func (u *usedCaches) ended(o queue.JobOutcome) (cached bool) {
+// ended takes note of how a run of a step has ended. One that was ended from outside may have
+// been writing: what it leaves may be torn.
+func (u *usedCaches) ended(o queue.JobOutcome) {
 	u.runs = false
 	u.passed = u.passed && o == queue.JobPassed
 	u.torn = u.torn || o != queue.JobPassed && o != queue.JobFailed
+}
+
+// found reports whether the steps had caches of other builds.
+func (u *usedCaches) found() bool {
 	return slices.ContainsFunc(u.all, func(c usedCache) bool { return c.held.Found })
 }
 
@@ -268,7 +279,7 @@ func (u *usedCaches) offer(c usedCache) {
 	if shared == nil || !u.passed {
 		return
 	}
-	if err := shared.Offer(u.r.kept, c.id, len(c.Key) == 0); err != nil {
+	if err := shared.Offer(u.r.kept, c.id, c.unkeyed); err != nil {
 		u.r.o.Log.Warn("share a cache", "cache", c.Name(), "id", c.id, "error", err)
 		u.seen(CacheFailed, 0)
 	}

@@ -166,6 +166,21 @@ func TestTornCaches(t *testing.T) {
 	}
 }
 
+// A run again within the build that is killed leaves caches that may be torn, too, though
+// the failure before it is the result.
+func TestCacheOfARunAgainThatIsKilled(t *testing.T) {
+	with, seen := caching()
+	r := slot(t, tree{"f": ""}, with)
+	s := cached("if test -e kept/x; then echo half > kept/x; kill -KILL $$; fi; mkdir -p kept; echo whole > kept/x; exit 1", nil, "kept")
+	s.Retries = 1
+	if res := execute(t.Context(), r, of("q", s)); res.end.Outcome != queue.JobFailed || !strings.Contains(res.log, "attempt 2 of 2") {
+		t.Errorf("%+v\n%s", res.end, res.log)
+	}
+	if got := seen(); got != "miss lost" {
+		t.Errorf("of the cache came %q", got)
+	}
+}
+
 // A build that is cancelled before its first step gives back what it was given.
 func TestCancelledBeforeItBegins(t *testing.T) {
 	with, _ := caching()

@@ -40,7 +40,8 @@
 // whose command names its targets is cut by what they are thought to take (Job.Expect),
 // longest first, over the agents that are free, or over the build's share of all; a shard
 // must be worth the checkout and the start of its tools, which the pool learns for each
-// step (shard.go). All shards run, whether or not one has failed. Each yields one JobDone,
+// step (shard.go). What waits is cut again when an agent takes it and others are free. All
+// shards run, whether or not one has failed. Each yields one JobDone,
 // which says its targets (Asked); BuildDone comes last, with the worst that has come of any.
 // For example, with four free agents a build of unit on 8 targets and vet on 8 is two
 // shards of each; of 120 targets whose longest takes as long as the rest of its quarter,
@@ -54,6 +55,9 @@
 // before (Step.Checkout), the checkout is made again in between, so that no step passes on
 // files that another one asked for; if that fails, the jobs that need it are left out, and the
 // build is an infrastructure error.
+//
+// Shards that agents elsewhere have outlive the process: whoever carries the Source gives them
+// to the next pool (Holder), which goes on with them when their build is asked for.
 //
 // A build that is asked for again is not run again: its results are reported again,
 // whether it still runs or has ended, because the queue may have lost it with its store.

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -79,9 +80,7 @@ func environment(o RunnerOptions, b queue.Build, j queue.Job, files slotFiles) [
 			}
 		}
 	}
-	for _, s := range o.Secrets {
-		env[s.Name] = s.Value
-	}
+	maps.Copy(env, SecretsOf(o.Secrets, b.Queue, o.Called))
 	for name, value := range j.Step.Env {
 		env[name] = value
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -55,7 +56,7 @@ func (p *Pool) elsewhere(b queue.Build, hosts []string) bool {
 // alone reports whether a host is the only one that can run a shard, but for those
 // that are benched.
 func (p *Pool) alone(b queue.Build, host string) bool {
-	return !p.elsewhere(b, append(slices.Clone(b.Shun), host))
+	return !p.young(time.Now()) && !p.elsewhere(b, append(slices.Clone(b.Shun), host))
 }
 
 // room is how many agents a build that has just come may be divided among: those that are
@@ -84,7 +85,7 @@ func (p *Pool) unrunnable(b queue.Build) *queue.BuildDone {
 		one := b
 		one.Jobs = []queue.Job{j}
 		why := p.noRunner(one)
-		if why == "" {
+		if why == "" || p.young(time.Now()) && b.Only == "" && !j.Step.ByForge() {
 			continue
 		}
 		bare := one

@@ -92,7 +92,7 @@ func TestGoTestJSON(t *testing.T) {
 		{name: "compile error", run: plain, targets: "./broken ./good", outcome: "failed", passed: "./good", failed: "./broken", tail: "undefined: undefinedThing"},
 		{name: "compile error below", run: plain, targets: "./usesbroken ./good", outcome: "failed", passed: "./good", failed: "./usesbroken", tail: "libbroken/l.go"},
 		{name: "vet fails within", run: plain, targets: "./vetted ./good", outcome: "failed", passed: "./good", failed: "./vetted", tail: "%d"},
-		{name: "vet fails before", run: vetFirst, targets: "./vetted ./good", outcome: "failed"},
+		{name: "vet fails before", run: vetFirst, targets: "./vetted ./good", outcome: "failed", failed: "./vetted", tail: "%d"},
 		{name: "vet passes before", run: vetFirst, targets: "./good", outcome: "passed", passed: "./good"},
 		{name: "fails after all passed", run: plain + "; exit 1", targets: "./good", outcome: "failed"},
 		{name: "exit 0 with a failure", run: plain + "; true", targets: "./bad ./good", outcome: "failed", passed: "./good", failed: "./bad"},

@@ -18,6 +18,7 @@ type task struct {
 	job     queue.Job
 	reports []*report.Report // of the step, one for each time that it may be run; nil: it has none
 	log     io.Writer
+	ended   func(queue.JobOutcome) // is told how each attempt has ended
 }
 
 // attempt runs one step once. The detail, for people, is empty when it passed and its

@@ -3,7 +3,6 @@ package workers
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -50,7 +49,9 @@ func (p *Pool) Next(ctx context.Context, a Agent) (Assignment, error) {
 		case ctx.Err() != nil:
 			return Assignment{}, ctx.Err()
 		}
-		if s := p.pick(m, time.Now()); s != nil && m.busy == nil {
+		now := time.Now()
+		if s := p.pick(m, now); s != nil && m.busy == nil {
+			p.divideAgain(s, now)
 			return p.assign(s, m), nil
 		}
 		change := p.change
@@ -172,41 +173,9 @@ func (p *Pool) leaveLine(s *shard) {
 // tell reports a result and keeps it for a build that is asked for again.
 func (p *Pool) tell(e *entry, body queue.Body) {
 	e.results = append(e.results, body)
-	p.events.put(body)
-}
-
-// Report implements Source. It believes an agent no more than it must: results
-// count once per shard, and only for targets that were asked.
-func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.leases[lease]
-	if s == nil || p.closed {
-		return ErrLost
+	if !e.unasked {
+		p.events.put(body)
 	}
-	s.heard = time.Now()
-	s.agent.heard = s.heard
-	if len(r.Log) > 0 {
-		p.write(s, r.Log)
-	}
-	if r.Job != nil {
-		if done, ok := s.admit(*r.Job); ok {
-			done.Host = s.agent.agent.host()
-			done.Alone = p.alone(s.build, done.Host)
-			done.Began, done.Ended = s.ran(done.Took)
-			p.learnFixed(s, done)
-			p.tell(s.of, done)
-		}
-	}
-	if r.End != nil {
-		host := s.agent.agent.host()
-		d := queue.BuildDone{Outcome: r.End.Outcome, Detail: r.End.Detail, Matched: r.End.Matched, Host: host, Alone: p.alone(s.build, host)}
-		if d.Outcome == queue.JobPassed && !s.told {
-			d.Outcome, d.Detail = queue.JobInfra, "agent "+s.agent.agent.Name+" left out the result of a step"
-		}
-		p.end(s, d)
-	}
-	return nil
 }
 
 // Return implements Source.
@@ -223,6 +192,11 @@ func (p *Pool) Return(lease Lease) {
 	}
 	delete(p.leases, lease)
 	s.agent.busy, s.agent, s.lease = nil, nil, 0
+	if e := s.of; e.unasked { // a shard is made of it anew when its build is asked for
+		e.shards = slices.DeleteFunc(e.shards, func(o *shard) bool { return o == s })
+		e.open--
+		return
+	}
 	p.waiting = append([]*shard{s}, p.waiting...)
 	p.wake()
 }
@@ -288,7 +262,7 @@ func (p *Pool) end(s *shard, d queue.BuildDone) {
 	if e.worst == nil || severity(d.Outcome) > severity(e.worst.Outcome) {
 		e.worst = &d
 	}
-	if e.open--; e.open == 0 {
+	if e.open--; e.open == 0 && !e.unasked {
 		p.finish(e, *e.worst)
 	}
 }
@@ -314,15 +288,16 @@ func (p *Pool) expire(now time.Time) {
 	if p.closed {
 		return
 	}
+	p.abandonUnasked(now)
 	for name, m := range p.members {
 		if m.asking > 0 || now.Sub(m.heard) < p.o.Lease {
 			continue
 		}
 		if m.busy != nil {
-			p.end(m.busy, queue.BuildDone{
-				Outcome: queue.JobInfra, Host: m.agent.host(), Alone: p.alone(m.busy.build, m.agent.host()),
-				Detail: fmt.Sprintf("agent %s was lost: it has been silent for %s", name, p.o.Lease),
-			})
+			if m.busy.of.unasked && !m.busy.of.stopping {
+				continue // it is cancelled where nobody asks for its build
+			}
+			p.lost(name, m)
 		}
 		delete(p.members, name)
 	}

@@ -63,14 +63,19 @@ func OpenLogs(dir string, files int, bytes int64) (*Logs, error) {
 }
 
 // begin starts the log of a build anew.
-func (s *Logs) begin(id queue.BuildID) error {
+func (s *Logs) begin(id queue.BuildID) error { return s.open(id, os.O_TRUNC) }
+
+// resume goes on with the log of a build.
+func (s *Logs) resume(id queue.BuildID) error { return s.open(id, os.O_APPEND) }
+
+func (s *Logs) open(id queue.BuildID, how int) error {
 	name := logName(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.live[name]; old != nil {
 		s.endLocked(name, old)
 	}
-	f, err := os.OpenFile(filepath.Join(s.dir, name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(filepath.Join(s.dir, name), os.O_CREATE|os.O_WRONLY|how, 0o600)
 	if err != nil {
 		return err
 	}

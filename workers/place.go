@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sort"
@@ -19,22 +20,24 @@ import (
 // checkout, a home and a folder for temporary files, isolated as the slots of a pool are.
 // It is used by one script at a time.
 type Place struct {
-	o     RunnerOptions
-	files slotFiles
+	r *Runner // of which only the slot is used
 }
 
 // OpenPlaces makes the slots of a pool's options, of which only Slots, SlotsDir, Dir,
 // Isolate, UIDs, Hide, Show and Runner count, and ends what an earlier process left running
-// in them. release gives their users back.
-func OpenPlaces(o PoolOptions) (places []*Place, release func(), err error) {
+// in them. survey runs environment commands apart from them. release gives their users back.
+func OpenPlaces(o PoolOptions) (places []*Place, survey *Survey, release func(), err error) {
 	setDefault(&o.SlotsDir, filepath.Join(o.Dir, "slots"))
 	setDefault(&o.Runner.Grace, 5*time.Second)
 	setDefault(&o.Runner.MinFree, 32<<20)
+	if o.Runner.Log == nil {
+		o.Runner.Log = slog.New(slog.DiscardHandler)
+	}
 	if o.Runner.Env == nil {
 		o.Runner.Env = os.Environ()
 	}
 	if err := o.isolate(); err != nil {
-		return nil, nil, fmt.Errorf("workers: isolate %s: %w", o.Isolate, err)
+		return nil, nil, nil, fmt.Errorf("workers: isolate %s: %w", o.Isolate, err)
 	}
 	defer func() {
 		if err != nil {
@@ -45,72 +48,94 @@ func OpenPlaces(o PoolOptions) (places []*Place, release func(), err error) {
 		dir := filepath.Join(o.SlotsDir, fmt.Sprint(i+1))
 		g, err := o.guest(dir)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		p := &Place{o: o.Runner}
-		if p.files, err = newSlotFiles(dir, g); err != nil {
-			return nil, nil, fmt.Errorf("workers: slot: %w", err)
+		p := &Place{&Runner{o: o.Runner, mask: newMask(o.Runner.Mask)}}
+		if p.r.files, err = newSlotFiles(dir, g); err != nil {
+			return nil, nil, nil, fmt.Errorf("workers: slot: %w", err)
 		}
-		p.files.keep, p.files.seed = o.Runner.KeepHome, o.Runner.HomeSeed
+		p.r.files.keep, p.r.files.seed = o.Runner.KeepHome, o.Runner.HomeSeed
 		if left := p.end(); left > 0 {
-			return nil, nil, fmt.Errorf("workers: slot %s: %d processes of an earlier run cannot be killed", p.files.root, left)
+			return nil, nil, nil, fmt.Errorf("workers: slot %s: %d processes of an earlier run cannot be killed", p.r.files.root, left)
+		}
+		if err := p.r.openCaches(); err != nil {
+			return nil, nil, nil, fmt.Errorf("workers: caches of slot %s: %w", p.r.files.root, err)
 		}
 		places = append(places, p)
 	}
-	return places, o.releaseGuests, nil
+	if err := o.openTools(); err != nil {
+		return nil, nil, nil, err
+	}
+	return places, &Survey{o: o.Runner, dir: o.tools.dir, guest: o.tools.guest}, o.releaseGuests, nil
 }
 
 // end ends whatever runs in the place, and returns how many processes it could not.
 func (p *Place) end() (left int) {
-	left = (session{mark: p.files.root}).end(p.o.Grace)
-	if g := p.files.guest; g.uidOf() != 0 {
-		left += (session{uid: g.uid}).end(p.o.Grace)
+	left = (session{mark: p.r.files.root}).end(p.r.o.Grace)
+	if g := p.r.files.guest; g.uidOf() != 0 {
+		left += (session{uid: g.uid}).end(p.r.o.Grace)
 	}
 	return left
 }
 
 // Root is the place's folder, in which scripts write nothing but in the folders below it.
-func (p *Place) Root() string { return p.files.root }
+func (p *Place) Root() string { return p.r.files.root }
 
 // Checkout is the folder of the files that scripts work on. The caller fills it while
 // nothing runs, and then calls Hand.
-func (p *Place) Checkout() string { return p.files.checkout }
+func (p *Place) Checkout() string { return p.r.files.checkout }
 
 // Fresh makes the place ready for a job: a new home, no temporary files, and nothing that
 // runs. The checkout stays.
 func (p *Place) Fresh() error {
-	if free, ok := freeBytes(p.files.root); ok && free < p.o.MinFree {
-		return fmt.Errorf("disk full: %d MiB free in %s", free>>20, p.files.root)
+	if full := p.Room(); full != "" {
+		return errors.New(full)
 	}
 	if left := p.end(); left > 0 {
-		return fmt.Errorf("%d processes in %s cannot be killed", left, p.files.root)
+		return fmt.Errorf("%d processes in %s cannot be killed", left, p.r.files.root)
 	}
-	if p.files.guest != nil {
-		if err := p.files.makeOwn(p.files.checkout); err != nil {
+	if p.r.files.guest != nil {
+		if err := p.r.files.makeOwn(p.r.files.checkout); err != nil {
 			return err
 		}
 	}
-	return errors.Join(os.MkdirAll(p.files.checkout, 0o755), p.files.fresh())
+	return errors.Join(os.MkdirAll(p.r.files.checkout, 0o755), p.r.files.fresh())
+}
+
+// Full says for people that the place's disk is full, or nothing. What fails on one says
+// nothing of a change.
+func (p *Place) Full() string { return p.r.lowDisk() }
+
+// Room is Full of a place in which nothing runs: what an earlier script has left in the
+// checkout gives way.
+func (p *Place) Room() string {
+	if full := p.r.lowDisk(); full == "" {
+		return ""
+	}
+	if err := RemoveAll(p.r.files.checkout); err != nil {
+		p.r.o.Log.Warn("empty the checkout on a full disk", "dir", p.r.files.checkout, "error", err)
+	}
+	return p.r.lowDisk()
 }
 
 // Hand gives the checkout to the user that scripts run as.
-func (p *Place) Hand() error { return p.files.hand() }
+func (p *Place) Hand() error { return p.r.files.hand() }
 
 // Write writes a file beside the checkout, which scripts can read and not change, and
 // returns its path. name is a plain name.
 func (p *Place) Write(name string, content []byte) (path string, err error) {
-	path = filepath.Join(p.files.root, "file-"+filepath.Base(name))
+	path = filepath.Join(p.r.files.root, "file-"+filepath.Base(name))
 	_ = os.Remove(path)
-	return path, p.files.write(path, content)
+	return path, p.r.files.write(path, content)
 }
 
 // Forget removes the files that Write has made, and what a job must not leave.
 func (p *Place) Forget() error {
-	written, err := filepath.Glob(filepath.Join(p.files.root, "file-*"))
+	written, err := filepath.Glob(filepath.Join(p.r.files.root, "file-*"))
 	for _, path := range written {
 		err = errors.Join(err, os.Remove(path))
 	}
-	return errors.Join(err, p.files.forget())
+	return errors.Join(err, p.r.files.forget())
 }
 
 // PlaceRun is a script to be run.
@@ -129,7 +154,7 @@ func (p *Place) Run(ctx context.Context, r PlaceRun) (Exit, error) {
 		return Exit{}, err
 	}
 	env := map[string]string{}
-	for _, pair := range environment(p.o, queue.Build{}, queue.Job{}, p.files) {
+	for _, pair := range environment(p.r.o, queue.Build{}, queue.Job{}, p.r.files) {
 		if name, value, _ := strings.Cut(pair, "="); !strings.HasPrefix(name, "SUBMITQUEUE_") || name == markVar {
 			env[name] = value
 		}
@@ -145,8 +170,8 @@ func (p *Place) Run(ctx context.Context, r PlaceRun) (Exit, error) {
 	}
 	sort.Strings(all)
 	start := time.Now()
-	e, err := command{argv: []string{"sh", path}, dir: p.files.checkout, env: all, mark: p.files.root, guest: p.files.guest,
-		timeout: cmp.Or(r.Timeout, time.Hour), grace: p.o.Grace, out: r.Out}.run(ctx)
+	e, err := command{argv: []string{"sh", path}, dir: p.r.files.checkout, env: all, mark: p.r.files.root, guest: p.r.files.guest,
+		timeout: cmp.Or(r.Timeout, time.Hour), grace: p.r.o.Grace, out: r.Out}.run(ctx)
 	if err != nil {
 		return Exit{}, err
 	}

@@ -29,6 +29,7 @@ type PoolOptions struct {
 	Apart    time.Duration  // a build waits so long for a host that it does not avoid; default 5 min
 	Tools    time.Duration  // how often the environment commands of steps are run; default 10 min
 	Weights  map[string]int // of queues that share the pool, by name: what part of its time they get against others; default 1
+	Await    time.Duration  // agents elsewhere may take so long to come after the start: until then no build ends because there is none for it; default 0
 	Lease    time.Duration  // an agent that is silent for so long is lost; default 90 s
 	LogFiles int            // logs of ended builds that are kept; default 2000
 	LogBytes int64          // and their size together; default 2 GiB
@@ -59,6 +60,8 @@ type Pool struct {
 	events *events
 	stop   context.CancelFunc // ends the agents of this process and the sweeper
 	tasks  sync.WaitGroup
+
+	started time.Time
 
 	mu      sync.Mutex
 	closed  bool
@@ -94,6 +97,7 @@ type entry struct {
 	worst    *queue.BuildDone // of those that have
 	writes   *shard           // whose lines its log ends with
 	since    time.Time        // when it was asked for
+	unasked  bool             // it was handed out by a process before this one (held.go), and not asked for since
 	began    bool
 	stop     chan struct{}
 	stopping bool
@@ -156,19 +160,24 @@ func openSlots(o *PoolOptions) ([]Worker, error) {
 			Log:     o.Log,
 		}
 	}
+	return workers, o.openTools()
+}
+
+// openTools makes the folder of environment commands, and their guest.
+func (o *PoolOptions) openTools() (err error) {
 	o.tools.dir = filepath.Join(o.Dir, "tools")
 	if o.Isolate == IsolateUID {
 		o.tools.dir = filepath.Join(o.SlotsDir, "tools")
 	}
-	var err error
 	o.tools.guest, err = o.guest(o.tools.dir)
-	return workers, err
+	return err
 }
 
 func startPool(o PoolOptions, logs *Logs, workers []Worker) *Pool {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Pool{
 		o:       o,
+		started: time.Now(),
 		logs:    logs,
 		events:  newEvents(),
 		stop:    stop,
@@ -205,7 +214,14 @@ func (p *Pool) Run(_ context.Context, b queue.Build, action string) error {
 	if p.closed {
 		return ErrClosed
 	}
-	if e := p.builds[b.ID]; e != nil {
+	e := p.builds[b.ID]
+	if e != nil && e.unasked {
+		if p.claim(e, b, action) {
+			return nil
+		}
+		e = nil
+	}
+	if e != nil {
 		e.action = action
 		p.events.put(e.results...)
 		if e.done != nil {
@@ -220,7 +236,7 @@ func (p *Pool) Run(_ context.Context, b queue.Build, action string) error {
 		}
 		return nil
 	}
-	e := &entry{build: b, action: action, since: time.Now(), stop: make(chan struct{})}
+	e = &entry{build: b, action: action, since: time.Now(), stop: make(chan struct{})}
 	p.arrive(b.Queue)
 	p.builds[b.ID] = e
 	if end := p.unrunnable(b); end != nil {

@@ -12,16 +12,18 @@ import (
 // (Step.Retries). The results are as of attempt.
 func (r *Runner) job(ctx context.Context, t task, restore func() error) (done queue.JobDone, detail, again string) {
 	done, detail, again = r.attempt(ctx, t, t.reports[0])
+	t.ended(done.Outcome)
 	asked := t.job.Targets()
-	for n := 1; n <= t.job.Step.Retries && done.Outcome == queue.JobFailed && ctx.Err() == nil; n++ {
+	for n := 1; n <= t.retries() && done.Outcome == queue.JobFailed && ctx.Err() == nil; n++ {
 		next := t
 		next.job.Keys = slices.DeleteFunc(slices.Clone(t.job.Keys), func(k queue.Key) bool { return slices.Contains(done.Passed, k.Target) })
-		fmt.Fprintf(t.log, "[submitqueue] attempt %d of %d, for what has not passed: %s\n", n+1, t.job.Step.Retries+1, some(next.job.Targets()))
+		fmt.Fprintf(t.log, "[submitqueue] attempt %d of %d, for what has not passed: %s\n", n+1, t.retries()+1, some(next.job.Targets()))
 		if err := restore(); err != nil {
 			fmt.Fprintf(t.log, "[submitqueue] it is not run again, since the checkout cannot be restored: %s\n", r.mask(clean(err.Error())))
 			break
 		}
 		once, why, pattern := r.attempt(ctx, next, t.reports[n])
+		t.ended(once.Outcome)
 		switch once.Outcome {
 		case queue.JobStopped:
 			return once, why, pattern
@@ -32,6 +34,14 @@ func (r *Runner) job(ctx context.Context, t task, restore func() error) (done qu
 		}
 	}
 	return done, detail, again
+}
+
+// retries is how often a step is run again: not at all where each of its runs must pass.
+func (t task) retries() int {
+	if t.job.Step.Repeat > 0 {
+		return 0
+	}
+	return t.job.Step.Retries
 }
 
 // together is the result of a step of which what had not passed was run once more, the n-th

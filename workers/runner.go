@@ -48,23 +48,24 @@ type Restorer interface {
 
 // RunnerOptions configure a Runner. Zero values mean the defaults.
 type RunnerOptions struct {
-	Dir             string        // the slot's private directory; required, and of one runner only
-	Machine         string        // name in results; default: the base name of Dir
-	Checkout        Checkouter    // required
-	Shell           []string      // gets the command as its last argument; default sh -c
-	Timeout         time.Duration // of steps that name none; default 1 h
-	CheckoutTimeout time.Duration // default 10 min
-	Grace           time.Duration // from SIGTERM to SIGKILL; default 5 s
-	LogLimit        int64         // bytes of log per step, the first and the last half; default 4 MiB
-	MinFree         uint64        // bytes; with less free on the disk of Dir nothing counts as a failure; default 32 MiB
-	KeepHome        bool          // HOME stays from build to build, with what a build of anybody has left there
-	HomeSeed        string        // a folder whose content each new HOME has; "": none
-	Caches          Caches        // what is kept of what steps ask to have kept; zero: nothing
-	Mask            []string      // secrets that are shown as ***
-	Env             []string      // where the passed variables are taken from; default os.Environ()
-	Pass            []string      // names of variables that steps see besides those in passed (environment.go)
-	Secrets         []Secret      // variables of steps that are shown as ***
-	Log             *slog.Logger  // required
+	Dir             string                    // the slot's private directory; required, and of one runner only
+	Machine         string                    // name in results; default: the base name of Dir
+	Checkout        Checkouter                // required
+	Shell           []string                  // gets the command as its last argument; default sh -c
+	Timeout         time.Duration             // of steps that name none; default 1 h
+	CheckoutTimeout time.Duration             // default 10 min
+	Grace           time.Duration             // from SIGTERM to SIGKILL; default 5 s
+	LogLimit        int64                     // bytes of log per step, the first and the last half; default 4 MiB
+	MinFree         uint64                    // bytes; with less free on the disk of Dir nothing counts as a failure; default 32 MiB
+	KeepHome        bool                      // HOME stays from build to build, with what a build of anybody has left there
+	HomeSeed        string                    // a folder whose content each new HOME has; "": none
+	Caches          Caches                    // what is kept of what steps ask to have kept; zero: nothing
+	Mask            []string                  // secrets that are shown as ***
+	Env             []string                  // where the passed variables are taken from; default os.Environ()
+	Pass            []string                  // names of variables that steps see besides those in passed (environment.go)
+	Secrets         []Secret                  // variables of steps that are shown as ***
+	Called          func(queue string) string // what a queue's repository is called by now, for Secret.Of; nil: as in its key
+	Log             *slog.Logger              // required
 }
 
 // Runner is one slot that executes builds, one at a time, in directories that
@@ -267,8 +268,8 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 		}
 		caches.begins()
 		restore := func() error { return r.restore(ctx, b.Commit, want, out) }
-		done, detail, again := r.job(ctx, task{build: b, job: j, reports: reports[i], log: out.Log}, restore)
-		done.Cached = caches.ended(done.Outcome)
+		done, detail, again := r.job(ctx, task{build: b, job: j, reports: reports[i], log: out.Log, ended: caches.ended}, restore)
+		done.Cached = caches.found()
 		out.Job(done)
 		if next := worse(end, done.Outcome, detail); next != end {
 			end = next

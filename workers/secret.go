@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -14,7 +15,49 @@ import (
 )
 
 // Secret is a variable of steps whose value is shown to nobody.
-type Secret struct{ Name, Value string }
+type Secret struct {
+	Name, Value string
+	Of          string // the repository whose steps get it, as in acme/shop; "": those of all
+}
+
+// SecretsOf returns the secrets of a queue's steps (queue.Build.Queue), by their names. What is
+// of its repository alone goes before what is of all. called says what a queue's repository
+// is called by now; nil, or "": as in the queue's key.
+func SecretsOf(all []Secret, queue string, called func(queue string) string) map[string]string {
+	repository, _, _ := strings.Cut(queue, "@")
+	if called != nil {
+		repository = cmp.Or(called(queue), repository)
+	}
+	own := map[string]string{}
+	for _, s := range all {
+		if s.Of == "" {
+			own[s.Name] = s.Value
+		}
+	}
+	for _, s := range all {
+		if s.Of != "" && strings.EqualFold(s.Of, repository) {
+			own[s.Name] = s.Value
+		}
+	}
+	return own
+}
+
+var repositoryForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
+
+// ReadSecretOf reads NAME=FILE as ReadSecret does, or OWNER/REPO:NAME=FILE.
+func ReadSecretOf(text string) (Secret, error) {
+	name, path, _ := strings.Cut(text, "=")
+	of, rest, bound := strings.Cut(name, ":")
+	if !bound {
+		return ReadSecret(text)
+	}
+	if !repositoryForm.MatchString(of) {
+		return Secret{}, fmt.Errorf("%q is no repository: write OWNER/REPO:NAME=FILE", of)
+	}
+	s, err := ReadSecret(rest + "=" + path)
+	s.Of = of
+	return s, err
+}
 
 // Bounds of secrets: a shorter one could be guessed, and to mask it would make logs
 // unreadable; a longer one fits into no environment.
@@ -56,7 +99,7 @@ func ReadSecret(text string) (Secret, error) {
 	case strings.ContainsRune(value, 0):
 		return Secret{}, fmt.Errorf("the secret in %s holds a NUL byte, which no variable can: put it in as base64, and have the step decode it", path)
 	}
-	return Secret{name, value}, nil
+	return Secret{Name: name, Value: value}, nil
 }
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

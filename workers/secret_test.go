@@ -3,6 +3,7 @@ package workers
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ func TestReadSecret(t *testing.T) {
 		return path
 	}
 	good := put("good", pem+"\n\n", 0o600)
-	if s, err := ReadSecret("DEPLOY_KEY=" + good); err != nil || s != (Secret{"DEPLOY_KEY", pem}) {
+	if s, err := ReadSecret("DEPLOY_KEY=" + good); err != nil || s != (Secret{Name: "DEPLOY_KEY", Value: pem}) {
 		t.Errorf("%v", err)
 	}
 	for text, want := range map[string]string{
@@ -66,7 +67,7 @@ func TestSecretsOfSteps(t *testing.T) {
 	r := slot(t, tree{"f": ""}, func(o *RunnerOptions) {
 		o.Env = []string{"PATH=" + os.Getenv("PATH"), "HTTPS_PROXY=http://proxy", "OTHER=no"}
 		o.Pass = []string{"HTTPS_PROXY"}
-		o.Secrets = []Secret{{"TOKEN", value}, {"KEY", pem}}
+		o.Secrets = []Secret{{Name: "TOKEN", Value: value}, {Name: "KEY", Value: pem}}
 	})
 	run := `test "$TOKEN" = '` + strings.ReplaceAll(value, "'", `'\''`) + `' || exit 3
 echo "plain $TOKEN"; echo "$KEY"; printf %s "$TOKEN" | base64; printf 'user:%s' "$TOKEN" | base64; printf 'me:%s' "$TOKEN" | base64 -w0; echo
@@ -115,4 +116,51 @@ func TestMaskProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A secret of a repository is given to the steps of that one only, and is masked in all logs.
+func TestSecretsOfRepositories(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("hunter2-hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var all []Secret
+	for _, text := range []string{"KEY=", "Acme/Shop:KEY=", "group/sub/x.y:OTHER="} {
+		s, err := ReadSecretOf(text + path)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		s.Value += s.Of
+		all = append(all, s)
+	}
+	for of, want := range map[string]map[string]string{
+		"acme/shop@main":       {"KEY": "hunter2-hunter2Acme/Shop"},
+		"acme/shop@old":        {"KEY": "hunter2-hunter2"}, // it is called acme/till by now
+		"acme/shop2@main":      {"KEY": "hunter2-hunter2"},
+		"group/sub/x.y@v1@2":   {"KEY": "hunter2-hunter2", "OTHER": "hunter2-hunter2group/sub/x.y"},
+		"evil/acme/shop@main":  {"KEY": "hunter2-hunter2"},
+		"x@group/sub/x.y@main": {"KEY": "hunter2-hunter2"},
+		"":                     {"KEY": "hunter2-hunter2"},
+		"github:77@main":       {"KEY": "hunter2-hunter2Acme/Shop"},
+		"github:78@main":       {"KEY": "hunter2-hunter2"},
+	} {
+		if got := SecretsOf(all, of, func(q string) string {
+			return map[string]string{"github:77@main": "acme/shop", "acme/shop@old": "acme/till"}[q]
+		}); !maps.Equal(got, want) {
+			t.Errorf("%s: %v", of, got)
+		}
+	}
+	for _, bad := range []string{":KEY=", "/:KEY=", "../x:KEY=", "a//b:KEY=", "acme/shop:PATH=", "acme/shop:=", "a b:KEY=", "acme/shop@main:KEY="} {
+		if _, err := ReadSecretOf(bad + path); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+	r := slot(t, tree{"f": "x"}, func(o *RunnerOptions) { o.Secrets = all })
+	b := build("b1", job(step("echo other $OTHER; echo hunter2-hunter2group/sub/x.y"), "a"))
+	for of, want := range map[string]string{"acme/shop@main": "\nother\n***\n", "group/sub/x.y@main": "\nother ***\n***\n"} {
+		b.Queue = of
+		if got := strings.ReplaceAll(execute(t.Context(), r, b).log, " \n", "\n"); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", of, got)
+		}
+	}
 }

@@ -16,15 +16,17 @@ import (
 // runs (lease != 0) or has ended.
 type shard struct {
 	of    *entry
-	build queue.Build   // the build with this one job
-	asked []string      // its targets; nil: those of the job, which no other shard of the build has
-	work  time.Duration // that its targets are thought to take
-	place int           // from 1, among the shards of the build
+	build queue.Build     // the build with this one job
+	asked []string        // its targets; nil: those of the job, which no other shard of the build has
+	costs []time.Duration // what each of its targets is thought to take
+	work  time.Duration   // that all of them are thought to take
+	place int             // from 1, among the shards of the build
 
 	lease  Lease
 	agent  *member
 	heard  time.Time // of the lease
 	handed time.Time // to the agent
+	held   bool      // by a process before this one
 	told   bool      // its result was reported
 	ended  bool
 }
@@ -63,19 +65,15 @@ func shardsOf(b queue.Build, agents int, fixed func(step string) time.Duration) 
 			parts = divide(costs, fixed(j.Step.Name), most)
 		}
 		for _, part := range parts {
-			s := &shard{build: b, work: work[i]}
+			s := &shard{build: b, costs: costs, work: work[i]}
 			own := j
-			if part != nil {
-				own.Keys, s.work = make([]queue.Key, len(part)), 0
-				for n, at := range part {
-					own.Keys[n] = j.Keys[at]
-					s.work += costs[at]
-				}
-			}
 			own.Expect = nil
 			s.build.Jobs = []queue.Job{own}
+			if part != nil {
+				s = s.part(part)
+			}
 			if len(parts) > 1 || twice[j.Step.Digest()] > 1 {
-				s.asked = own.Targets()
+				s.asked = s.build.Jobs[0].Targets()
 			}
 			out = append(out, s)
 		}
@@ -84,6 +82,61 @@ func shardsOf(b queue.Build, agents int, fixed func(step string) time.Duration) 
 		s.place = i + 1
 	}
 	return out
+}
+
+// part returns a shard of some of a shard's targets, by their places. Nothing is asked by
+// name yet.
+func (s *shard) part(at []int) *shard {
+	j := s.build.Jobs[0]
+	own := j
+	own.Keys = make([]queue.Key, len(at))
+	out := &shard{of: s.of, build: s.build, costs: make([]time.Duration, len(at))}
+	for n, i := range at {
+		own.Keys[n], out.costs[n] = j.Keys[i], s.costs[i]
+		out.work += s.costs[i]
+	}
+	out.build.Jobs = []queue.Job{own}
+	return out
+}
+
+// divideAgain shares a shard that waits among the agents that are free by now and for
+// which nothing else waits: they were busy, or not there yet, when the build came. The
+// shard keeps the part with the most work; the others wait beside it. It stays whole where
+// its build lasts as long all the same, because a part that runs has as much to do.
+func (p *Pool) divideAgain(s *shard, now time.Time) {
+	j := s.build.Jobs[0]
+	if !divisible(j) || len(s.costs) != len(j.Keys) { // of one that was held, nobody knows the costs
+		return
+	}
+	for _, o := range s.of.shards {
+		if o.lease != 0 && !o.ended && o.work-now.Sub(o.handed) >= s.work-time.Second {
+			return
+		}
+	}
+	free := 1 - len(p.waiting)
+	for _, m := range p.members {
+		if m.busy == nil && missing(m.agent, s.build) == "" && !p.shuns(m.agent, s) && !p.leaves(m.agent, s, now) {
+			free++
+		}
+	}
+	if free < 2 {
+		return
+	}
+	parts := divide(s.costs, p.fixedCost(j.Step.Name), free)
+	if len(parts) < 2 {
+		return
+	}
+	first := s.part(parts[0])
+	for _, part := range parts[1:] {
+		other := s.part(part)
+		other.asked = other.build.Jobs[0].Targets()
+		s.of.shards = append(s.of.shards, other)
+		s.of.open++
+		other.place = len(s.of.shards)
+		p.waiting = append(p.waiting, other)
+	}
+	s.build, s.costs, s.work, s.asked = first.build, first.costs, first.work, first.build.Jobs[0].Targets()
+	p.wake()
 }
 
 // divisible reports whether a step can verify some of a job's targets for themselves: it
@@ -186,6 +239,9 @@ func (s *shard) heading() string {
 // to its result, without what its report gives to targets, or without the run where it
 // gives nothing.
 func (p *Pool) learnFixed(s *shard, done queue.JobDone) {
+	if s.held { // some of the time nobody was there
+		return
+	}
 	beside := s.heard.Sub(s.handed)
 	if len(done.PerTarget) > 0 {
 		for _, d := range done.PerTarget {

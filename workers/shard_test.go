@@ -275,3 +275,68 @@ func TestShardIsGivenBack(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// A build that came while all agents were busy is one shard. When several of them are free
+// it is theirs together, and each of its targets is run once.
+func TestWaitingShardIsDividedAgain(t *testing.T) {
+	p, rec := bare(t, time.Minute)
+	p.fixed["unit"] = 0
+	ask := func(name string) Assignment {
+		a, err := p.Next(t.Context(), Agent{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	end := func(a Assignment) {
+		done := queue.JobDone{Step: a.Build.Jobs[0].Step.Digest(), Outcome: queue.JobPassed}
+		if err := p.Report(t.Context(), a.Lease, Report{Job: &done, End: &End{Outcome: queue.JobPassed}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := []string{"one", "two", "three"}
+	p.mu.Lock()
+	for _, name := range names {
+		p.members[name] = &member{agent: Agent{Name: name}, heard: time.Now()}
+	}
+	p.mu.Unlock()
+	var busy []Assignment
+	for _, name := range names {
+		mustRun(t, p, build("of "+name, job(step("true"), "x")), "x")
+		busy = append(busy, ask(name))
+	}
+	timed := job(config.Step{Name: "unit", Run: "unit {targets}"}, "a", "b", "c", "d")
+	timed.Expect = []time.Duration{30 * time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second}
+	mustRun(t, p, build("late", timed), "x")
+	p.mu.Lock()
+	if len(p.waiting) != 1 {
+		t.Fatalf("%d shards wait for busy agents", len(p.waiting))
+	}
+	p.mu.Unlock()
+	for _, a := range busy {
+		end(a)
+	}
+	var got []string
+	for _, name := range []string{"one", "two"} {
+		a := ask(name)
+		got = append(got, strings.Join(a.Build.Jobs[0].Targets(), ","))
+		busy[len(got)-1] = a
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"a", "b,c,d"}) {
+		t.Errorf("the agents were handed %v", got)
+	}
+	end(busy[0])
+	if len(eventsOf[queue.BuildDone](rec)) > 3 {
+		t.Error("the build ended with a part of it still running")
+	}
+	end(busy[1])
+	rec.done(t, 4)
+	var asked []string
+	for _, j := range eventsOf[queue.JobDone](rec)[3:] {
+		asked = append(asked, j.Asked...)
+	}
+	if slices.Sort(asked); !slices.Equal(asked, []string{"a", "b", "c", "d"}) {
+		t.Errorf("results for %v", asked)
+	}
+}

@@ -29,7 +29,11 @@ type Exit struct {
 	Infra    string        // says for people why the run says nothing of the change; ""
 	Lost     bool          // it was ended by somebody else: a signal that programs do not raise by their own fault
 	How      string        // how the command ended, for people: "exit status 1"
+	Cut      bool          // the output has holes: what its report says of a failed run is not all
 }
+
+// Tool reports whether a command was not there, or could not be run.
+func (e Exit) Tool() bool { return e.Code == notExecutable || e.Code == notFound }
 
 // TrialOptions say where a trial writes, and what reads its report.
 type TrialOptions struct {
@@ -46,7 +50,7 @@ func NewTrial(b queue.Build, j queue.Job, o TrialOptions) *Trial {
 
 func newTrial(b queue.Build, j queue.Job, o TrialOptions, mask func(string) string) *Trial {
 	t := &Trial{build: b, job: j, report: o.Report, mask: mask, text: newTranscript(o.Log, o.Limit, o.Report, mask)}
-	t.text.notice(fmt.Sprintf("step %s: %s", j.Step.Name, j.Step.Run))
+	t.text.notice(fmt.Sprintf("step %s: %s", j.Step.Title(), j.Step.Run))
 	return t
 }
 
@@ -96,12 +100,17 @@ func (t *Trial) End(e Exit) (done queue.JobDone, detail, again string) {
 		}
 	case e.Lost:
 		done.Outcome, detail = queue.JobInfra, "killed from outside: "+e.How
-	case e.Code == notExecutable || e.Code == notFound:
+	case e.Tool():
 		done.Outcome, done.Tool, detail = queue.JobInfra, true, e.How+": a command is not there, or cannot be run"
 	}
 	if done.Outcome == "" {
 		t.text.finishReading()
-		v := t.report.Judge(e.Code, t.job.Targets())
+		read := t.report
+		if e.Cut && e.Code != 0 && read != nil {
+			t.text.notice("the output is not whole, so its report says nothing of single targets")
+			read = nil
+		}
+		v := read.Judge(e.Code, t.job.Targets())
 		done.Outcome, done.Passed, done.Failed, done.PerTarget, done.Flaked = v.Outcome, v.Passed, v.Failed, v.PerTarget, v.Flaked
 		switch {
 		case len(v.Unknown) > 0:

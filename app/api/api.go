@@ -32,12 +32,12 @@ type Options struct {
 // Handlers answer what is asked for as JSON.
 type Handlers struct {
 	o       Options
-	replies replies
+	replies *replies
 }
 
 // New returns the API of a server.
 func New(o Options) *Handlers {
-	return &Handlers{o: o, replies: replies{kept: map[string]*reply{}}}
+	return &Handlers{o: o, replies: &replies{kept: map[string]*reply{}}}
 }
 
 // Routes are how the addresses of the API are made known to whatever serves them.
@@ -75,6 +75,13 @@ func (s *Handlers) Register(r Routes) {
 	r.Post("/api/rows", access.Admin, "import a history", s.keepRows)
 }
 
+// in returns handlers whose texts name a queue's branch.
+func (s *Handlers) in(branch string) *Handlers {
+	out := *s
+	out.o.Words.Branch = branch
+	return &out
+}
+
 func (s *Handlers) now() queue.Instant { return queue.At(s.o.Now()) }
 
 // historyDefault and historyMost bound the notes of one answer.
@@ -90,7 +97,7 @@ func (s *Handlers) queues(c echo.Context) error {
 	out := []QueueSummary{}
 	for _, name := range s.o.Source.Queues() {
 		if v, ok := s.o.Source.Queue(name); ok {
-			out = append(out, s.summaryOf(v))
+			out = append(out, s.in(v.Main.Branch).summaryOf(v))
 		}
 	}
 	return answer(c, out)
@@ -101,6 +108,7 @@ func (s *Handlers) queue(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s = s.in(v.Main.Branch)
 	full, err := fullOf(c)
 	if err != nil {
 		return err
@@ -116,6 +124,7 @@ func (s *Handlers) changes(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	s = s.in(v.Main.Branch)
 	phase, stamp := queue.Phase(c.QueryParam("phase")), StampOf(v)
 	has := func(c queue.Change) bool { return phase == "" || phase == c.Phase }
 	if !slices.ContainsFunc(v.Order, func(x queue.View) bool { return has(x.Change) }) && !slices.ContainsFunc(v.Recent, has) {
@@ -138,10 +147,11 @@ func (s *Handlers) changes(c echo.Context) error {
 }
 
 func (s *Handlers) change(c echo.Context) error {
-	_, v, err := s.ChangeNamed(c.QueryParam("queue"), c.QueryParam("id"))
+	q, v, err := s.ChangeNamed(c.QueryParam("queue"), c.QueryParam("id"))
 	if err != nil {
 		return err
 	}
+	s = s.in(q.Main.Branch)
 	out := s.changeOf(v)
 	out.Answer = s.o.Words.Answer(v)
 	return answer(c, out)
@@ -175,6 +185,7 @@ func (s *Handlers) history(c echo.Context) error {
 	for _, v := range q.Order {
 		known[v.Change.ID] = v.Change
 	}
+	s = s.in(q.Main.Branch)
 	out := []Note{}
 	for _, n := range notes {
 		if (id == "" || string(n.Change) == id || strconv.Itoa(n.Number) == id) && len(out) < most {

@@ -17,11 +17,19 @@ type Flakes struct {
 
 // FlakyTarget is one of them, under one step.
 type FlakyTarget struct {
-	Step   string  `json:"step"`
-	Target string  `json:"target"`
-	Flakes int     `json:"flakes"` // how often it has passed what it had failed by name, since the queue has known it
-	Rate   float64 `json:"rate"`   // share of its latest results that were such passes; a part of one where the step names no targets
-	Lost   float64 `json:"lost"`   // minutes: the failing runs, each as long as the target takes
+	Step        string  `json:"step"`
+	Target      string  `json:"target"`
+	Flakes      int     `json:"flakes"`          // how often it has passed what it had failed by name, since the queue has known it
+	Rate        float64 `json:"rate"`            // share of its latest results that were such passes; a part of one where the step names no targets
+	Low         float64 `json:"low"`             // of the 95 % interval of that share (Wilson's score), of as many results as it remembers
+	High        float64 `json:"high"`            // the same
+	Runs        int     `json:"runs"`            // results since the queue has known it
+	Excused     int     `json:"excused"`         // how often it has failed in quarantine, which did not count, since the queue has known it
+	Quarantined bool    `json:"quarantined"`     // it is in quarantine by the configuration of the branch
+	Seen        string  `json:"seen,omitempty"`  // when it was last flaky, or failed in quarantine
+	Build       string  `json:"build,omitempty"` // that showed it
+	Log         string  `json:"log,omitempty"`   // path of its log
+	Lost        float64 `json:"lost"`            // minutes: the failing runs, each as long as the target takes
 }
 
 // FlakesSource is a Source that knows which targets are flaky.

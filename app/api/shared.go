@@ -63,7 +63,7 @@ func (s *Handlers) shared(name, stamp string, render func(io.Writer) error) (*re
 		b.make(render)
 		return b, b.err
 	}
-	c := &s.replies
+	c := s.replies
 	c.mu.Lock()
 	if old := c.kept[name]; old != nil && old.stamp == stamp && now.Sub(old.began) < sharedFor {
 		c.mu.Unlock()

@@ -56,18 +56,19 @@ type Queue struct {
 	Configured   bool       `json:"configured"`             // a configuration is in force: that of the branch, or the last good one
 	Trust        Trust      `json:"trust"`
 	RedTargets   []string   `json:"red_targets,omitempty"`
-	Failing      []Evidence `json:"failing,omitempty"`     // what makes them red
-	Unrun        []Evidence `json:"unrun,omitempty"`       // what the branch is verified by and no runner can run
-	UnrunText    string     `json:"unrun_text,omitempty"`  // the same in words, with what to do
-	Analyzer     string     `json:"analyzer,omitempty"`    // version of the analyzer in force
-	Model        ModelUse   `json:"model,omitzero"`        // that it plans with; /api/models has the others
-	Upgrade      *Upgrade   `json:"upgrade,omitempty"`     // a newer version is being proven
-	Drift        []Drift    `json:"drift,omitempty"`       // what fails on the branch by now, though nothing in it has changed
-	MainBuilds   []Build    `json:"main_builds,omitempty"` // builds of the branch itself
-	Hosts        []Host     `json:"hosts,omitempty"`       // on which its builds run, as far as they are known, by name
-	Order        []Change   `json:"order"`                 // changes without a verdict; parked ones last
-	Recent       []Change   `json:"recent"`                // verdicts, newest first; in short the latest 50
-	Verdicts     int        `json:"verdicts"`              // how many there are of the last day
+	Failing      []Evidence `json:"failing,omitempty"`         // what makes them red
+	Unrun        []Evidence `json:"unrun,omitempty"`           // what the branch is verified by and no runner can run
+	UnrunText    string     `json:"unrun_text,omitempty"`      // the same in words, with what to do
+	Analyzer     string     `json:"analyzer,omitempty"`        // version of the analyzer in force
+	Model        ModelUse   `json:"model,omitzero"`            // that it plans with; /api/models has the others
+	Upgrade      *Upgrade   `json:"upgrade,omitempty"`         // a newer version is being proven
+	Drift        []Drift    `json:"drift,omitempty"`           // what fails on the branch by now, though nothing in it has changed
+	Over         []string   `json:"quarantine_over,omitempty"` // entries of quarantine whose last day is over, in words
+	MainBuilds   []Build    `json:"main_builds,omitempty"`     // builds of the branch itself
+	Hosts        []Host     `json:"hosts,omitempty"`           // on which its builds run, as far as they are known, by name
+	Order        []Change   `json:"order"`                     // changes without a verdict; parked ones last
+	Recent       []Change   `json:"recent"`                    // verdicts, newest first; in short the latest 50
+	Verdicts     int        `json:"verdicts"`                  // how many there are of the last day
 }
 
 // Drift is a check of the branch that had passed, and fails at the same content.
@@ -192,6 +193,7 @@ type Verdict struct {
 	Reused   int        `json:"reused"`           // of these, passed in builds made for something else
 	Heads    int        `json:"heads,omitempty"`  // of these, passed on the own head of a change, in no build of the queue
 	Attempts int        `json:"attempts,omitempty"`
+	Excused  []string   `json:"excused,omitempty"`  // landed: targets that failed in quarantine, which did not count
 	Together []string   `json:"together,omitempty"` // landed: the other changes of the same merge
 	Bypassed []string   `json:"bypassed,omitempty"` // conflicting changes ahead that it did not wait for
 	Failures []Evidence `json:"failures,omitempty"`
@@ -270,13 +272,18 @@ func (s *Handlers) queueOf(v queue.QueueView) Queue {
 		q.UnrunText = s.o.Words.Unrun(v.Unrun)
 	}
 	for _, d := range v.Main.Drift {
-		q.Drift = append(q.Drift, Drift{Step: d.Step, Target: d.Target, Good: moment(d.Good), Bad: moment(d.Bad), Build: string(d.Build), Text: texts.Words{}.Drift(d)})
+		q.Drift = append(q.Drift, Drift{Step: d.Step, Target: d.Target, Good: moment(d.Good), Bad: moment(d.Bad), Build: string(d.Build), Text: s.o.Words.Drift(d)})
+	}
+	for _, e := range v.Main.Config.Quarantines(s.o.Now()) {
+		if e.Over {
+			q.Over = append(q.Over, s.o.Words.QuarantineOver(e))
+		}
 	}
 	for _, h := range v.Hosts {
 		q.Hosts = append(q.Hosts, s.hostOf(h))
 	}
 	if u := v.Upgrade; u != nil {
-		q.Upgrade = &Upgrade{From: u.From, To: u.To, Proven: u.Proven, Total: u.Total, RedTargets: u.Red, Unknown: u.Unknown, Text: texts.Words{}.Upgrade(u)}
+		q.Upgrade = &Upgrade{From: u.From, To: u.To, Proven: u.Proven, Total: u.Total, RedTargets: u.Red, Unknown: u.Unknown, Text: s.o.Words.Upgrade(u)}
 	}
 	if p := v.Main.Paused; p != nil {
 		q.PausedBy, q.PausedReason, q.PausedAt, q.PausedUntil = p.By, p.Reason, moment(p.At), moment(p.Until)
@@ -359,7 +366,7 @@ func (s *Handlers) verdictOf(c queue.Change) *Verdict {
 		return nil
 	}
 	out := &Verdict{
-		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Heads: v.Heads, Attempts: v.Attempts,
+		Commit: string(v.Commit), Tested: v.Tested, Keys: v.Keys, Reused: v.Reused, Heads: v.Heads, Attempts: v.Attempts, Excused: v.Excused,
 		Together: texts.Strings(v.Together), Bypassed: texts.Strings(v.Bypassed), Paths: v.Conflicts, Against: texts.Strings(v.Against), Text: s.o.Words.Against(c),
 	}
 	if len(v.Failures) > 0 {

@@ -33,6 +33,7 @@ var contents = []struct{ name, label string }{
 	{Home, "Documentation"},
 	{"install", "Install"},
 	{"install-gitlab", "Install on GitLab"},
+	{"move-gitlab", "Move to it on GitLab"},
 	{"runners", "Runners"},
 	{"configure", "Configure"},
 	{"keys", "Every key"},
@@ -83,6 +84,19 @@ func Link(base, ref string) string {
 		return ""
 	}
 	return strings.TrimRight(base, "/") + Address(ref)
+}
+
+// Online returns where a reference is read without a server: with the source.
+func Online(ref string) string {
+	if ref == "" {
+		return ""
+	}
+	name, anchor, cut := strings.Cut(ref, "#")
+	address := repository + "app/docs/" + fileOf(name)
+	if cut {
+		address += "#" + anchor
+	}
+	return address
 }
 
 // Has reports whether the documentation has what a reference names.

@@ -53,6 +53,8 @@ type Hook struct {
 	// CI is told what a delivery says of CI, and for which queues; it does not wait.
 	// Nil: nobody is.
 	CI func(queues []string, news forge.CINews)
+
+	name string
 }
 
 // Counter counts what comes in; app.Metrics is one.
@@ -67,7 +69,7 @@ type Counter interface {
 
 // Options are what an Intake needs. All fields but Dir and Log are required.
 type Options struct {
-	Hooks    map[string]Hook // by forge, e.g. "github"; the only one of them also gets POST /webhook
+	Hooks    map[string]Hook // by forge, e.g. "github"
 	Appender Appender
 	Spool    Spool
 	Metrics  Counter
@@ -77,7 +79,7 @@ type Options struct {
 }
 
 // Intake takes in webhooks: POST /webhook/<forge>, or POST /webhook where there
-// is one forge. It answers 2xx once the delivery's events are durable: in the
+// is one forge, or the delivery has the header X-<Forge>-Event. It answers 2xx once the delivery's events are durable: in the
 // inboxes of the repository's queues, or, with the store away, in the spool.
 //
 //	202  stored, spooled, told to whoever waits for CI, not used by us, or of a repository without a queue
@@ -97,7 +99,7 @@ type Intake struct {
 	bodies   *bodies
 
 	mu    sync.Mutex
-	moved whereabouts
+	moved map[string]whereabouts // by the forge's name
 }
 
 // New returns an intake of webhooks.
@@ -109,13 +111,13 @@ func New(o Options) *Intake {
 			key := strings.ToLower(repository)
 			queues[key] = append(queues[key], names...)
 		}
-		hooks[name] = Hook{Receiver: h.Receiver, Queues: queues, Find: h.Find, All: h.All, CI: h.CI}
+		hooks[name] = Hook{name: name, Receiver: h.Receiver, Queues: queues, Find: h.Find, All: h.All, CI: h.CI}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Intake{hooks: hooks, appender: o.Appender, spool: o.Spool, metrics: o.Metrics, now: o.Now, log: o.Log,
-		bodies: newBodies(o.Dir), moved: whereabouts{}}
+		bodies: newBodies(o.Dir), moved: map[string]whereabouts{}}
 }
 
 func (h Hook) queues(repository string) []string {
@@ -177,7 +179,7 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, resultMethod, none
 	}
-	hook, ok := in.hook(r.URL.Path)
+	hook, ok := in.hook(r)
 	if !ok {
 		return http.StatusNotFound, resultNoForge, none
 	}
@@ -249,14 +251,16 @@ func (in *Intake) read(w http.ResponseWriter, r *http.Request, hook Hook, into *
 	return 0, ""
 }
 
-func (in *Intake) hook(path string) (Hook, bool) {
-	name := strings.Trim(strings.TrimPrefix(path, "/webhook"), "/")
-	if name != "" || len(in.hooks) != 1 {
+func (in *Intake) hook(r *http.Request) (Hook, bool) {
+	name := strings.Trim(strings.TrimPrefix(r.URL.Path, "/webhook"), "/")
+	if name != "" {
 		h, ok := in.hooks[name]
 		return h, ok
 	}
 	for _, h := range in.hooks {
-		return h, true
+		if len(in.hooks) == 1 || r.Header.Get("X-"+h.name+"-Event") != "" {
+			return h, true
+		}
 	}
 	return Hook{}, false
 }

@@ -196,7 +196,7 @@ func TestIntakeTellsCI(t *testing.T) {
 	for name, want := range map[string][]string{"Acme/Store": {"acme/store@main", "acme/store@release"}, "acme/other": nil} {
 		for _, by := range []string{name, "globex/shop"} {
 			if by != name {
-				in.Moved(name, forge.Place{Name: by})
+				in.Moved("paper", name, forge.Place{Name: by})
 			}
 			told = nil
 			r := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(`{"kind":"ci","repository":"`+by+`"}`))
@@ -206,7 +206,7 @@ func TestIntakeTellsCI(t *testing.T) {
 				t.Errorf("of %s, configured as %s, %q were told, want %q", by, name, told, want)
 			}
 		}
-		in.Moved(name, forge.Place{Name: name})
+		in.Moved("paper", name, forge.Place{Name: name})
 	}
 }
 
@@ -296,7 +296,7 @@ func TestIntakeStampsAndSpreads(t *testing.T) {
 // and what was sent before it had its present one is its own.
 func TestIntakeGoesByTheRepositorysID(t *testing.T) {
 	s := newIntakeStand(t)
-	s.intake.Moved("acme/store", forge.Place{Name: "globex/shop", ID: 7})
+	s.intake.Moved("paper", "acme/store", forge.Place{Name: "globex/shop", ID: 7})
 	for _, c := range []struct {
 		name   string
 		id     int64
@@ -319,7 +319,7 @@ func TestInstallationsGoByTheRepositorysID(t *testing.T) {
 		in := intake.New(intake.Options{Hooks: map[string]intake.Hook{"github": {Receiver: github.NewReceiver(secretOfTests),
 			Queues: map[string][]string{"acme/store": {"acme/store@main"}}}},
 			Appender: inbox, Spool: &intakeSpool{}, Metrics: app.NewMetrics(), Now: noon})
-		in.Moved("acme/store", forge.Place{Name: "globex/shop", ID: 7})
+		in.Moved("github", "acme/store", forge.Place{Name: "globex/shop", ID: 7})
 		body := fmt.Sprintf(`{"action":"removed","repositories_removed":[{"id":%d,"full_name":"acme/store"}]}`, id)
 		r := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(body))
 		r.Header = forgetest.WebhookHeader("installation_repositories", "d", secretOfTests, []byte(body))

@@ -18,6 +18,11 @@ func (w voice) dependency(q queue.Requirement) string {
 	switch how {
 	case queue.DependsMany:
 		return "Its description depends on more than " + strconv.Itoa(queue.MaxDepends) + " others, which are not followed. Name fewer."
+	case queue.DependsBlocks:
+		if q.Names[0] == "" {
+			that = w.fill("another {noun}")
+		}
+		return w.fill("On its page, the {noun} is set to be merged after ") + that + ", which has not been merged. Land that first, or take the dependency out there."
 	case queue.DependsQueued:
 		return text + ", which is in its queue, and lands after that."
 	case queue.DependsOpen:

@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// What a change's own head has shown is said in its history, and by its proof.
+// The history and the proof name the results of a change's own head.
 func TestWhatIsSaidOfHeads(t *testing.T) {
 	for what, c := range map[string]struct {
 		names []string

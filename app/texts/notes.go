@@ -60,6 +60,8 @@ var notes = map[string]noteRow{
 	"step-failed":          {line: stepNote},
 	"step-timeout":         {line: stepNote},
 	"step-cut":             {line: cutNote},
+	"quarantined":          {line: quarantinedNote},
+	"quarantine-over":      {line: quarantineOverNote},
 
 	"parked":          {title: "Parked", more: noteReason},
 	"returned":        {title: "Back in the queue"},

@@ -24,7 +24,7 @@ func (w Words) Notice(c queue.Change, n queue.Note) string {
 	if n.Change == "" || n.Number == 0 {
 		return what
 	}
-	about := fmt.Sprintf("#%d", n.Number)
+	about := w.Numbered(n.Number)
 	if title := OneLine(c.Title, 120); title != "" {
 		about += " " + title
 	}

@@ -56,9 +56,9 @@ func (w quote) ref(id string) string {
 		return w.code(id)
 	}
 	if w.pull == "" {
-		return w.link("#"+number, w.changePage(id))
+		return w.link(w.o.Words.mark()+number, w.changePage(id))
 	}
-	return w.link("#"+number, w.pull+number)
+	return w.link(w.o.Words.mark()+number, w.pull+number)
 }
 
 func (w quote) refs(ids []string) string {
@@ -202,7 +202,7 @@ func (w quote) long(s string) string {
 // numbered names a pull request of which nobody knows whether it has a change.
 func (w quote) numbered(number string) string {
 	if w.pull == "" && number != "" && strings.Trim(number, "0123456789") == "" && len(number) <= 10 {
-		return "#" + number
+		return w.o.Words.mark() + number
 	}
 	return w.ref(number)
 }

@@ -1,6 +1,7 @@
 package texts_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/app/texts"
@@ -18,6 +19,20 @@ func TestOnTop(t *testing.T) {
 	} {
 		if got := w.OnTop(queue.Change{Basis: b}); got != want {
 			t.Errorf("%+v: %q, want %q", b, got, want)
+		}
+	}
+}
+
+// GitLab's merge requests are !7 there: #7 is an issue.
+func TestNumbersAsTheForgeWritesThem(t *testing.T) {
+	r := queue.Reason{Code: queue.ReasonWaitsAhead, Names: []string{"12.ab", "3.cd"}}
+	for mark, want := range map[string]string{"": "#12", "!": "!12"} {
+		w := texts.Words{Mark: mark}
+		if got := w.Reason(queue.Change{}, r); !strings.Contains(got, want) {
+			t.Errorf("the mark %q: %s", mark, got)
+		}
+		if got := w.Notice(queue.Change{}, queue.Note{Change: "12.ab", Number: 12}); !strings.HasPrefix(got, want+". ") {
+			t.Errorf("the mark %q: %s", mark, got)
 		}
 	}
 }

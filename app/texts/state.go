@@ -91,14 +91,19 @@ func (w voice) body(v queue.View) []string {
 	c := v.Change
 	add(w.notice(v))
 	add(w.emergency(c))
+	said := explains(v) // of waiting and of conflicts
 	switch {
 	case c.Phase == queue.Pending || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
-		add(w.waits(v))
+		if !said {
+			add(w.waits(v))
+		}
 		add(w.onTop(c))
 		if p := v.Partners(); len(p.Rollup) > 0 {
 			add(w.rollup(p.Rollup)) // who shares a build is named with the build
 		}
-		add(w.around(v))
+		if !said {
+			add(w.around(v))
+		}
 		add(w.builds(v))
 		add(w.expected(v))
 	case c.Phase == queue.Trying:
@@ -297,8 +302,8 @@ func (w voice) build(b queue.BuildView) string {
 	switch {
 	case b.Build.Cancel:
 		return text + ", being cancelled"
-	case b.Build.Started == 0:
-		return text + ", not started yet"
+	case b.Build.Started == 0: // its start alone makes no new comment: "not started yet" would stay here
+		return text
 	}
 	text += ", running since " + w.clockText(b.Build.Started)
 	if b.Usual > 0 {

@@ -2,7 +2,6 @@ package texts
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -125,37 +124,4 @@ func (w voice) would(c queue.Change) []string {
 		lines = append(lines, fmt.Sprintf("- and %d more", x.More))
 	}
 	return append(out, strings.Join(lines, "\n"))
-}
-
-// explained says all that is known of a change in the queue.
-func (w voice) explained(v queue.View) string {
-	var lines []string
-	if v.Change.Phase.Final() || v.Change.ID == "" {
-		return ""
-	}
-	for _, r := range v.Waits {
-		if text := w.reason(r); text != "" {
-			lines = append(lines, "- "+text)
-		}
-	}
-	if o := v.Outlook; v.Change.Phase == queue.Pending && o.Good != 0 {
-		lines = append(lines, fmt.Sprintf("- The queue takes it to be green on its own with a chance of %.0f %%, and to land with %.0f %%.", 100*o.Good, 100*o.Chance))
-	}
-	for _, b := range v.Builds {
-		if why := w.o.Words.Why(b.Build.Worth, b.Build.Why); why != "" {
-			lines = append(lines, "- Build "+w.code(short(b.Build.ID))+" was started: "+w.long(why)+".")
-		}
-	}
-	for _, k := range v.Conflicts {
-		if len(lines) > 20 {
-			lines = append(lines, fmt.Sprintf("- and more; it conflicts with %d in all", len(v.Conflicts)))
-			break
-		}
-		where := "behind it"
-		if slices.Contains(v.Ahead, k.With) {
-			where = "ahead of it"
-		}
-		lines = append(lines, "- "+w.ref(string(k.With))+", "+where+w.witness(v, k))
-	}
-	return "**Why it is where it is**\n\n" + strings.Join(lines, "\n")
 }

@@ -60,6 +60,9 @@ func (w voice) proof(v *queue.Verdict) string {
 	if v.Attempts > 1 {
 		lines = append(lines, fmt.Sprintf("- A step passed only on attempt %d: it may be flaky.", v.Attempts))
 	}
+	if len(v.Excused) > 0 {
+		lines = append(lines, "- ⚠️ In quarantine, and did not count: "+w.codes(v.Excused)+" failed.")
+	}
 	if v.Overtook > 0 {
 		lines = append(lines, fmt.Sprintf("- It overtook %s in conflict with it that had arrived earlier.", counted(v.Overtook, "change", "changes")))
 	}
@@ -136,7 +139,12 @@ func (w voice) how(f queue.Evidence) string {
 	if !onWholeTree(f) {
 		text += " on " + w.codes(f.Targets)
 	}
-	if f.Attempts > 1 {
+	switch {
+	case f.Runs > 0 && len(f.Targets) == 1:
+		text += fmt.Sprintf(", which is new with this change, in %d of the %d runs that have to pass", f.Fails, f.Runs)
+	case f.Runs > 0:
+		text += fmt.Sprintf(", which are new with this change, in %d of the %d runs that have to pass", f.Fails, f.Runs)
+	case f.Attempts > 1:
 		text += fmt.Sprintf(" in each of %d builds", f.Attempts)
 	}
 	return text

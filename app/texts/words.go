@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +17,13 @@ import (
 type Words struct {
 	Local  bool   // a plain repository: branches, and commands on the command line
 	Branch string // the queue's target branch; "": a text for several queues, or for none
+	Mark   string // what stands before the number of a change, as GitLab's "!"; "": "#"
 }
+
+// Numbered returns the number of a change as its forge writes it.
+func (w Words) Numbered(n int) string { return w.mark() + strconv.Itoa(n) }
+
+func (w Words) mark() string { return cmp.Or(w.Mark, "#") }
 
 // Noun returns what is asked to land.
 func (w Words) Noun() string {

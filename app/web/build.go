@@ -96,7 +96,7 @@ func (p *Pages) build(d *directory, v queue.BuildView, logs []Log) build {
 		if more := len(names) - targetsShown; more > 0 {
 			text += " and " + count(more, "more", "more")
 		}
-		out.Jobs = append(out.Jobs, job{Step: clean(j.Step.Name), Done: j.Done, Targets: clean(text)})
+		out.Jobs = append(out.Jobs, job{Step: clean(j.Step.Title()), Done: j.Done, Targets: clean(text)})
 	}
 	for _, l := range logs {
 		if l.Build == b.ID {

@@ -241,6 +241,9 @@ func proof(v queue.Verdict) string {
 	if v.Attempts > 1 {
 		text += "; the most stubborn one on attempt " + count(v.Attempts, "", "")
 	}
+	if n := len(v.Excused); n > 0 {
+		text += "; " + count(n, "target", "targets") + " failed in quarantine, which did not count"
+	}
 	if v.MainRed > 0 {
 		text += ". At that moment " + count(v.MainRed, "check", "checks") + " of the branch itself had not passed"
 	}
@@ -253,7 +256,7 @@ func noteTone(what string) string {
 		return "good"
 	case "rejected", "step-failed", "step-timeout":
 		return "bad"
-	case "parked", "build-infrastructure":
+	case "parked", "build-infrastructure", "quarantined":
 		return "warn"
 	}
 	return "calm"

@@ -30,10 +30,12 @@ func (words) Models(v queue.ModelsView) string {
 func (words) ModelPart(p queue.ModelPart) string {
 	return fmt.Sprint("part used: ", p.Used, " ", p.Why)
 }
-func (words) ModelCause(c queue.LearnCause) string { return "cause " + string(c) }
-func (words) Noun() string                         { return "pull request" }
-func (words) Land() string                         { return "Say please." }
-func (words) Host(h queue.HostView) string         { return "bench of " + h.Name }
+func (words) ModelCause(c queue.LearnCause) string         { return "cause " + string(c) }
+func (words) Noun() string                                 { return "pull request" }
+func (words) Land() string                                 { return "Say please." }
+func (words) Host(h queue.HostView) string                 { return "bench of " + h.Name }
+func (words) QuarantineOver(q config.QuarantineRow) string { return q.String() + " is over" }
+
 func (words) OtherTools(host string, o queue.OtherTools) string {
 	return "tools of " + host + " for " + o.Step
 }

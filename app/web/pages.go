@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 //go:embed templates/*.html
@@ -44,6 +45,7 @@ type Words interface {
 	Host(h queue.HostView) string
 	// OtherTools says of which step a host gets no builds, and why.
 	OtherTools(host string, o queue.OtherTools) string
+	QuarantineOver(q config.QuarantineRow) string
 	// Drift says what of the target branch fails by now though nothing in it has
 	// changed, in a sentence without its end.
 	Drift(d queue.Drift) string
@@ -107,7 +109,7 @@ func (p *Pages) of(v queue.QueueView) *Pages {
 // template that was rendered cannot be cloned.
 var parsed = sync.OnceValue(func() map[string]*template.Template {
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"queues", "queue", "change", "search", "log", "runners", "problem", "setup", "setupgo", "setupmade", "signin", "enter", "leave", "docs"} {
+	for _, name := range []string{"queues", "queue", "change", "search", "log", "runners", "flakes", "problem", "setup", "setupgo", "setupmade", "setuplab", "setuplabmade", "signin", "enter", "leave", "docs"} {
 		pages[name] = template.Must(template.New(name).Funcs(template.FuncMap{"warning": unset, "notice": unset, "closed": unset}).ParseFS(templates,
 			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}

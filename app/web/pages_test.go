@@ -63,6 +63,16 @@ func everyPage() map[string]func(*web.Pages, io.Writer) error {
 				{Name: "gone", Token: "gone", State: "away", Seen: noon().Add(-time.Hour).Time()},
 			}, map[string]int{"": 2, "gpu": 0, "<u>": 1}, noon())
 		},
+		"flakes": func(p *web.Pages, w io.Writer) error {
+			return p.Flakes(w, "acme/store@main", []web.FlakyTarget{
+				{Step: "e2e", Target: "<b>web</b>", Flakes: 5, Runs: 40, Rate: 0.25, Low: 0.13, High: 0.42, Quarantined: true, Excused: 3, Build: "b1", Seen: noon().Add(-time.Hour), Lost: 12 * time.Minute},
+				{Step: "unit", Target: "api", Flakes: 1, Runs: 90, Rate: 0.01, High: 0.11, Lost: 20 * time.Second},
+				{Step: "unit", Target: "db", Runs: 9, High: 0.3, Excused: 1},
+				{Step: "unit", Target: "ui", Runs: 9, High: 0.3, Quarantined: true},
+			}, noon())
+		},
+		"flakes-none": func(p *web.Pages, w io.Writer) error { return p.Flakes(w, "acme/store@main", nil, noon()) },
+		"flakes-of":   func(p *web.Pages, w io.Writer) error { return p.FlakesOf(w, []string{"acme/store@main", "<b>@main"}) },
 		"search-none": func(p *web.Pages, w io.Writer) error {
 			return p.Search(w, queued, web.Search{Text: hostile, Page: 3}, noon())
 		},
@@ -104,7 +114,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// What is hostile stays text: no page has a script, a handler, a style or a
+// Hostile content stays text: no page has a script, a handler, a style or a
 // link that came from outside.
 func TestPagesHoldNoForeignCode(t *testing.T) {
 	handler := regexp.MustCompile(`(?i)<(?:[^>"]|"[^"]*")*\son[a-z]+\s*=`) // in a quoted value it is text

@@ -147,6 +147,11 @@ func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []ale
 		out = append(out, alert{Tone: "bad", Doc: "troubleshoot#the-configuration-cannot-be-used", Title: "The configuration on " + clean(v.Main.Branch) + " " + title,
 			Text: strings.TrimSuffix(clean(v.Main.Broken), ".") + ". " + what})
 	}
+	for _, q := range v.Main.Config.Quarantines(now.Time()) {
+		if q.Over {
+			out = append(out, alert{Tone: "warn", Doc: "troubleshoot#a-quarantine-is-over", Title: "A quarantine is over", Text: clean(p.words.QuarantineOver(q)) + "."})
+		}
+	}
 	if u := v.Upgrade; u != nil {
 		a := alert{Tone: "calm", Doc: "troubleshoot#a-newer-version-of-the-analyzer", Title: "A newer version of the analyzer is being proven", Text: clean(p.words.Upgrade(u)) + "."}
 		if len(u.Red) > 0 || u.Unknown != "" {

@@ -21,7 +21,16 @@ func setupPages() map[string]func(*web.Pages, io.Writer) error {
 		Events: []web.SetupPermission{{"issue_comment", "", "commands in comments"}, {"push", "", "commits on the target branch"}}}
 	again := first
 	again.Problem, again.Organization, again.Server, again.Show, again.Loopback = hostile, "acme", "http://localhost:8080", true, true
+	lab := web.SetupLab{Form: "once", Site: "https://gitlab.com", Link: "https://gitlab.com/-/user_settings/personal_access_tokens?name=SubmitQueue&scopes=api", Server: "https://queue.example.com", File: "/var/lib/submitqueue/gitlab-token",
+		Events: []web.SetupPermission{{"Comments", "", "commands"}, {"Push events", "", "the target branch has moved"}}}
+	labAgain := lab
+	labAgain.Problem, labAgain.Target, labAgain.Server, labAgain.Loopback, labAgain.Kept, labAgain.Link, labAgain.Report = hostile, "group/shop", "http://localhost:8080", true, true, "", "FAIL  branch  "+hostile+"\n      fix: x\n"
 	return map[string]func(*web.Pages, io.Writer) error{
+		"setup-lab":       func(p *web.Pages, w io.Writer) error { return p.SetupLab(w, lab) },
+		"setup-lab-again": func(p *web.Pages, w io.Writer) error { return p.SetupLab(w, labAgain) },
+		"setup-lab-made": func(p *web.Pages, w io.Writer) error {
+			return p.SetupLabMade(w, web.SetupLabMade{Projects: []string{"group/shop", "group/sub/other"}, Report: "made      the webhook\n" + hostile, File: "/var/lib/submitqueue/gitlab-token", Problem: "the disk is full"})
+		},
 		"setup":       func(p *web.Pages, w io.Writer) error { return p.SetupForm(w, first) },
 		"setup-again": func(p *web.Pages, w io.Writer) error { return p.SetupForm(w, again) },
 		"setup-go": func(p *web.Pages, w io.Writer) error {

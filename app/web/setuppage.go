@@ -1,6 +1,9 @@
 package web
 
-import "io"
+import (
+	"io"
+	"strings"
+)
 
 // SetupPermission is a permission, or an event, that the App asks for.
 type SetupPermission struct {
@@ -66,4 +69,54 @@ func (p *Pages) SetupMade(w io.Writer, m SetupMade) error {
 		page
 		SetupMade
 	}{page{Title: "The App is there"}, m})
+}
+
+// SetupLab is the page on which a person connects the server to projects on GitLab.
+type SetupLab struct {
+	Form     string // the one-time value that the form sends back
+	Site     string // of the GitLab
+	Link     string // its page for a new token; empty: not known
+	Target   string // path of a project or a group
+	Server   string // URL under which GitLab is to reach the server
+	Loopback bool   // which it cannot
+	Kept     bool   // a token is kept already
+	File     string // where it is, or would be
+	Problem  string // what was wrong with the last attempt; hostile text
+	Report   string // what was done and found; hostile text
+	Events   []SetupPermission
+}
+
+// SetupLab renders it.
+func (p *Pages) SetupLab(w io.Writer, f SetupLab) error {
+	f.Problem, f.Report = clean(f.Problem), cleanLines(f.Report)
+	return p.render(w, "setuplab", struct {
+		page
+		SetupLab
+	}{page{Title: "Set-up"}, f})
+}
+
+// SetupLabMade is the page that says that the server is connected to GitLab.
+type SetupLabMade struct {
+	Projects []string
+	Report   string // what was done and found; hostile text
+	File     string // where the token is
+	Problem  string // why the choice could not be kept; empty: it could
+}
+
+// SetupLabMade renders it.
+func (p *Pages) SetupLabMade(w io.Writer, m SetupLabMade) error {
+	m.Problem, m.Report = clean(m.Problem), cleanLines(m.Report)
+	return p.render(w, "setuplabmade", struct {
+		page
+		SetupLabMade
+	}{page{Title: "Connected to GitLab"}, m})
+}
+
+// cleanLines is clean that keeps the lines.
+func cleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = clean(line)
+	}
+	return strings.Join(lines, "\n")
 }

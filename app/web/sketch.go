@@ -15,6 +15,7 @@ type sketch struct {
 	Boxes         []box
 	Arrows        []arrow
 	Hidden        int // changes that did not fit
+	Tall          tall
 }
 
 // box is one change, or main.
@@ -53,6 +54,7 @@ const (
 func newSketch(d *directory, v queue.QueueView) *sketch {
 	l := newLayout()
 	s := &sketch{}
+	titles := map[string]string{}
 	for _, c := range v.Order {
 		if c.Change.Phase == queue.Parked {
 			continue
@@ -67,6 +69,7 @@ func newSketch(d *directory, v queue.QueueView) *sketch {
 			ref: ref{Queue: d.queue, ID: string(c.Change.ID), Number: c.Change.Number, Known: true}, Tone: chip.Tone, Label: chip.Label,
 			Title: clipTo(titleOf(c.Change), titleWidth), Full: "#" + count(c.Change.Number, "", "") + " " + titleOf(c.Change) + " (" + chip.Label + ")",
 		}
+		titles[b.ID] = titleOf(c.Change)
 		at := l.cells[c.Change.ID]
 		b.X, b.Y = left(at.col), top(at.row)
 		for _, bar := range c.Builds {
@@ -88,6 +91,7 @@ func newSketch(d *directory, v queue.QueueView) *sketch {
 		s.Width = max(s.Width, left(at.col)+boxWidth+margin)
 		s.Height = max(s.Height, top(at.row)+boxHeight+margin)
 	}
+	s.Tall = newTall(s, titles, l.direct)
 	return s
 }
 

@@ -96,6 +96,9 @@ func TestTextsLinkIntoTheDocumentation(t *testing.T) {
 		}
 		for _, m := range regexp.MustCompile(`r\.(?:add\((?:\w+), |unread\(|fine\()"([a-z]+)"`).FindAllStringSubmatch(string(source), -1) {
 			subjects[m[1]] = true
+			if strings.HasPrefix(filepath.Base(file), "gitlab") && m[1] != "config" {
+				m[1] = "gitlab-" + m[1]
+			}
 			must("troubleshoot#doctor-"+m[1], file)
 		}
 	}

@@ -35,6 +35,7 @@ type door struct {
 var doors = []door{
 	{"writes what has passed into an entry of the ledger", writesField("queue.Entry", "ID", "Keys", "Passed", "Confirmed", "Lost"), map[string]string{
 		"speculation.judging.writePass":     "what a build of ours was asked for, or what a pass that covers the tree shows of its commit",
+		"speculation.judging.excuseAs":      "what has failed in quarantine, on main as it is and in the commit that has the key, while that lasts",
 		"speculation.judging.entry":         "a new entry, in which nothing has passed",
 		"speculation.judging.revoke":        "it is to count no more",
 		"speculation.judging.unprove":       "main has failed it since, at the same hash",
@@ -63,6 +64,7 @@ var doors = []door{
 	}},
 	{"has refs of our own moved", calls("workers/forgeci", "Push"), map[string]string{
 		"workers/forgeci.Controller.pushBatch": "refs that CI runs on",
+		"workers/forgeci.Controller.begin":     "such a ref is taken away, so that its next push starts a pipeline",
 	}},
 	{"runs git push", saysPush, map[string]string{
 		"forge/mirror.Remotes.Push":     "the target branch, with the lease on what it was",

@@ -72,7 +72,7 @@ func TestInspectOddClones(t *testing.T) {
 		{"empty", "targets", "! submitqueue: empty is empty: it has no commit yet\nstatus 1\n"},
 		{"empty", "conflicts a b", "! submitqueue: empty is empty: it has no commit yet\nstatus 1\n"},
 		{"other-ids", "targets", "! submitqueue: other-ids has the object format sha256; only sha1 is known\nstatus 1\n"},
-		{"folder", "affected", "! submitqueue: folder is not a git repository; name one with --repo DIR\nstatus 1\n"},
+		{"folder", "affected", "! submitqueue: folder is not a git repository; name one with --repo DIR\n! More: https://github.com/submitqueue/submitqueue/blob/main/app/docs/troubleshoot.md#it-is-not-a-git-repository\nstatus 1\n"},
 	} {
 		t.Run(c.in+" "+c.command, func(t *testing.T) {
 			t.Parallel()

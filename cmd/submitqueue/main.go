@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/submitqueue/submitqueue/app/docs"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/ask"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/bench"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/chaos"
@@ -27,13 +28,14 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/runner"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/setup"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/simulate"
 )
 
 // cli is the command line. Every flag has an environment twin where a server
 // may want one.
 type cli struct {
-	Demo       live.Command      `cmd:"" help:"Watch real pull requests land on a simulated GitHub, then see main proven green."`
+	Demo       live.Command      `cmd:"" help:"Watch real pull requests land on a simulated GitHub or GitLab, then see main proven green."`
 	Serve      server.Serve      `cmd:"" help:"Run the server."`
 	Land       ask.Land          `cmd:"" help:"Ask a server to land a branch (local forge) or a pull request."`
 	Status     explain.Status    `cmd:"" help:"Show a server's queue, or one change of it."`
@@ -53,7 +55,8 @@ type cli struct {
 	Runners    runner.Runners    `cmd:"" help:"Make, list, pause and revoke the runners of a server: machines that run its builds."`
 	Ledger     explain.Ledger    `cmd:"" help:"Show what is known of a target, a key or a change, or have it forgotten."`
 	Flakes     explain.Flakes    `cmd:"" help:"List targets that pass what they have failed, with their rate and what they cost."`
-	Doctor     explain.Doctor    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub, and how to put it right."`
+	Setup      setup.Command     `cmd:"" help:"Connect a server to projects on GitLab: the webhook, its secret, the token. On GitHub, serve does it on its page."`
+	Doctor     explain.Doctor    `cmd:"" help:"Say what is wrong with a repository's set-up on GitHub or GitLab, and how to put it right."`
 	Init       config.Init       `cmd:"" help:"Write a first .submitqueue.yml from what a clone shows."`
 	Validate   config.Validate   `cmd:"" help:"Check a .submitqueue.yml."`
 	Schema     config.Schema     `cmd:"" help:"Print the JSON schema of .submitqueue.yml."`
@@ -106,14 +109,26 @@ func run(args []string) int {
 		}
 		var wrong print.UsageError
 		if errors.As(err, &wrong) {
-			fmt.Fprintln(os.Stderr, "submitqueue:", err)
+			complain(os.Stderr, err)
 			return print.ExitUsage
 		}
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return 130
 		}
-		fmt.Fprintln(os.Stderr, "submitqueue:", err)
+		complain(os.Stderr, err)
 		return 1
+	}
+}
+
+// complain prints an error, and where the documentation has more about it.
+func complain(out io.Writer, err error) {
+	fmt.Fprintln(out, "submitqueue:", err)
+	place := print.PlaceOf(err)
+	if place == "" && errors.Is(err, syscall.EADDRINUSE) {
+		place = "troubleshoot#the-address-is-in-use"
+	}
+	if place != "" {
+		fmt.Fprintln(out, "More:", docs.Online(place))
 	}
 }
 

@@ -33,6 +33,12 @@ func tokenCommands() map[string]func(*testscript.TestScript, bool, []string) {
 			ts.Setenv("SUBMITQUEUE_DATA", filepath.Join(ts.Getenv("WORK"), "nothing"))
 			ts.Setenv("SUBMITQUEUE_TOKEN", "")
 		},
+		// address sets ADDRESS to where the server listens, for the one that comes after it.
+		"address": func(ts *testscript.TestScript, _ bool, _ []string) {
+			f, err := client.ReadFile(ts.Getenv("SUBMITQUEUE_DATA"))
+			ts.Check(err)
+			ts.Setenv("ADDRESS", strings.TrimPrefix(f.URL, "http://"))
+		},
 		// home takes elsewhere back.
 		"home": func(ts *testscript.TestScript, _ bool, _ []string) {
 			ts.Setenv("SUBMITQUEUE_SERVER", "")

@@ -60,7 +60,7 @@ func TestCommandsOfTheReadme(t *testing.T) {
 		if others.MatchString(span) {
 			continue
 		}
-		for _, m := range regexp.MustCompile(`(?:^|[ \x60])--([a-z][a-z-]*)`).FindAllStringSubmatch(span, -1) {
+		for _, m := range regexp.MustCompile(`(?:^|[ \x60])--([a-z][a-z0-9-]*)`).FindAllStringSubmatch(span, -1) {
 			if !flags[m[1]] {
 				t.Errorf("no command has the flag --%s of %s", m[1], span)
 			}
@@ -144,7 +144,7 @@ func TestCommandsInTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := regexp.MustCompile(`\bsubmitqueue ([a-z]+)((?: [a-z]+)*)([^.;,:"\n]*)`)
-	flag := regexp.MustCompile(` --([a-z][a-z-]*)`)
+	flag := regexp.MustCompile(` --([a-z][a-z0-9-]*)`)
 	seen := 0
 	for _, text := range textsOf(t, filepath.Join("..", "..")) {
 		for _, m := range named.FindAllStringSubmatch(text.says, -1) {

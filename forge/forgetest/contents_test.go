@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 )
 
-// What is pushed is refused for what one of its commits holds, though a later one
+// A push is refused for what one of its commits holds, though a later one
 // takes that out again, and nothing of it arrives.
 func TestScreen(t *testing.T) {
 	s := mustServer(t, forgetest.Options{})

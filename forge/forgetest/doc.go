@@ -20,7 +20,8 @@
 //   - signed webhooks, in the order things happened, each sent once: like
 //     GitHub, the server never sends one again unless asked to.
 //   - pages for browsers at URL()+"/<owner>/<name>", .../pull/<n> and
-//     .../commit/<id>, only for reading, and only of public repositories.
+//     .../commit/<id>, only of public repositories, and only for reading but for
+//     the comments of a person who plays (Repository.Play).
 //
 // Tests must read the bot's words: Server.Strict fails a test for each comment of
 // the bot whose final text no assertion looked at.

@@ -20,7 +20,8 @@ const (
 )
 
 // pages answers browsers with pages to read: repositories, pull requests and
-// commits, as far as everybody may read them. Nothing can be done there.
+// commits, as far as everybody may read them. All that can be done there is to comment,
+// where a person plays.
 type pages struct {
 	s      *Server
 	byName map[string]*template.Template
@@ -38,9 +39,13 @@ func (s *web) pages() http.Handler {
 	mux.HandleFunc("GET /-/style.css", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, pageFiles, "pages/style.css")
 	})
+	mux.HandleFunc("GET /-/play.js", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, pageFiles, "pages/play.js")
+	})
 	mux.HandleFunc("GET /{owner}/{name}", p.inRepository(p.repository))
 	mux.HandleFunc("GET /{owner}/{name}/{$}", p.inRepository(p.repository))
 	mux.HandleFunc("GET /{owner}/{name}/pull/{number}", p.inRepository(p.pull))
+	mux.HandleFunc("POST /{owner}/{name}/pull/{number}/comments", p.inRepository(p.say))
 	mux.HandleFunc("GET /{owner}/{name}/issues/{number}", p.inRepository(p.pull))
 	mux.HandleFunc("GET /{owner}/{name}/commit/{id}", p.inRepository(p.commit))
 	mux.HandleFunc("GET /{owner}/{name}/runs/{id}", p.inRepository(p.run))
@@ -58,6 +63,7 @@ type page struct {
 	status     int // 0: 200
 	Title      string
 	Repository string // that it belongs to; empty: none
+	Player     string // whom a person plays there; empty: nobody
 	Body       any
 }
 
@@ -70,7 +76,11 @@ func (p *pages) write(w http.ResponseWriter, pg page) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	policy := "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"
+	if pg.Player != "" {
+		policy = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'; script-src 'self'; connect-src 'self'"
+	}
+	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	if pg.status != 0 {
@@ -141,7 +151,8 @@ func (p *pages) repository(w http.ResponseWriter, r *http.Request, repo *Reposit
 		Open, Closed        []pullRow
 		Commits             []pageCommit
 		More                int
-	}{Name: repo.fullName(), Branch: repo.main, Clone: repo.CloneURL()}
+		Player              string
+	}{Name: repo.fullName(), Branch: repo.main, Clone: repo.CloneURL(), Player: repo.playerOf()}
 	p.s.mu.Lock()
 	for _, pr := range slices.Backward(repo.issues.sorted()) {
 		if pr.open() {
@@ -164,7 +175,7 @@ func (p *pages) repository(w http.ResponseWriter, r *http.Request, repo *Reposit
 			body.Commits = append(body.Commits, parsePageCommit(line))
 		}
 	}
-	p.write(w, page{template: "repository", Title: repo.fullName(), Repository: repo.fullName(), Body: body})
+	p.write(w, page{template: "repository", Title: repo.fullName(), Repository: repo.fullName(), Player: body.Player, Body: body})
 }
 
 // pageCheck is a check run on a page.
@@ -200,6 +211,7 @@ func (p *pages) pull(w http.ResponseWriter, r *http.Request, repo *Repository) {
 		Text                      []block
 		Checks                    []pageCheck
 		Comments                  []comment
+		Player                    string
 	}
 	number, err := strconv.Atoi(r.PathValue("number"))
 	p.s.mu.Lock()
@@ -209,7 +221,7 @@ func (p *pages) pull(w http.ResponseWriter, r *http.Request, repo *Repository) {
 		p.missing(w, "There is no such pull request.")
 		return
 	}
-	body.pullRow = repo.shapes.pullRow(pr)
+	body.pullRow, body.Player = repo.shapes.pullRow(pr), repo.player
 	body.Branch, body.Base, body.Head, body.Merge = pr.Branch, pr.Base, pr.Head, pr.mergeCommit
 	if pr.Fork != "" {
 		body.Branch = pr.Fork + ":" + pr.Branch
@@ -227,7 +239,7 @@ func (p *pages) pull(w http.ResponseWriter, r *http.Request, repo *Repository) {
 		body.Comments = append(body.Comments, v)
 	}
 	p.s.mu.Unlock()
-	p.write(w, page{template: "pull", Title: "#" + strconv.Itoa(number) + " " + body.Title, Repository: repo.fullName(), Body: body})
+	p.write(w, page{template: "pull", Title: "#" + strconv.Itoa(number) + " " + body.Title, Repository: repo.fullName(), Player: body.Player, Body: body})
 }
 
 // emoji is how a page shows a reaction.

@@ -112,6 +112,11 @@ func (r *Repository) Open(p Pull) (int, error) {
 	p = Pull{Author: p.Author, Branch: p.Branch, Base: p.Base, Title: p.Title, Body: p.Body, Draft: p.Draft}
 	r.refs.Lock()
 	defer r.refs.Unlock()
+	return r.open(p)
+}
+
+// open is Open. The caller holds r.refs.
+func (r *Repository) open(p Pull) (int, error) {
 	from := r
 	if owner, branch, ok := strings.Cut(p.Branch, ":"); ok {
 		p.Fork, p.Branch = owner, branch

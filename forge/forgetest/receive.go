@@ -73,6 +73,7 @@ func (r *store) receive(w http.ResponseWriter, req *http.Request, who identity, 
 		}
 	} else if planned == nil || planned.After {
 		res = r.push(ctx, who, moves, pushOptions{atomic: caps["atomic"]})
+		res.lines = append(res.lines, r.repo.played(ctx, who, res)...)
 	}
 	if planned != nil {
 		if planned.Cut {

@@ -49,6 +49,7 @@ type Repository struct {
 	late      bool            // heads are recorded when ReleaseHeads says so
 	unseen    []unseen        // heads that were pushed meanwhile, in order
 	stacks    []*stack        // by number
+	player    string          // whom a person plays on the pages and with git; empty: nobody
 	restacks  bool            // GitHub restacks what is above a member that a push has merged
 }
 

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/forgetest/contract"
@@ -147,25 +146,25 @@ func TestLargePushAndOldProtocol(t *testing.T) {
 	mustGit(t, r.Dir(), "", "fsck", "--strict")
 }
 
-func TestAThousandPullRequests(t *testing.T) {
+func TestManyPullRequests(t *testing.T) {
 	s := mustServer(t, forgetest.Options{})
 	r := mustRepository(t, s)
+	many := 1000
+	if testing.Short() {
+		many = 200
+	}
 	var commits []forgetest.Commit
-	for i := range 1000 {
+	for i := range many {
 		commits = append(commits, forgetest.Commit{Branch: fmt.Sprintf("c/%d", i), Files: map[string]string{fmt.Sprintf("pkg%d/x", i): "x"}})
 	}
-	start := time.Now()
 	if _, err := r.Commits("o", commits); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range commits {
 		mustPull(t, r, "o", c.Branch)
 	}
-	if took := time.Since(start); took > 30*time.Second {
-		t.Errorf("opening 1000 pull requests took %v", took)
-	}
 	heads := mustGit(t, ".", "", "ls-remote", r.CloneURL(), "refs/pull/*/head")
-	if n := strings.Count(heads, "\n") + 1; n != 1000 {
+	if n := strings.Count(heads, "\n") + 1; n != many {
 		t.Errorf("%d heads", n)
 	}
 }

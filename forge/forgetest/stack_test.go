@@ -75,7 +75,7 @@ func TestStackOfGitHub(t *testing.T) {
 	c.want(422, "POST", "/repos/o/r/stacks/2/unstack", "")
 }
 
-// What is above a merged member is rebased and asks for the stack's base, with the author
+// A member above a merged one is rebased and asks for the stack's base, with the author
 // kept; where nobody restacks, it stays.
 func TestRestackOfGitHub(t *testing.T) {
 	for name, restacks := range map[string]bool{"restacked": true, "left": false} {

@@ -88,6 +88,33 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
+// Notes have a limit of their own. While GitLab takes no more of them, no note is sent, and
+// all else is.
+func TestNotesAreThrottledAlone(t *testing.T) {
+	w := newWorld(t, fake.Options{NotesPerMinute: 3})
+	n := w.opened("topic")
+	mark := func(i int) string { return fmt.Sprintf("<!-- %d -->", i) }
+	for i := range 3 {
+		if err := w.forge.Comment(t.Context(), n, mark(i), "x"+mark(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := w.forge.Comment(t.Context(), n, mark(9), "x"+mark(9)); transient(err) == nil || transient(err).After < 50*time.Second {
+			t.Errorf("one more: %v", err)
+		}
+	}
+	if got := w.count("POST", "/notes"); got != 4 {
+		t.Errorf("%d notes were sent", got)
+	}
+	if err := w.forge.Comment(t.Context(), n, mark(0), "edited "+mark(0)); err != nil {
+		t.Errorf("an edit: %v", err)
+	}
+	if _, err := w.forge.PullRequest(t.Context(), n); err != nil {
+		t.Errorf("a read: %v", err)
+	}
+}
+
 // TestRefusalsThatPass has each refusal of the REST interface be taken for what it is.
 func TestRefusalsThatPass(t *testing.T) {
 	w := newWorld(t, fake.Options{})

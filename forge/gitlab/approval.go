@@ -2,12 +2,15 @@ package gitlab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/xanzy/go-gitlab"
+
+	"github.com/submitqueue/submitqueue/forge"
 )
 
 // approvals are those of a merge request. GitLab notes when each was given since its
@@ -31,10 +34,9 @@ func (f *Forge) approvals(ctx context.Context, id, number int) (out approvals, e
 
 // approved lists who has approved this very head: after GitLab has stored its diff. An
 // approval whose time is not told counts for nothing.
-func (f *Forge) approved(ctx context.Context, id int, mr *gitlab.MergeRequest) ([]string, error) {
-	a, err := f.approvals(ctx, id, mr.IID)
-	if err != nil || len(a.By) == 0 {
-		return nil, err
+func (f *Forge) approved(ctx context.Context, id int, mr *gitlab.MergeRequest, a approvals) ([]string, error) {
+	if len(a.By) == 0 {
+		return nil, nil
 	}
 	stored, err := f.storedAt(ctx, id, mr)
 	if err != nil || stored.IsZero() {
@@ -60,8 +62,46 @@ func (f *Forge) approved(ctx context.Context, id int, mr *gitlab.MergeRequest) (
 	return names, nil
 }
 
+// approvalsSettle is for how long after a push approvals of what was there before may look
+// intact that GitLab is about to take away; a merge status with another reason hides that.
+const approvalsSettle = 15 * time.Second
+
+// syncing asks to come back where required approvals were given before the head was stored,
+// and that was just now.
+func (f *Forge) syncing(ctx context.Context, id int, mr *gitlab.MergeRequest, a approvals) error {
+	if a.Required == 0 || len(a.By) == 0 {
+		return nil
+	}
+	stored, err := f.storedAt(ctx, id, mr)
+	if err != nil || stored.IsZero() {
+		return err
+	}
+	left := min(approvalsSettle-f.pace.now().Sub(stored), approvalsSettle) // the clock is told to the second
+	for _, x := range a.By {
+		if left > 0 && (x.At == nil || x.At.Before(stored)) {
+			return &forge.Transient{Err: errors.New("its approvals are older than its head, and GitLab may be about to take them away"), After: left}
+		}
+	}
+	return nil
+}
+
+// headKey names a head of a merge request.
+type headKey struct {
+	number int
+	head   string
+}
+
 // storedAt is when GitLab stored the diff of the head; zero: it has another one by now.
 func (f *Forge) storedAt(ctx context.Context, id int, mr *gitlab.MergeRequest) (at time.Time, err error) {
+	key := headKey{mr.IID, mr.SHA}
+	if at, known := recall(f, f.stored, key); known {
+		return at, nil
+	}
+	defer func() {
+		if err == nil && !at.IsZero() {
+			remember(f, f.stored, key, at)
+		}
+	}()
 	o := &gitlab.GetMergeRequestDiffVersionsOptions{}
 	newest := 0
 	err = all(func(page gitlab.ListOptions) ([]*gitlab.MergeRequestDiffVersion, *gitlab.Response, error) {

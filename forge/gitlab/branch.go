@@ -34,6 +34,20 @@ func (f *Forge) Protection(ctx context.Context, branch string) (forge.Protection
 	return out, nil
 }
 
+// Trains reports whether the project has merge trains: each push of ours would begin its
+// train anew, so such a project is not to be served.
+func (f *Forge) Trains(ctx context.Context) (bool, error) {
+	p, err := f.settings(ctx)
+	if err != nil {
+		return false, failure(ctx, "read whether the project has merge trains", err)
+	}
+	return p.MergeTrainsEnabled, nil
+}
+
+// refsPerPush is how many refs of one push get pipelines, and are told of by webhooks. Of
+// more than three of a kind, no webhook tells; from the fifth on, there is no pipeline.
+const refsPerPush = 3
+
 // Remote implements forge.Forge.
 func (f *Forge) Remote(ctx context.Context) (forge.Remote, error) {
 	if _, err := f.project(ctx); err != nil {
@@ -42,7 +56,7 @@ func (f *Forge) Remote(ctx context.Context) (forge.Remote, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	basic := base64.StdEncoding.EncodeToString([]byte("oauth2:" + f.o.Token))
-	return forge.Remote{URL: f.base.String() + "/" + f.path + ".git", Header: []string{"Authorization: Basic " + basic}}, nil
+	return forge.Remote{URL: f.base.String() + "/" + f.path + ".git", Header: []string{"Authorization: Basic " + basic}, Refs: refsPerPush, Quiet: quietPush}, nil
 }
 
 // Locate implements forge.Locator.

@@ -1,6 +1,7 @@
 package gitlab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,16 +44,10 @@ func (f ci) results(ctx context.Context, commit queue.CommitID, statuses bool) (
 	if err != nil {
 		return out, failure(ctx, doing, err)
 	}
-	_, resp, err := f.client.Commits.GetCommit(id, string(commit), nil, gitlab.WithContext(ctx))
-	if resp != nil && resp.Response != nil {
-		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-			out.Now = at
-		}
+	runs, now, err := f.pipelines(ctx, &gitlab.ListProjectPipelinesOptions{SHA: gitlab.Ptr(string(commit))})
+	if out.Now = now; err == nil && len(runs) == 0 { // a commit that is unknown has none either
+		_, _, err = f.client.Commits.GetCommit(id, string(commit), nil, gitlab.WithContext(ctx))
 	}
-	if err != nil {
-		return out, failure(ctx, doing, err)
-	}
-	runs, err := f.pipelines(ctx, &gitlab.ListProjectPipelinesOptions{SHA: gitlab.Ptr(string(commit))})
 	if err != nil {
 		return out, failure(ctx, doing, err)
 	}
@@ -92,15 +87,18 @@ func (f ci) addStatuses(ctx context.Context, id int, commit queue.CommitID, fore
 	})
 }
 
-// pipelines lists pipelines, the newest first, without those of our own statuses.
-func (f ci) pipelines(ctx context.Context, o *gitlab.ListProjectPipelinesOptions) (list []*gitlab.PipelineInfo, err error) {
+// pipelines lists pipelines, the newest first, without those of our own statuses; now is
+// the time by GitLab's clock.
+func (f ci) pipelines(ctx context.Context, o *gitlab.ListProjectPipelinesOptions) (list []*gitlab.PipelineInfo, now time.Time, err error) {
 	id, err := f.project(ctx)
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
 	err = all(func(page gitlab.ListOptions) ([]*gitlab.PipelineInfo, *gitlab.Response, error) {
 		o.ListOptions = page
-		return f.client.Pipelines.ListProjectPipelines(id, o, gitlab.WithContext(ctx))
+		some, resp, err := f.client.Pipelines.ListProjectPipelines(id, o, gitlab.WithContext(ctx))
+		now = cmp.Or(clockOf(resp), now)
+		return some, resp, err
 	}, func(p *gitlab.PipelineInfo) bool {
 		if p.Ref != StatusRef {
 			list = append(list, p)
@@ -108,20 +106,36 @@ func (f ci) pipelines(ctx context.Context, o *gitlab.ListProjectPipelinesOptions
 		return len(list) < hundred
 	})
 	slices.SortFunc(list, func(a, b *gitlab.PipelineInfo) int { return b.ID - a.ID })
-	return list, err
+	return list, now, err
 }
 
 // jobs lists the jobs of a pipeline that were not retried, and those that start another
 // pipeline.
-func (f *Forge) jobs(ctx context.Context, id, pipeline int) (list []*gitlab.Job, err error) {
-	o := &gitlab.ListJobsOptions{}
-	err = all(func(page gitlab.ListOptions) ([]*gitlab.Job, *gitlab.Response, error) {
-		o.ListOptions = page
-		return f.client.Jobs.ListPipelineJobs(id, pipeline, o, gitlab.WithContext(ctx))
-	}, func(j *gitlab.Job) bool { list = append(list, j); return true })
+func (f *Forge) jobs(ctx context.Context, id, pipeline int) ([]*gitlab.Job, error) {
+	list, _, err := f.ownJobs(ctx, id, pipeline)
 	if err != nil {
 		return nil, err
 	}
+	bridges, err := f.bridges(ctx, id, pipeline)
+	return append(list, bridges...), err
+}
+
+// ownJobs lists the jobs of a pipeline that were not retried; now is the time by GitLab's
+// clock.
+func (f *Forge) ownJobs(ctx context.Context, id, pipeline int) (list []*gitlab.Job, now time.Time, err error) {
+	o := &gitlab.ListJobsOptions{}
+	err = all(func(page gitlab.ListOptions) ([]*gitlab.Job, *gitlab.Response, error) {
+		o.ListOptions = page
+		some, resp, err := f.client.Jobs.ListPipelineJobs(id, pipeline, o, gitlab.WithContext(ctx))
+		now = cmp.Or(clockOf(resp), now)
+		return some, resp, err
+	}, func(j *gitlab.Job) bool { list = append(list, j); return true })
+	return list, now, err
+}
+
+// bridges lists the jobs of a pipeline that start another one.
+func (f *Forge) bridges(ctx context.Context, id, pipeline int) (list []*gitlab.Job, err error) {
+	o := &gitlab.ListJobsOptions{}
 	err = all(func(page gitlab.ListOptions) ([]*gitlab.Bridge, *gitlab.Response, error) {
 		o.ListOptions = page
 		return f.client.Jobs.ListPipelineBridges(id, pipeline, o, gitlab.WithContext(ctx))
@@ -130,6 +144,15 @@ func (f *Forge) jobs(ctx context.Context, id, pipeline int) (list []*gitlab.Job,
 		return true
 	})
 	return list, err
+}
+
+// clockOf is when an answer was given, by GitLab's clock; zero: it does not say.
+func clockOf(resp *gitlab.Response) time.Time {
+	if resp == nil || resp.Response == nil {
+		return time.Time{}
+	}
+	at, _ := http.ParseTime(resp.Header.Get("Date"))
+	return at
 }
 
 func jobState(j *gitlab.Job) forge.CIState { return stateOf(j.Status, j.AllowFailure, j.FailureReason) }
@@ -177,7 +200,7 @@ func jobResult(j *gitlab.Job, r *gitlab.PipelineInfo) forge.CIResult {
 
 func runOf(p *gitlab.PipelineInfo) forge.CIRun {
 	return forge.CIRun{ID: int64(p.ID), Suite: int64(p.ID), Commit: queue.CommitID(p.SHA), Branch: p.Ref, Name: "pipeline", Own: true, Attempt: 1, Began: timeOf(p.CreatedAt),
-		Push: p.Source == "push" || p.Source == "api", Pull: p.Source == "merge_request_event", Done: over(p.Status), Word: p.Status, URL: p.WebURL}
+		Push: p.Source == "push" || p.Source == "api", Asked: p.Source == "api", Pull: p.Source == "merge_request_event", Done: over(p.Status), Word: p.Status, URL: p.WebURL}
 }
 
 // CIRuns implements forge.CI.
@@ -191,7 +214,7 @@ func (f ci) CIRunsOf(ctx context.Context, commit queue.CommitID) ([]forge.CIRun,
 }
 
 func (f ci) runs(ctx context.Context, doing string, o *gitlab.ListProjectPipelinesOptions) (out []forge.CIRun, err error) {
-	list, err := f.pipelines(ctx, o)
+	list, _, err := f.pipelines(ctx, o)
 	for _, p := range list {
 		if p.Source != "external" {
 			out = append(out, runOf(p))

@@ -46,6 +46,9 @@ type Options struct {
 	Token string
 	// Project is the full path of the project.
 	Project string
+	// Group is the full path of a group, in place of a project: of it, webhooks can be
+	// listed and set, and projects be listed, and nothing else.
+	Group string
 	// ProjectID is its number. 0: it is learned.
 	ProjectID int64
 	// Logger gets what is worth knowing, never credentials. Nil: nothing is logged.
@@ -74,6 +77,12 @@ type Forge struct {
 	self  *gitlab.User
 	notes map[noteKey]int // ours
 	users map[string]int  // numbers by name in lower case
+
+	read   *gitlab.Project // nil: not yet
+	readAt time.Time
+	stored map[headKey]time.Time // when diffs were stored
+
+	startsKnown, pushStarts bool // whether a push has to start the pipelines of builds
 }
 
 // remembered bounds each memory; what is forgotten costs a search.
@@ -99,10 +108,10 @@ func New(o Options) (*Forge, error) {
 		return nil, errors.New("gitlab: the address of the instance is not one like https://gitlab.example.org")
 	case o.Token == "":
 		return nil, errors.New("gitlab: the token is missing; make one with the scope api, for an account that is a maintainer of the project")
-	case !strings.Contains(strings.Trim(o.Project, "/"), "/"):
+	case o.Group == "" && !strings.Contains(strings.Trim(o.Project, "/"), "/"):
 		return nil, fmt.Errorf("gitlab: %q is not the full path of a project, such as group/name", o.Project)
 	}
-	f := &Forge{o: o, log: o.Logger, base: base, path: strings.Trim(o.Project, "/"), id: int(o.ProjectID), notes: map[noteKey]int{}, users: map[string]int{}}
+	f := &Forge{o: o, log: o.Logger, base: base, path: strings.Trim(o.Project, "/"), id: int(o.ProjectID), notes: map[noteKey]int{}, users: map[string]int{}, stored: map[headKey]time.Time{}}
 	f.pace = &pace{next: http.DefaultTransport, host: base.Host}
 	//lint:ignore SA1019 the library is given; its successor has the same calls under another path
 	f.client, err = gitlab.NewClient(o.Token, gitlab.WithBaseURL(base.String()), gitlab.WithoutRetries(), gitlab.WithCustomLimiter(f.pace),
@@ -154,7 +163,7 @@ func (f *Forge) readProject(ctx context.Context, id int64) (*gitlab.Project, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.id, f.path = p.ID, p.PathWithNamespace
+	f.id, f.path, f.read, f.readAt = p.ID, p.PathWithNamespace, p, time.Now()
 	return p, nil
 }
 
@@ -175,6 +184,15 @@ func (f *Forge) me(ctx context.Context) (*gitlab.User, error) {
 	f.self = u
 	f.pace.named(u.Username)
 	return u, nil
+}
+
+// Account is the name of the account that the token is of.
+func (f *Forge) Account(ctx context.Context) (string, error) {
+	me, err := f.me(ctx)
+	if err != nil {
+		return "", failure(ctx, "read which account the token is of", err)
+	}
+	return me.Username, nil
 }
 
 // lock takes the lock that guards writing the thing named by key.

@@ -12,6 +12,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
+// Mark is what GitLab writes before the number of a merge request: "#" is of issues.
+const Mark = "!"
+
 // get reads a merge request, and the number of the project.
 func (f *Forge) get(ctx context.Context, number int) (*gitlab.MergeRequest, int, error) {
 	if number <= 0 {
@@ -34,14 +37,23 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 	}
 	out := pull(mr)
 	if out.Open {
-		if out.ApprovedBy, err = f.approved(ctx, id, mr); err != nil {
-			if err = failure(ctx, doing, err); errors.Is(err, forge.ErrNotFound) {
-				err = &forge.Transient{Err: fmt.Errorf("%s: it is there, its approvals are not", doing)}
-			}
-			return forge.PullRequest{}, err
+		a, err := f.approvals(ctx, id, number)
+		if err == nil {
+			out.ApprovedBy, err = f.approved(ctx, id, mr, a)
+		}
+		if err != nil {
+			return forge.PullRequest{}, vanished(failure(ctx, doing, err))
 		}
 	}
 	return out, nil
+}
+
+// vanished is the error where a merge request is there, and something of it is not found.
+func vanished(err error) error {
+	if errors.Is(err, forge.ErrNotFound) {
+		return &forge.Transient{Err: fmt.Errorf("it is there, and something of it is not: %s", err.Error())}
+	}
+	return err
 }
 
 // pull is what a merge request says itself; approvals are not among that. Its head is that

@@ -17,7 +17,9 @@ import (
 
 // Missed implements forge.Forge: GitLab sends no webhook a second time, and none at all
 // while it has switched a hook off. Notes are listed for each merge request that has
-// changed since; a note has the same event id here and in its webhook.
+// changed since; a note has the same event id here and in its webhook. Our note shows
+// whether a label or an assignment was acted on: one that is older than the note's last edit
+// was, or was overtaken by something that was said since.
 func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error) {
 	const doing = "list what webhooks may have lost"
 	id, err := f.project(ctx)
@@ -28,6 +30,7 @@ func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queu
 	if err != nil {
 		return nil, failure(ctx, doing, err)
 	}
+	f.lookAtHooks(ctx, id)
 	changed, err := f.changedSince(ctx, id, since)
 	if err != nil {
 		return nil, failure(ctx, doing, err)
@@ -36,15 +39,20 @@ func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queu
 	known := map[int]*gitlab.MergeRequest{}
 	for _, mr := range changed {
 		known[mr.IID] = mr
-		notes, err := f.missedNotes(ctx, id, mr.IID, me.ID, since)
-		if err != nil {
-			return nil, failure(ctx, doing, err)
-		}
 		labels, err := f.missedLabels(ctx, id, mr.IID, since)
 		if err != nil {
 			return nil, failure(ctx, doing, err)
 		}
-		events = append(append(events, notes...), labels...)
+		notes, assigned, said, err := f.missedNotes(ctx, id, mr.IID, me, since, len(labels) > 0)
+		if err != nil {
+			return nil, failure(ctx, doing, err)
+		}
+		events = append(events, notes...)
+		for _, l := range slices.SortedFunc(slices.Values(append(labels, assigned...)), func(a, b told) int { return a.at.Compare(b.at) }) {
+			if l.at.After(said) {
+				events = append(events, l.Event)
+			}
+		}
 	}
 	for _, number := range open {
 		mr := known[number]
@@ -75,32 +83,66 @@ func (f *Forge) changedSince(ctx context.Context, id int, since time.Time) (list
 	return list, err
 }
 
-// missedNotes reads the notes with commands since a moment. One that was edited is left
-// out: what it said at first is not known.
-func (f *Forge) missedNotes(ctx context.Context, id, number, me int, since time.Time) (events []queue.Event, err error) {
+// told is an event and when it happened.
+type told struct {
+	queue.Event
+	at time.Time
+}
+
+// missedNotes reads the notes with commands since a moment, who has assigned us since, and,
+// where that or else is asked for, when our own note was last edited. A note that was edited
+// is left out: what it said at first is not known.
+func (f *Forge) missedNotes(ctx context.Context, id, number int, me *gitlab.User, since time.Time, said bool) (notes []queue.Event, assigned []told, ours time.Time, err error) {
 	err = f.eachNote(ctx, id, number, func(n *gitlab.Note) bool {
-		if n.CreatedAt == nil || n.CreatedAt.Before(since) {
-			return false
+		if n.CreatedAt == nil {
+			return true
+		}
+		if n.Author.ID == me.ID && !n.System && n.UpdatedAt != nil && n.UpdatedAt.After(ours) {
+			ours = *n.UpdatedAt
+		}
+		if n.CreatedAt.Before(since) {
+			return (said || len(assigned) > 0) && ours.IsZero()
 		}
 		edited := n.UpdatedAt != nil && n.UpdatedAt.Sub(*n.CreatedAt) > time.Second
-		if !n.System && !edited && n.Author.ID != me && hasCommand(n.Body) {
-			events = append(events, noteEvent(number, n.ID, n.Author.Username, n.Body))
+		switch on, is := assigns(n.Body, me.Username); {
+		case n.Author.ID == me.ID:
+		case n.System && is:
+			assigned = append(assigned, told{queue.Event{ID: fmt.Sprintf("gitlab/assigned/%d", n.ID),
+				Body: queue.Labeled{Number: number, Actor: n.Author.Username, On: on, Assigned: true, Bot: isBot(n.Author.Username)}}, *n.CreatedAt})
+		case !n.System && !edited && hasCommand(n.Body):
+			notes = append(notes, noteEvent(number, n.ID, n.Author.Username, n.Body))
 		}
 		return true
 	})
-	slices.Reverse(events)
-	return events, err
+	slices.Reverse(notes)
+	return notes, assigned, ours, err
 }
 
-func (f *Forge) missedLabels(ctx context.Context, id, number int, since time.Time) (events []queue.Event, err error) {
+// assigns reads from a system note whether an account was assigned, or is no longer, such
+// as "assigned to @ann and unassigned @bob".
+func assigns(note, account string) (on, is bool) {
+	to, from, _ := strings.Cut(note, "unassigned ")
+	has := func(text string) bool {
+		return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }), func(w string) bool { return strings.EqualFold(w, "@"+account) })
+	}
+	switch {
+	case strings.HasPrefix(to, "assigned to ") && has(to):
+		return true, true
+	case (to == "" || strings.HasPrefix(to, "assigned to ")) && has(from):
+		return false, true
+	}
+	return false, false
+}
+
+func (f *Forge) missedLabels(ctx context.Context, id, number int, since time.Time) (events []told, err error) {
 	o := &gitlab.ListLabelEventsOptions{}
 	err = all(func(page gitlab.ListOptions) ([]*gitlab.LabelEvent, *gitlab.Response, error) {
 		o.ListOptions = page
 		return f.client.ResourceLabelEvents.ListMergeRequestsLabelEvents(id, number, o, gitlab.WithContext(ctx))
 	}, func(e *gitlab.LabelEvent) bool {
 		if e.CreatedAt != nil && !e.CreatedAt.Before(since) && e.Label.Name != "" {
-			events = append(events, queue.Event{ID: fmt.Sprintf("gitlab/label/%d", e.ID),
-				Body: queue.Labeled{Number: number, Label: e.Label.Name, Actor: e.User.Username, On: e.Action == "add", Bot: isBot(e.User.Username)}})
+			events = append(events, told{queue.Event{ID: fmt.Sprintf("gitlab/label/%d", e.ID),
+				Body: queue.Labeled{Number: number, Label: e.Label.Name, Actor: e.User.Username, On: e.Action == "add", Bot: isBot(e.User.Username)}}, *e.CreatedAt})
 		}
 		return true
 	})
@@ -108,6 +150,29 @@ func (f *Forge) missedLabels(ctx context.Context, id, number int, since time.Tim
 		return nil, nil
 	}
 	return events, err
+}
+
+// lookAtHooks finds webhooks to a server of ours that GitLab has switched off, says so, and
+// has it try them at once: one that arrives switches its webhook on again. An
+// account that may not see webhooks does nothing here.
+func (f *Forge) lookAtHooks(ctx context.Context, id int) {
+	place := HookPlace{Project: id}
+	hooks, err := f.ListHooks(ctx, place)
+	if err != nil {
+		f.log.Debug("the webhooks cannot be looked at", "error", err)
+		return
+	}
+	for _, h := range hooks {
+		if !h.Ours() || h.Alert == "" || h.Alert == "executable" {
+			continue
+		}
+		f.log.Warn("GitLab has switched a webhook off, since too many in a row did not arrive; what it would have told is read now", "webhook", h.ID, "state", h.Alert, "until", h.Until())
+		if err := f.TestHook(ctx, place, h.ID); err != nil {
+			f.log.Warn("a webhook that is switched off still does not arrive; submitqueue doctor says more", "webhook", h.ID, "error", err)
+			continue
+		}
+		f.log.Info("a webhook that was switched off is on again", "webhook", h.ID)
+	}
 }
 
 // standing tells how a merge request stands. The id contains when it was last changed, so

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/xanzy/go-gitlab"
@@ -88,6 +89,9 @@ func (f *Forge) comment(ctx context.Context, key noteKey, body string) error {
 			break // deleted since we found it
 		}
 		known = false
+	}
+	if err := f.pace.note(time.Now()); err != nil {
+		return err
 	}
 	made, _, err := f.client.Notes.CreateMergeRequestNote(id, key.number, &gitlab.CreateMergeRequestNoteOptions{Body: &body}, gitlab.WithContext(ctx))
 	if err != nil {

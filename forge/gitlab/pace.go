@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +26,9 @@ type pace struct {
 
 	mu     sync.Mutex
 	limits forge.Limits
+	ahead  time.Duration // of GitLab's clock
+	noted  []time.Time   // when notes were written, of late
+	quiet  time.Time     // until when none is, since GitLab has had too many
 }
 
 // Wait refuses a request while GitLab asks to wait, instead of holding it.
@@ -50,6 +55,9 @@ func (p *pace) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		p.ahead = time.Until(at)
+	}
 	if n, err := strconv.Atoi(resp.Header.Get("RateLimit-Limit")); err == nil {
 		p.limits.Limit = n
 		p.limits.Remaining, _ = strconv.Atoi(resp.Header.Get("RateLimit-Remaining"))
@@ -57,11 +65,52 @@ func (p *pace) RoundTrip(r *http.Request) (*http.Response, error) {
 			p.limits.Reset = time.Unix(at, 0)
 		}
 	}
-	if resp.StatusCode == http.StatusTooManyRequests {
+	if resp.StatusCode == http.StatusTooManyRequests && writesNote(r) && resp.Header.Get("RateLimit-Remaining") != "0" {
+		p.limits.Refused++
+		p.quiet = time.Now().Add(after(resp.Header, unsaid))
+	} else if resp.StatusCode == http.StatusTooManyRequests {
 		p.limits.Refused++
 		p.limits.Until, p.limits.Why = time.Now().Add(after(resp.Header, unsaid)), "GitLab has had too many requests of ours"
 	}
 	return resp, nil
+}
+
+// notesAt is how many notes an account may write in a minute: at gitlab.com, and elsewhere
+// unless its administrator has chosen another number.
+func (p *pace) notesAt() int {
+	if p.host == "gitlab.com" {
+		return 60
+	}
+	return 300
+}
+
+// note counts a note that is about to be written, or refuses it: notes have a limit of their
+// own, and nothing else waits for it.
+func (p *pace) note(now time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := p.quiet.Sub(now)
+	p.noted = slices.DeleteFunc(p.noted, func(at time.Time) bool { return now.Sub(at) >= time.Minute })
+	if len(p.noted) >= p.notesAt() {
+		left = max(left, time.Minute-now.Sub(p.noted[0]))
+	}
+	if left > 0 {
+		return &forge.Transient{Err: fmt.Errorf("no note is written for another %s: GitLab takes %d in a minute", left.Round(time.Second), p.notesAt()), After: left}
+	}
+	p.noted = append(p.noted, now)
+	return nil
+}
+
+// writesNote reports whether a request writes a new note.
+func writesNote(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/notes")
+}
+
+// now is the time by GitLab's clock, as it was last told, to the second.
+func (p *pace) now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Add(p.ahead)
 }
 
 func (p *pace) named(account string) {

@@ -44,7 +44,8 @@ type payload struct {
 	MergeRequest struct {
 		IID int `json:"iid"`
 	} `json:"merge_request"`
-	Builds []struct {
+	JobStatus string `json:"build_status"` // of a job's own webhook
+	Builds    []struct {
 		ID         int64  `json:"id"`
 		Name       string `json:"name"`
 		Status     string `json:"status"`
@@ -52,8 +53,13 @@ type payload struct {
 		Reason     string `json:"failure_reason"`
 		FinishedAt string `json:"finished_at"`
 	} `json:"builds"`
-	Labels  []title `json:"labels"`
-	Changes struct {
+	Labels    []title  `json:"labels"`
+	Assignees []person `json:"assignees"`
+	Changes   struct {
+		Assignees *struct {
+			Previous []person `json:"previous"`
+			Current  []person `json:"current"`
+		} `json:"assignees"`
 		Labels *struct {
 			Previous []title `json:"previous"`
 			Current  []title `json:"current"`
@@ -71,14 +77,23 @@ type title struct {
 	Title string `json:"title"`
 }
 
+type person struct {
+	Name string `json:"username"`
+}
+
+// named reports whether an account is among people.
+func named(list []person, account string) bool {
+	return account != "" && slices.ContainsFunc(list, func(p person) bool { return strings.EqualFold(p.Name, account) })
+}
+
 // events reads what a webhook says, or returns ErrIgnored. One that is not of the shape
 // that we know is ignored, too: GitLab switches a hook off that is refused four times.
-func (p *payload) events(kind, delivery string) (events []queue.Event, news forge.CINews, err error) {
+func (p *payload) events(kind, delivery, account string) (events []queue.Event, news forge.CINews, err error) {
 	switch kind {
 	case "Note Hook":
 		events, err = p.note()
 	case "Merge Request Hook":
-		events, err = p.mergeRequest("gitlab/delivery/" + delivery)
+		events, err = p.mergeRequest("gitlab/delivery/"+delivery, account)
 	case "Push Hook":
 		branch, ok := strings.CutPrefix(p.Ref, "refs/heads/")
 		if !ok {
@@ -101,9 +116,12 @@ func (p *payload) events(kind, delivery string) (events []queue.Event, news forg
 }
 
 // pipeline is what a webhook says of a pipeline and its jobs, which may be older than what
-// is known: it is looked at besides.
-func (p *payload) pipeline(ref string) forge.CINews {
-	news, a := forge.CINews{Look: []string{ref}}, p.Attributes
+// is known: where one has ended it is looked at besides.
+func (p *payload) pipeline(ref string) (news forge.CINews) {
+	a := p.Attributes
+	if over(a.Status) || a.Status == "manual" || over(p.JobStatus) || a.Status == "" && p.JobStatus == "" {
+		news.Look = []string{ref}
+	}
 	if p.Kind != "pipeline" || a.SHA == "" || a.ID == 0 || a.Source == any("external") {
 		return news
 	}
@@ -131,7 +149,7 @@ func (p *payload) note() ([]queue.Event, error) {
 }
 
 // mergeRequest reads what has happened to a merge request; several things may have.
-func (p *payload) mergeRequest(id string) (events []queue.Event, err error) {
+func (p *payload) mergeRequest(id, account string) (events []queue.Event, err error) {
 	a := p.Attributes
 	if a.IID <= 0 {
 		return nil, fmt.Errorf("%w: no merge request", forge.ErrIgnored)
@@ -146,9 +164,15 @@ func (p *payload) mergeRequest(id string) (events []queue.Event, err error) {
 			}
 		}
 	}
+	assigned := func(before, now []person) {
+		if was, is := named(before, account), named(now, account); was != is && p.User.Name != account {
+			add(queue.Labeled{Number: a.IID, Actor: p.User.Name, On: is, Assigned: true, Bot: isBot(p.User.Name)})
+		}
+	}
 	switch a.Action {
 	case "open":
 		label(true, p.Labels, nil)
+		assigned(nil, p.Assignees)
 	case "close":
 		add(queue.Closed{Number: a.IID})
 	case "merge":
@@ -170,6 +194,9 @@ func (p *payload) mergeRequest(id string) (events []queue.Event, err error) {
 		if l := p.Changes.Labels; l != nil {
 			label(false, l.Previous, l.Current)
 			label(true, l.Current, l.Previous)
+		}
+		if l := p.Changes.Assignees; l != nil {
+			assigned(l.Previous, l.Current)
 		}
 		if d := p.Changes.Description; d != nil && !sameDepends(d.Previous, d.Current) {
 			add(queue.Stirred{Number: a.IID})

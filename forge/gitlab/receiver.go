@@ -39,17 +39,25 @@ type receiver struct {
 	token [sha256.Size]byte
 	open  bool // there is a token, and no key
 	now   func() time.Time
+
+	account string // that is assigned to ask to land; "": none is
 }
 
 var _ forge.Receiver = receiver{}
 
 // NewReceiver returns a receiver of GitLab's webhooks. With an empty secret, nothing is
 // accepted. The size of a body is the caller's to limit.
-func NewReceiver(s Secret) (forge.Receiver, error) { return NewReceiverAt(s, time.Now) }
+func NewReceiver(s Secret) (forge.Receiver, error) { return NewReceiverAt(s, "", time.Now) }
 
-// NewReceiverAt is NewReceiver with a clock of its own.
-func NewReceiverAt(s Secret, now func() time.Time) (forge.Receiver, error) {
-	r := receiver{now: now}
+// NewReceiverOf is NewReceiver for the server that acts as an account: assigning that asks
+// to land.
+func NewReceiverOf(s Secret, account string) (forge.Receiver, error) {
+	return NewReceiverAt(s, account, time.Now)
+}
+
+// NewReceiverAt is NewReceiverOf with a clock of its own.
+func NewReceiverAt(s Secret, account string, now func() time.Time) (forge.Receiver, error) {
+	r := receiver{now: now, account: account}
 	if s.Signing != "" {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s.Signing, keyPrefix))
 		if err != nil || !strings.HasPrefix(s.Signing, keyPrefix) || len(key) < 24 {
@@ -121,7 +129,7 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 		return d, fmt.Errorf("%w: %w", forge.ErrMalformed, err)
 	}
 	d.Repository, d.RepositoryID = p.Project.Path, p.Project.ID
-	d.Events, d.CI, err = p.events(d.Kind, d.ID)
+	d.Events, d.CI, err = p.events(d.Kind, d.ID, r.account)
 	if err != nil {
 		return d, err
 	}

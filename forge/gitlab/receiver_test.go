@@ -54,7 +54,7 @@ func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func receiver(t *testing.T, s gitlab.Secret) forge.Receiver {
 	t.Helper()
-	r, err := gitlab.NewReceiver(s)
+	r, err := gitlab.NewReceiverOf(s, "submitqueue")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +93,15 @@ func TestLifeByWebhooks(t *testing.T) {
 			w.server.RepeatHooks()
 			w.server.Deliver(t.Context())
 			slices.Sort(b.events)
-			if want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, note), fmt.Sprintf("queue.Labeled{%d x ann true false}", n)}; !slices.Equal(b.events, want) {
+			if want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, note), fmt.Sprintf("queue.Labeled{%d x ann true false false}", n)}; !slices.Equal(b.events, want) {
 				t.Errorf("land: %q, want %q", b.events, want)
 			}
-			is("label", func() { p.Label("ann", n, "ready", true) }, fmt.Sprintf("queue.Labeled{%d ready ann true false}", n))
-			is("label off", func() { p.Label("ann", n, "ready", false) }, fmt.Sprintf("queue.Labeled{%d ready ann false false}", n))
+			is("label", func() { p.Label("ann", n, "ready", true) }, fmt.Sprintf("queue.Labeled{%d ready ann true false false}", n))
+			is("label off", func() { p.Label("ann", n, "ready", false) }, fmt.Sprintf("queue.Labeled{%d ready ann false false false}", n))
+			is("assign somebody", func() { p.Assign("ann", n, "cyn") })
+			is("assign us", func() { p.Assign("ann", n, "cyn", w.server.Bot()) }, fmt.Sprintf("queue.Labeled{%d  ann true false true}", n))
+			is("us among others", func() { p.Assign("cyn", n, w.server.Bot()) })
+			is("unassign us", func() { p.Assign("cyn", n) }, fmt.Sprintf("queue.Labeled{%d  cyn false false true}", n))
 			is("approve", func() { p.Approve("cyn", n) }, fmt.Sprintf("queue.Stirred{%d }", n))
 			next := p.MergeCommit(p.Tip("topic"), p.Tip("main"))
 			is("push", func() { p.Force("ann", "topic", next) }, "queue.MainMoved{topic}", fmt.Sprintf("queue.HeadMoved{%d %s}", n, next))
@@ -133,7 +137,7 @@ func TestMissedFindsWhatWebhooksLost(t *testing.T) {
 	for _, e := range events {
 		got = append(got, fmt.Sprintf("%T%v", e.Body, e.Body))
 	}
-	want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, id), fmt.Sprintf("queue.Labeled{%d ready cyn true false}", n), fmt.Sprintf("queue.HeadMoved{%d %s}", n, w.project.Look(n).SHA)}
+	want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, id), fmt.Sprintf("queue.Labeled{%d ready cyn true false false}", n), fmt.Sprintf("queue.HeadMoved{%d %s}", n, w.project.Look(n).SHA)}
 	if !slices.Equal(got, want) {
 		t.Errorf("missed %q, want %q", got, want)
 	}
@@ -143,6 +147,88 @@ func TestMissedFindsWhatWebhooksLost(t *testing.T) {
 	if err != nil || len(d.Events) != 1 || d.Events[0].ID != events[0].ID {
 		t.Errorf("%+v, %v; missed as %q", d, err, events[0].ID)
 	}
+}
+
+// A label and an assignment that nobody has heard of are found; those of which our note says
+// that they were, or that was edited since, are not: who has asked once is not heard twice.
+func TestMissedTellsOnceOfLabelsAndAssignments(t *testing.T) {
+	w := newWorld(t, fake.Options{})
+	since := time.Now().Add(-time.Minute)
+	n := w.opened("topic")
+	missed := func() (got []string) {
+		t.Helper()
+		events, err := w.forge.Missed(t.Context(), since, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			got = append(got, fmt.Sprintf("%T%v", e.Body, e.Body))
+		}
+		return got
+	}
+	is := func(what string, want ...string) {
+		t.Helper()
+		if got := missed(); !slices.Equal(got, want) {
+			t.Errorf("%s: missed %q, want %q", what, got, want)
+		}
+	}
+	w.project.Assign("ann", n, "cyn", w.server.Bot())
+	w.server.Pass(time.Second)
+	w.project.Label("cyn", n, "ready", true)
+	w.server.Pass(time.Second)
+	w.project.Assign("cyn", n, "cyn")
+	w.server.Pass(time.Second)
+	all := []string{fmt.Sprintf("queue.Labeled{%d  ann true false true}", n), fmt.Sprintf("queue.Labeled{%d ready cyn true false false}", n), fmt.Sprintf("queue.Labeled{%d  cyn false false true}", n)}
+	is("nothing was heard", all...)
+	if err := w.forge.Comment(t.Context(), n, marker, "queued"); err != nil {
+		t.Fatal(err)
+	}
+	is("all was heard")
+	w.server.Pass(time.Minute)
+	since = since.Add(50 * time.Second)
+	w.project.Label("cyn", n, "ready", false)
+	is("one more", fmt.Sprintf("queue.Labeled{%d ready cyn false false false}", n))
+	w.server.Pass(time.Second)
+	if err := w.forge.Comment(t.Context(), n, marker, "taken out"); err != nil {
+		t.Fatal(err)
+	}
+	is("and heard")
+}
+
+// A webhook that GitLab has switched off is found when what was missed is read, and is tried
+// at once, so that it is on again as soon as the server can be reached.
+func TestMissedSwitchesWebhooksOnAgain(t *testing.T) {
+	w := newWorld(t, fake.Options{})
+	down := true
+	to := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		if down {
+			rw.WriteHeader(http.StatusBadGateway)
+		}
+	}))
+	defer to.Close()
+	ours := w.project.AddHook(fake.Hook{URL: to.URL + gitlab.HookPath, Token: "x"})
+	n := w.opened("topic")
+	w.server.LoseHooks()
+	for range 40 {
+		w.project.Comment("ann", n, "words")
+		w.server.Deliver(t.Context())
+		w.server.Pass(25 * time.Hour)
+	}
+	if got := w.project.HookStatus(ours); got != "disabled" {
+		t.Fatalf("it is %s", got)
+	}
+	look := func(want string) {
+		t.Helper()
+		if _, err := w.forge.Missed(t.Context(), time.Now(), nil); err != nil {
+			t.Error(err)
+		}
+		if got := w.project.HookStatus(ours); got != want {
+			t.Errorf("it is %s, want %s", got, want)
+		}
+	}
+	look("disabled")
+	down = false
+	look("executable")
 }
 
 func TestUnsignedIsRefusedWhereSigningIsSet(t *testing.T) {

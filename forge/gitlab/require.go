@@ -13,8 +13,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// GitLab's detailed_merge_status is one reason of several, the one that was cheapest to
-// find. These say that GitLab is still working it out.
+// GitLab's detailed_merge_status is the first reason of several. These say that GitLab is
+// still working it out.
 var unfinished = []string{"preparing", "checking", "unchecked", "cannot_be_merged_recheck", "cannot_be_merged_rechecking"}
 
 // These are no business of Unmet: the queue merges, looks at drafts, and asks for checks
@@ -25,9 +25,8 @@ var others = []string{"mergeable", "draft_status", "conflict", "need_rebase", "b
 // lookAgain is between two looks at a merge status that is being worked out.
 const lookAgain = 100 * time.Millisecond
 
-// Unmet implements forge.Requirer. What can be read by itself is, since the merge status
-// hides all reasons but one; of the others, that one is told. One that this version does
-// not know is not met.
+// Unmet implements forge.Requirer. Requirements that can be read by themselves are; of the others, GitLab says
+// what does not hold. A reason that this version does not know is not met.
 func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) (forge.Standing, error) {
 	doing := fmt.Sprintf("read what merge request %d does not meet", r.Number)
 	mr, id, err := f.checked(ctx, r.Number)
@@ -37,6 +36,38 @@ func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) (forge.Standing
 	if mr.SHA != string(r.Head) {
 		return forge.Standing{}, &forge.Transient{Err: fmt.Errorf("gitlab: %s: it is at %.12s by now", doing, mr.SHA)}
 	}
+	a, err := f.approvals(ctx, id, r.Number)
+	if err != nil {
+		return forge.Standing{}, failure(ctx, doing, err)
+	}
+	return f.unmet(ctx, id, mr, a, r)
+}
+
+// Stands implements forge.Stander.
+func (f *Forge) Stands(ctx context.Context, r forge.Requirements) (forge.PullRequest, forge.Standing, error) {
+	doing := fmt.Sprintf("read merge request %d and what it does not meet", r.Number)
+	mr, id, err := f.checked(ctx, r.Number)
+	if err != nil {
+		return forge.PullRequest{}, forge.Standing{}, failure(ctx, doing, err)
+	}
+	out := pull(mr)
+	if !out.Open {
+		return out, forge.Standing{}, nil
+	}
+	a, err := f.approvals(ctx, id, r.Number)
+	if err == nil {
+		out.ApprovedBy, err = f.approved(ctx, id, mr, a)
+	}
+	if err != nil {
+		return out, forge.Standing{}, vanished(failure(ctx, doing, err))
+	}
+	standing, err := f.unmet(ctx, id, mr, a, r)
+	return out, standing, err
+}
+
+// unmet is what a merge request with these approvals does not meet.
+func (f *Forge) unmet(ctx context.Context, id int, mr *gitlab.MergeRequest, a approvals, r forge.Requirements) (forge.Standing, error) {
+	doing := fmt.Sprintf("read what merge request %d does not meet", r.Number)
 	switch {
 	case slices.Contains(unfinished, mr.DetailedMergeStatus):
 		return forge.Standing{}, &forge.Transient{Err: fmt.Errorf("gitlab: %s: GitLab is still working it out (%s)", doing, mr.DetailedMergeStatus), After: time.Second}
@@ -47,19 +78,25 @@ func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) (forge.Standing
 	unmet := func(kind queue.RequirementKind, names ...string) {
 		out.Unmet = append(out.Unmet, queue.Requirement{Kind: kind, Names: names})
 	}
-	p, err := f.readProject(ctx, 0)
+	p, err := f.settings(ctx)
 	if err != nil {
 		return out, failure(ctx, doing, err)
 	}
-	a, err := f.approvals(ctx, id, r.Number)
+	if err := f.syncing(ctx, id, mr, a); err != nil {
+		return out, failure(ctx, doing, err)
+	}
+	failed, working, err := f.reasons(ctx, mr)
 	if err != nil {
 		return out, failure(ctx, doing, err)
 	}
-	if a.Left > 0 || mr.DetailedMergeStatus == "not_approved" {
+	if i := slices.IndexFunc(working, func(s string) bool { return s == "not_approved" || !slices.Contains(others, s) }); i >= 0 {
+		return out, &forge.Transient{Err: fmt.Errorf("gitlab: %s: GitLab is still working out %s", doing, working[i]), After: time.Second}
+	}
+	if a.Left > 0 || slices.Contains(failed, "not_approved") {
 		left := max(a.Left, 1)
 		unmet(queue.RequireReviews, strconv.Itoa(len(a.By)), strconv.Itoa(max(a.Required, len(a.By)+left)))
 	}
-	if r.Resolved || p.OnlyAllowMergeIfAllDiscussionsAreResolved || mr.DetailedMergeStatus == "discussions_not_resolved" {
+	if r.Resolved || p.OnlyAllowMergeIfAllDiscussionsAreResolved || slices.Contains(failed, "discussions_not_resolved") {
 		open, paths, err := f.threads(ctx, id, r.Number)
 		if err != nil {
 			return out, failure(ctx, doing, err)
@@ -80,13 +117,49 @@ func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) (forge.Standing
 			unmet(queue.RequireChecksPassed, failed...)
 		}
 	}
-	switch reason := mr.DetailedMergeStatus; {
-	case reason == "requested_changes":
-		unmet(queue.RequireNoChanges)
-	case !slices.Contains(others, reason):
-		unmet(queue.RequireJudged, "GitLab: "+reason, queue.UnjudgedNewer)
+	for _, reason := range failed {
+		switch reason {
+		case "requested_changes":
+			unmet(queue.RequireNoChanges)
+		case "merge_request_blocked", "blocked_status":
+			list, err := f.blockers(ctx, id, r.Number)
+			if err != nil {
+				return out, failure(ctx, doing, err)
+			}
+			out.Unmet = append(out.Unmet, list...)
+		case "status_checks_must_pass", "external_status_checks":
+			waiting, failed, err := f.external(ctx, id, r.Number)
+			if err != nil {
+				return out, failure(ctx, doing, err)
+			}
+			if len(waiting) > 0 {
+				unmet(queue.RequireChecks, waiting...)
+			}
+			if len(failed) > 0 {
+				unmet(queue.RequireChecksPassed, failed...)
+			}
+		default:
+			if !slices.Contains(others, reason) {
+				unmet(queue.RequireJudged, "GitLab: "+reason, queue.UnjudgedNewer)
+			}
+		}
 	}
 	return out, nil
+}
+
+// settingsFor is how long the settings of a project are believed that say what a merge
+// request has to meet.
+const settingsFor = time.Minute
+
+// settings reads the project, if it was not read of late.
+func (f *Forge) settings(ctx context.Context) (*gitlab.Project, error) {
+	f.mu.Lock()
+	p, at := f.read, f.readAt
+	f.mu.Unlock()
+	if p != nil && time.Since(at) < settingsFor {
+		return p, nil
+	}
+	return f.readProject(ctx, 0)
 }
 
 // checked reads a merge request, again while GitLab works out its merge status, for as long

@@ -203,8 +203,8 @@ func (f *Forge) Remote(context.Context) (forge.Remote, error) {
 	return forge.Remote{URL: f.path}, nil
 }
 
-// Missed implements forge.Forge. Every open request is an event, whenever it
-// was made, with an id that stays the same until another head is asked for.
+// Missed implements forge.Forge. Every open request is an event, of when it was asked
+// for, with an id that stays the same until another head is asked for.
 func (f *Forge) Missed(ctx context.Context, _ time.Time, open []int) ([]queue.Event, error) {
 	requests, err := f.List(ctx)
 	if err != nil {
@@ -216,10 +216,11 @@ func (f *Forge) Missed(ctx context.Context, _ time.Time, open []int) ([]queue.Ev
 		if r.State != Open || r.Proposed {
 			continue
 		}
+		asked := min(max(r.Asked, r.Created), now) // and not now: its verdict may come before this event does
 		for _, command := range r.commands() {
 			comment := forge.RequestComment(r.Number, command)
 			events = append(events, queue.Event{
-				ID: fmt.Sprintf("local/%d/land/%s/%s", r.Number, r.Head, comment), At: now,
+				ID: fmt.Sprintf("local/%d/land/%s/%s", r.Number, r.Head, comment), At: asked,
 				Body: queue.Commented{Number: r.Number, Comment: comment, Author: r.Author, Body: command},
 			})
 		}

@@ -90,6 +90,12 @@ func TestRequestOutlivesTheServer(t *testing.T) {
 	first.Stop()
 
 	f := r.open()
+	f.SetClock(func() time.Time { return time.Now().Add(time.Hour) })
+	for _, e := range must(f.Missed(t.Context(), time.Time{}, nil))(t) {
+		if time.Until(e.At.Time()) > 0 {
+			t.Errorf("%s is of %s and not of when it was asked for", e.ID, e.At.Time())
+		}
+	}
 	pr := must(f.PullRequest(t.Context(), n))(t)
 	want := forge.PullRequest{
 		Number: 1, Title: "Add a feature", Author: "ada", Source: "-feature;x", Head: head,

@@ -21,6 +21,7 @@ import (
 type largeFile struct {
 	path       string // from the folder of its holder; hostile text
 	executable bool
+	blob       string // its object in the commit
 	pointer    lfs.Pointer
 }
 
@@ -57,13 +58,41 @@ func (f *moduleFiller) lfs(ctx context.Context, h holder) error {
 // largeFiles lists the files of a commit that have filter=lfs and are pointers, and
 // returns the address of the LFS server that .lfsconfig names, if it does.
 func (m *Worktrees) largeFiles(ctx context.Context, h holder) (files []largeFile, address string, err error) {
+	small, config, err := m.trackedFiles(ctx, h)
+	if err != nil || len(small) == 0 {
+		return nil, "", err
+	}
+	root, err := os.OpenRoot(h.dir)
+	if err != nil {
+		return nil, "", err
+	}
+	defer root.Close()
+	for _, file := range small {
+		text, err := root.ReadFile(filepath.FromSlash(file.path))
+		if err != nil {
+			return nil, "", err
+		}
+		var ok bool
+		if file.pointer, ok = lfs.Parse(text); ok {
+			files = append(files, file)
+		}
+	}
+	if config != "" && len(files) > 0 {
+		address, err = m.lfsAddress(ctx, h, config)
+	}
+	return files, address, err
+}
+
+// trackedFiles lists the files of a commit that have filter=lfs, by h.index, and are small
+// enough to be pointers. config is the blob of .lfsconfig; "": there is none.
+func (m *Worktrees) trackedFiles(ctx context.Context, h holder) (tracked []largeFile, config string, err error) {
 	out, err := m.repo.inModule(ctx, h.git, nil, "ls-tree", "-r", "-z", "-l", h.commit)
 	if err != nil {
 		return nil, "", err
 	}
 	var small []largeFile
 	var asked bytes.Buffer
-	attributes, config := false, ""
+	attributes := false
 	for entry := range strings.SplitSeq(string(out), "\x00") {
 		head, name, _ := strings.Cut(entry, "\t")
 		f := strings.Fields(head)
@@ -75,7 +104,7 @@ func (m *Worktrees) largeFiles(ctx context.Context, h holder) (files []largeFile
 			config = f[2]
 		}
 		if size, err := strconv.Atoi(f[3]); err == nil && size >= lfs.MinPointer && size <= lfs.MaxPointer {
-			small = append(small, largeFile{path: name, executable: f[0] == "100755"})
+			small = append(small, largeFile{path: name, executable: f[0] == "100755", blob: f[2]})
 			fmt.Fprintf(&asked, "%s\x00", name)
 		}
 	}
@@ -91,28 +120,12 @@ func (m *Worktrees) largeFiles(ctx context.Context, h holder) (files []largeFile
 	if len(said) != 3*len(small)+1 {
 		return nil, "", fmt.Errorf("git says the filter of %d files, and was asked for %d", len(said)/3, len(small))
 	}
-	root, err := os.OpenRoot(h.dir)
-	if err != nil {
-		return nil, "", err
-	}
-	defer root.Close()
 	for i, file := range small {
-		if said[3*i+2] != "lfs" {
-			continue
-		}
-		text, err := root.ReadFile(filepath.FromSlash(file.path))
-		if err != nil {
-			return nil, "", err
-		}
-		var ok bool
-		if file.pointer, ok = lfs.Parse(text); ok {
-			files = append(files, file)
+		if said[3*i+2] == "lfs" {
+			tracked = append(tracked, file)
 		}
 	}
-	if config != "" && len(files) > 0 {
-		address, err = m.lfsAddress(ctx, h, config)
-	}
-	return files, address, err
+	return tracked, config, nil
 }
 
 // lfsAddress reads lfs.url of a .lfsconfig; "": it has none.

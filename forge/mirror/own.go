@@ -17,6 +17,7 @@ import (
 type RefMove struct {
 	Branch string
 	Commit queue.CommitID
+	Quiet  bool // no CI is to test it
 }
 
 // OwnRefs are branches that only the queue writes, at the repository of a forge.
@@ -26,7 +27,8 @@ type OwnRefs struct {
 }
 
 // Push moves branches in this order, as far as the remote keeps it, in one push, or in
-// as few as the remote takes, and says of each what is wrong with it. fresh tells which were not there as
+// as few as the remote takes and as its host has all tested that are not Quiet, which go
+// first then, and says of each what is wrong with it. fresh tells which were not there as
 // they were to be. One to delete that is gone is no error. The last error is
 // about all of them: *Transient as in Mirror.Push.
 func (o OwnRefs) Push(ctx context.Context, moves []RefMove) (fresh []bool, each []error, err error) {
@@ -101,11 +103,49 @@ func (o OwnRefs) Message(ctx context.Context, commit queue.CommitID) (string, er
 	return info.message, err
 }
 
-// stageParts moves refs by as few pushes as the remote takes.
+// stageParts moves refs by as few pushes as the remote takes, and as its host has tested.
 func (m *Remotes) stageParts(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, err error) {
+	if r.Refs == 0 {
+		return m.stageAs(ctx, r, moves, len(moves))
+	}
+	var quiet, tested []int
+	for i, move := range moves {
+		if move.Quiet || move.Commit == "" {
+			quiet = append(quiet, i)
+		} else {
+			tested = append(tested, i)
+		}
+	}
+	fresh, each = make([]bool, len(moves)), make([]error, len(moves))
+	for i, at := range [][]int{quiet, tested} {
+		var part []RefMove
+		for _, k := range at {
+			part = append(part, moves[k])
+		}
+		most := len(part)
+		if i == 1 {
+			most = r.Refs
+		}
+		news, errs, err := m.stageAs(ctx, r, part, most)
+		if err != nil && (i == 0 || len(quiet) == 0) {
+			return nil, nil, err
+		}
+		for j, k := range at {
+			if err != nil { // what went before is known
+				each[k] = err
+			} else {
+				fresh[k], each[k] = news[j], errs[j]
+			}
+		}
+	}
+	return fresh, each, nil
+}
+
+// stageAs moves refs by as few pushes as the remote takes, of so many refs at most.
+func (m *Remotes) stageAs(ctx context.Context, r forge.Remote, moves []RefMove, most int) (fresh []bool, each []error, err error) {
 	for len(fresh) < len(moves) {
 		part := moves[len(fresh):]
-		part = part[:m.width.fits(len(part))]
+		part = part[:m.width.fits(min(len(part), most))]
 		news, errs, narrower, err := m.stageAll(ctx, r, part)
 		switch {
 		case narrower:
@@ -124,6 +164,7 @@ func (m *Remotes) stageParts(ctx context.Context, r forge.Remote, moves []RefMov
 // has moved, and the width of pushes is what it takes by now.
 func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, narrower bool, err error) {
 	var specs []string
+	quiet := true
 	fresh, each = make([]bool, len(moves)), make([]error, len(moves))
 	for i, move := range moves {
 		ref, err := branchRef(move.Branch)
@@ -136,6 +177,7 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 			each[i] = fmt.Errorf("%q is not a commit id", move.Commit)
 		default:
 			specs = append(specs, "+"+string(move.Commit)+":"+ref)
+			quiet = quiet && move.Quiet
 		}
 	}
 	if len(specs) == 0 {
@@ -144,7 +186,13 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 	if err := m.objects.Flush(ctx); err != nil {
 		return nil, nil, false, err
 	}
-	stdout, stderr, err := m.ask(ctx, r, append([]string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules", "--", r.URL}, specs...))
+	args := []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules"}
+	if quiet { // the options are of the whole push
+		for _, option := range r.Quiet {
+			args = append(args, "--push-option="+option)
+		}
+	}
+	stdout, stderr, err := m.ask(ctx, r, append(append(args, "--", r.URL), specs...))
 	told := map[string][2]string{} // flag and summary by ref
 	for line := range strings.SplitSeq(stdout, "\n") {
 		if f := strings.SplitN(line, "\t", 3); len(f) == 3 {

@@ -138,11 +138,8 @@ func (e *moduleError) Unwrap() error { return e.err }
 func (f *moduleFiller) fill(ctx context.Context, h holder, links []link, depth int) error {
 	for _, l := range links {
 		name := h.at + l.Path
-		if f.left--; f.left < 0 {
-			return fmt.Errorf("submodule %.200q: there are more than %d", name, maxModules)
-		}
-		if depth > maxModuleDepth {
-			return fmt.Errorf("submodule %.200q is the %dth of submodules in one another; at most %d are followed", name, depth, maxModuleDepth)
+		if err := f.another(name, depth); err != nil {
+			return err
 		}
 		below, next, err := f.one(ctx, h, l)
 		if err != nil {
@@ -155,13 +152,29 @@ func (f *moduleFiller) fill(ctx context.Context, h holder, links []link, depth i
 	return nil
 }
 
+// another counts a submodule, and says whether it is one too many.
+func (f *moduleFiller) another(name string, depth int) error {
+	if f.left--; f.left < 0 {
+		return fmt.Errorf("submodule %.200q: there are more than %d", name, maxModules)
+	}
+	if depth > maxModuleDepth {
+		return fmt.Errorf("submodule %.200q is the %dth of submodules in one another; at most %d are followed", name, depth, maxModuleDepth)
+	}
+	return nil
+}
+
+// address returns where a submodule is.
+func (f *moduleFiller) address(h holder, l link) (string, error) {
+	if l.url == "" {
+		return "", errors.New(".gitmodules has no address for it: add it there, or take the folder out of the commit")
+	}
+	return moduleURL(f.own.URL, h.url, l.url)
+}
+
 // one fills one submodule, and returns what it has itself that is to be filled. The cache
 // is this call's alone: one repository may be a submodule in several places.
 func (f *moduleFiller) one(ctx context.Context, h holder, l link) (below holder, links []link, err error) {
-	if l.url == "" {
-		return below, nil, errors.New(".gitmodules has no address for it: add it there, or take the folder out of the commit")
-	}
-	address, err := moduleURL(f.own.URL, h.url, l.url)
+	address, err := f.address(h, l)
 	if err != nil {
 		return below, nil, err
 	}

@@ -91,3 +91,44 @@ func TestLimitOfAnotherPush(t *testing.T) {
 		}
 	}
 }
+
+// Where CI tests only so many refs of a push, those that it is to test go by as many at a
+// time, after all others.
+func TestRefsThatAreTestedGoApart(t *testing.T) {
+	t.Parallel()
+	s := must(forgetest.New(forgetest.Options{}))(t)
+	t.Cleanup(func() { _ = s.Close() })
+	hub, r := shop(t, s)
+	r.Refs = 3
+	commit := queue.CommitID(must(hub.Commit("acme", forgetest.Commit{Branch: "main", Message: "first", Files: map[string]string{"f": "1\n"}}))(t))
+	m := must(mirror.Open(t.Context(), filepath.Join(t.TempDir(), "m")))(t)
+	defer m.Close()
+	must(m.Remotes.FetchBranch(t.Context(), r, "main"))(t)
+	own := mirror.OwnRefs{Mirror: m, Forge: at{remote: r}}
+	push := func(want int, moves ...mirror.RefMove) {
+		t.Helper()
+		before := len(s.Requests("POST", "/acme/shop.git/git-receive-pack"))
+		fresh, each, err := own.Push(t.Context(), moves)
+		if err != nil || len(fresh) != len(moves) || len(each) != len(moves) {
+			t.Fatalf("%v, %v, %v", fresh, each, err)
+		}
+		for i, move := range moves {
+			if each[i] != nil || move.Commit != "" && !fresh[i] {
+				t.Errorf("%s: fresh %v, %v", move.Branch, fresh[i], each[i])
+			}
+		}
+		if got := len(s.Requests("POST", "/acme/shop.git/git-receive-pack")) - before; got != want {
+			t.Errorf("%d pushes, want %d", got, want)
+		}
+	}
+	var moves []mirror.RefMove
+	for i := range 4 {
+		moves = append(moves, mirror.RefMove{Branch: fmt.Sprintf("side/%d", i), Commit: commit, Quiet: true}, mirror.RefMove{Branch: fmt.Sprintf("q/%d", i), Commit: commit})
+	}
+	push(1+2, append(moves, mirror.RefMove{Branch: "q/gone"})...)
+	if found := must(own.List(t.Context(), "q/"))(t); len(found) != 4 {
+		t.Errorf("%d refs are there", len(found))
+	}
+	push(1, mirror.RefMove{Branch: "q/9", Commit: commit})
+	push(1, mirror.RefMove{Branch: "q/9"}, mirror.RefMove{Branch: "q/0"})
+}

@@ -60,7 +60,7 @@ func checkCaches(d *document, at string, s Step) {
 			if d.refused[sub] || p == "" {
 				continue
 			}
-			if why := badCachePath(p); why != "" {
+			if why := BadCachePath(p); why != "" {
 				d.report(sub, "%s is %s: %s", sub, quoted(p), why)
 				continue
 			}
@@ -80,8 +80,8 @@ func checkCaches(d *document, at string, s Step) {
 	}
 }
 
-// badCachePath says what is wrong with the path of a cache, or "".
-func badCachePath(p string) string {
+// BadCachePath says for people what is wrong with the path of a cache, or "".
+func BadCachePath(p string) string {
 	parts := strings.Split(p, "/")
 	switch {
 	case strings.ContainsFunc(p, func(c rune) bool { return c < ' ' || c == 0x7f }):

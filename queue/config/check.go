@@ -33,6 +33,8 @@ func checkAll(d *document, c *Config) {
 		checkStep(d, path, s, c.Analysis)
 	}
 	checkEnv(d, "env", c.Env)
+	checkQuarantine(d, "quarantine", c.Quarantine, false)
+	checkQuarantineGuarded(d, c)
 	if len(c.Analysis.Analyzers) == 0 {
 		checkAreas(d, "analysis", c.Analysis)
 		checkTools(d, "analysis", c.Analysis)
@@ -106,6 +108,10 @@ func checkStep(d *document, path string, s Step, a Analysis) {
 	checkStepPart(d, path, s, a)
 	checkReport(d, path, s, a, s.Report.row())
 	checkCaches(d, path, s)
+	checkQuarantine(d, path+".quarantine", s.Quarantine, s.Scope == ScopeRepository || noTargets && known)
+	if s.StrictNew != 0 && (s.Scope == ScopeRepository || noTargets && known) {
+		d.report(path+".strict_new", "%s.strict_new is for steps on targets: the whole tree is never new; delete the line", path)
+	}
 	checkEnv(d, path+".env", s.Env)
 }
 

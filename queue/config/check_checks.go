@@ -70,6 +70,12 @@ func checkChecks(d *document, path string, s Step, a Analysis) bool {
 	if written("caches") {
 		d.report(path+".caches", "%s.caches is for steps with run: what the forge's CI keeps is written in the workflow; delete the line, and say actions/cache there", path)
 	}
+	if written("quarantine") {
+		d.report(path+".quarantine", "%s.quarantine is for steps with run: a check says no more than that it has failed; delete the line, and have the workflow pass what is not to count", path)
+	}
+	if written("strict_new") {
+		d.report(path+".strict_new", "%s.strict_new is for steps with run: a workflow of the forge is run once for a commit; delete the line, and have the workflow repeat what is new", path)
+	}
 	if s.Counts == CountsTree && s.Scope == ScopeRepository {
 		d.report(path+".covers", "%s.covers is for steps on targets; with scope: repository a pass is one of the whole tree anyway: delete the line", path)
 	}

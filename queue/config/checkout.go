@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Checkout is what the checkouts of steps with run hold beside the files that git has in
 // the commit. Steps with checks are checked out by their workflow.
@@ -10,13 +13,22 @@ type Checkout struct {
 
 	// LFS says whether files that Git LFS keeps (filter=lfs in .gitattributes) are fetched: true or false. Default false: each is its pointer.
 	LFS Switch `json:"lfs,omitempty" yaml:"lfs,omitempty"`
+
+	// Depth says how many commits of history GitLab Runner fetches, the built one included. On other runners a checkout is no git repository. Default 1.
+	Depth int `json:"depth,omitempty" yaml:"depth,omitempty" jsonschema:"minimum=1,maximum=100000"`
 }
 
 // Plain reports whether the checkout holds what git has in the commit, and no more.
 func (c Checkout) Plain() bool { return !c.Submodules.On() && !c.LFS.On() }
 
 // Equal reports whether checkouts of one commit hold the same files.
-func (c Checkout) Equal(d Checkout) bool { return slices.Equal(c.fields(), d.fields()) }
+func (c Checkout) Equal(d Checkout) bool {
+	c.Depth, d.Depth = 0, 0
+	return slices.Equal(c.fields(), d.fields())
+}
+
+// Commits is how many commits of history are fetched.
+func (c Checkout) Commits() int { return max(1, c.Depth) }
 
 // Switch is true or false, or says nothing, so that a default can be told from a false
 // that somebody has written.
@@ -66,6 +78,9 @@ func (c Checkout) fields() []string {
 	}
 	if c.LFS.On() {
 		fields = append(fields, "checkout1:lfs", string(c.LFS))
+	}
+	if c.Commits() > 1 { // git says more of the commit then
+		fields = append(fields, "checkout1:depth", strconv.Itoa(c.Depth))
 	}
 	return fields
 }

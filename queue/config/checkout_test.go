@@ -16,6 +16,12 @@ func TestCheckoutInDigest(t *testing.T) {
 	if with(config.Checkout{Submodules: config.SubmodulesOff, LFS: config.SwitchOff}) != plain {
 		t.Error("to say that there is nothing more is to say nothing")
 	}
+	if with(config.Checkout{Depth: 1}) != plain {
+		t.Error("one commit is what is fetched anyway")
+	}
+	if deep := (config.Checkout{Depth: 50}); with(deep) == plain || with(deep) == with(config.Checkout{Depth: 51}) || !deep.Plain() || !deep.Equal(config.Checkout{}) {
+		t.Error("history is part of the step, and no file of the checkout")
+	}
 	seen := map[digest.Digest]config.Checkout{}
 	for _, sub := range []config.Submodules{"", config.SubmodulesTop, config.SubmodulesAll} {
 		for _, lfs := range []config.Switch{"", config.SwitchOn} {

@@ -22,6 +22,8 @@ type Config struct {
 	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
 	// Checkout is that of each step with run, where the step says nothing else.
 	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
+	// Quarantine are entries of each step with run on targets, beside those of the step itself: see there. Default none.
+	Quarantine []Quarantine `json:"quarantine,omitempty" yaml:"quarantine,omitempty" jsonschema:"maxItems=100"`
 	// Analysis says how changes are told apart. Default: they are not, each conflicts with all others.
 	Analysis Analysis `json:"analysis,omitzero" yaml:"analysis,omitempty"`
 	// Queue holds order, caps and landing.
@@ -129,6 +131,15 @@ func Ingredients() []Ingredient {
 		IngredientJustInTime, IngredientLanes, IngredientMargin, IngredientPreempt, IngredientQuotas, IngredientTargetThreshold, IngredientTrials}
 }
 
+// Assignment says whether assigning the queue's account is a command.
+type Assignment string
+
+// The uses of assignments.
+const (
+	AssignmentOn  Assignment = "on"
+	AssignmentOff Assignment = "off"
+)
+
 // Checkbox says whether comments have a box.
 type Checkbox string
 
@@ -190,6 +201,8 @@ type Rules struct {
 	Admission `yaml:",inline"`
 	// Checkbox says whether the comment on a pull request has a box by which it is queued and taken out, as by /land and /land cancel: on or off. Default on.
 	Checkbox Checkbox `json:"checkbox,omitempty" yaml:"checkbox,omitempty" jsonschema:"enum=on,enum=off,default=on"`
+	// Assignment says whether a merge request is queued when the queue's account is assigned to it, and taken out when it is no longer, as by the label: on or off. Only GitLab tells of it. Default on.
+	Assignment Assignment `json:"assignment,omitempty" yaml:"assignment,omitempty" jsonschema:"enum=on,enum=off,default=on"`
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
 	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.

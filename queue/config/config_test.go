@@ -80,7 +80,7 @@ func TestConfigSize(t *testing.T) {
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > time.Minute { // milliseconds; what grows with the square takes hours
 			t.Errorf("%s took %v", name, took)
 		}
 	}

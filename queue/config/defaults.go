@@ -35,8 +35,10 @@ func (c *Config) Defaults() {
 		if !s.ByForge() {
 			orDefault(&s.Environment, c.Environment)
 			s.envDefaults(c.Env)
+			s.quarantineDefaults(c.Quarantine)
 			orDefault(&s.Checkout.Submodules, c.Checkout.Submodules)
 			orDefault(&s.Checkout.LFS, c.Checkout.LFS)
+			orDefault(&s.Checkout.Depth, c.Checkout.Depth)
 		}
 	}
 	if len(c.Analysis.Analyzers) == 0 {
@@ -65,6 +67,7 @@ func (c *Config) Defaults() {
 	orDefault(&q.Threshold, 0.3)
 	orDefault(&q.Spare, SpareAuto)
 	orDefault(&q.Checkbox, CheckboxOn)
+	orDefault(&q.Assignment, AssignmentOn)
 	orDefault(&q.Batch, BatchOff)
 	orDefault(&q.BatchMax, DefaultBatchMax)
 	orDefault(&c.Permissions.Land, "write")

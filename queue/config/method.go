@@ -54,6 +54,20 @@ func (q Rules) MethodFor(asked string) (Method, bool) {
 	return m, ok
 }
 
+// Following returns the configuration for a repository whose own settings say by what methods
+// changes land, the first by default. None: the settings say nothing.
+func (c *Config) Following(methods []Method) *Config {
+	if len(methods) == 0 {
+		return c
+	}
+	out := *c
+	out.Queue.Method, out.Queue.Methods = methods[0], nil
+	if len(methods) > 1 {
+		out.Queue.Methods = slices.Clone(methods[1:])
+	}
+	return &out
+}
+
 // Head says what becomes of the branch of a pull request that lands as another commit
 // than its head.
 type Head string

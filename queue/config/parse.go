@@ -12,10 +12,21 @@ import (
 // defaults. file is its name in messages. The error is a Errors with all
 // independent mistakes, by line; a file of another version has that one error.
 func Parse(file string, data []byte) (*Config, error) {
+	c, _, err := ParseSaid(file, data)
+	return c, err
+}
+
+// Said is what a file says itself, and has no default of.
+type Said struct {
+	Landing bool // by what method changes land
+}
+
+// ParseSaid is Parse, and tells what the file says itself.
+func ParseSaid(file string, data []byte) (*Config, Said, error) {
 	if len(data) > maxSize {
 		r := newFindings(file, "")
 		r.add(position{1, 1}, "the file has %d bytes; a configuration may have at most %d: make it smaller", len(data), maxSize)
-		return nil, r.result()
+		return nil, Said{}, r.result()
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	d := &document{findings: newFindings(file, text), refused: map[string]bool{}}
@@ -32,13 +43,13 @@ func Parse(file string, data []byte) (*Config, error) {
 		checkAll(d, c)
 	}
 	if err := d.result(); err != nil {
-		return nil, err
+		return nil, Said{}, err
 	}
 	if !d.written("queue.retries") {
 		c.Queue.Retries = DefaultRetries
 	}
 	c.Defaults()
-	return c, nil
+	return c, Said{Landing: d.written("queue.method") || d.written("queue.methods")}, nil
 }
 
 // guarded runs what works on hostile files: those of pull requests come here, too.

@@ -13,6 +13,7 @@ const (
 	whoPattern      = `^(@?[a-zA-Z0-9][a-zA-Z0-9_-]*(\[bot\])?|@[a-zA-Z0-9][a-zA-Z0-9_-]*/[a-zA-Z0-9._-]+)$`
 	cronPattern     = `^[0-9A-Za-z*/?-][0-9A-Za-z*/?\x2c \x2d]*$`
 	durationPattern = `^([0-9]+(\.[0-9]+)?[hms])+$`
+	datePattern     = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 	verifyPattern   = `^(off|([0-9]+(\.[0-9]+)?[hms])+)$`
 
 	// UserPattern is what the name of a user looks like in commands.
@@ -42,6 +43,8 @@ func patternWords(pattern string) string {
 		return `five fields of crontab(5) such as "0 16 * * FRI"`
 	case durationPattern:
 		return `a duration in h, m and s such as "10m" or "1h30m"`
+	case datePattern:
+		return `a day such as 2026-12-31`
 	case verifyPattern:
 		return `off, or a duration in h, m and s such as "24h"`
 	}

@@ -38,7 +38,8 @@ const (
 const TargetPlaceholder = "{target}"
 
 // Step is one command of a build, as written in the configuration of the
-// commit that is judged. All fields are in its digest.
+// commit that is judged. All fields but StrictNew are in its digest: what has passed
+// otherwise has passed, however often it was run.
 type Step struct {
 	// Name is the step's name in comments and checks, unique in the file.
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
@@ -88,8 +89,14 @@ type Step struct {
 	TimeoutFrom time.Duration `json:"timeout_from,omitempty" yaml:"timeout_from,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
 	// Retries is how often a step with run is run again, in the same build, for the targets that have not passed, before it has failed: 0 to 5. A pass then is one, and counts as a flake of the target. What other agents than the server's own run is not run again so. Default 0.
 	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5"`
+	// StrictNew is how often a target that a change brings is run before the change may land: each run must pass, and one that fails decides, whatever queue.retries and retries say. From 2 to 10, for steps with run and scope targets. Default: once, as other targets.
+	StrictNew int `json:"strict_new,omitempty" yaml:"strict_new,omitempty" jsonschema:"minimum=2,maximum=10"`
+	// Repeat says which of these runs the step is, from 1; 0: it is the step as it is written. It is in no file.
+	Repeat int `json:"repeat,omitempty" yaml:"-" jsonschema:"-"`
 	// RetryOn are patterns of RE2 that only a fault of the infrastructure prints, e.g. "connection reset by peer". A failed run whose log ends with a match, in its last 4 KiB, is no result: it is run again as after other infrastructure errors (queue.infra_retries). Of steps with checks, for jobs of GitHub Actions only. Default none.
 	RetryOn []string `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema:"maxItems=20"`
+	// Quarantine are targets whose failures do not count: they are run, shown and counted, and refuse no change. It holds where both the target branch and the commit that is judged have it, so no change excuses its own failures. Where the report names no targets, a failure counts unless all targets of the run are in quarantine. Of steps with run. Default: the entries of the file.
+	Quarantine []Quarantine `json:"quarantine,omitempty" yaml:"quarantine,omitempty" jsonschema:"maxItems=100"`
 }
 
 // Digest identifies the step in keys: what has passed under another command,
@@ -131,8 +138,12 @@ func (s Step) Digest() digest.Digest {
 		fields = append(fields, "report-files1", strconv.Itoa(len(s.ReportFiles)))
 		fields = append(fields, s.ReportFiles...)
 	}
+	fields = append(fields, s.quarantineFields()...)
 	if s.Retries != 0 {
 		fields = append(fields, "retries1", strconv.Itoa(s.Retries))
+	}
+	if s.Repeat != 0 {
+		fields = append(fields, "repeat1", strconv.Itoa(s.Repeat))
 	}
 	return digest.Of(fields...)
 }

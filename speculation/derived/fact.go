@@ -62,16 +62,17 @@ func (fs *Ledger) release(f *Fact) {
 	}
 }
 
-// weighFailures brings decisive up to date and says whether it has changed.
-func (fs *Ledger) weighFailures(f *Fact) bool {
-	was := f.Decisive
+// weighFailures brings decisive up to date, and remembers when the oldest failure that
+// counts, decisive or not, fades.
+func (fs *Ledger) weighFailures(f *Fact) {
 	f.Decisive = f.Entry != nil && f.Entry.Decisive(fs.Now, fs.Rules().Retries)
-	if f.Decisive {
-		fs.Failing[f] = true
-	} else {
-		delete(fs.Failing, f)
+	delete(fs.Failing, f)
+	if f.Entry == nil || f.Passed() {
+		return
 	}
-	return f.Decisive != was
+	if at := f.Entry.Expires(fs.Now); at != 0 {
+		fs.Failing[f] = at
+	}
 }
 
 // WeighSet remembers when the oldest failure of a set fades. Entries of one key are
@@ -91,15 +92,16 @@ func (fs *Ledger) Fade() (next queue.Instant) {
 		}
 	}
 	var over []*Fact
-	for f := range fs.Failing {
-		if f.Entry.Decisive(fs.Now, fs.Rules().Retries) {
-			later(f.Entry.Expires(fs.Now))
+	for f, at := range fs.Failing {
+		if at > fs.Now {
+			later(at)
 		} else {
 			over = append(over, f)
 		}
 	}
 	for _, f := range over {
-		fs.changed(f)
+		fs.changed(f) // which remembers the next of its failures
+		later(fs.Failing[f])
 	}
 	for id, at := range fs.FailingSets {
 		e := fs.s.Ledger[id]

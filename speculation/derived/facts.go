@@ -37,7 +37,7 @@ type Facts struct {
 type Ledger struct {
 	*Facts
 	Keys        map[queue.Digest]*Fact          // by key id
-	Failing     map[*Fact]bool                  // those whose failures decide
+	Failing     map[*Fact]queue.Instant         // those with failures that count, and when the oldest of each fades
 	FailingSets map[queue.Digest]queue.Instant  // failed sets, and when the oldest failure of each fades
 	Sets        map[queue.Digest][]queue.Digest // key id → ids of the failed sets that hold it
 	spare       map[queue.Digest]bool           // entries that no link has, and all sets
@@ -141,7 +141,7 @@ func blank(s *queue.State, model predict.Model) *Facts {
 	fs := &Facts{s: s, version: 1, news: 1, decisions: 1,
 		Open: map[queue.ChangeID]*queue.Change{}, asked: map[string]string{},
 		stepSets: map[queue.Digest]map[queue.Digest]config.Step{}}
-	fs.Ledger = &Ledger{Facts: fs, Keys: map[queue.Digest]*Fact{}, Failing: map[*Fact]bool{},
+	fs.Ledger = &Ledger{Facts: fs, Keys: map[queue.Digest]*Fact{}, Failing: map[*Fact]queue.Instant{},
 		FailingSets: map[queue.Digest]queue.Instant{}, Sets: map[queue.Digest][]queue.Digest{}, spare: map[queue.Digest]bool{}}
 	fs.Links = &Links{Facts: fs, Infos: map[*queue.Link]*LinkInfo{}, LinksOf: map[queue.ChangeID]map[*queue.Link]bool{},
 		AssumedBy: map[queue.ChangeID]int{}, untidy: map[queue.ChangeID]bool{}}

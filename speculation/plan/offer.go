@@ -104,14 +104,33 @@ func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *De
 		cand.only = d.open
 	}
 	if !d.first && !f.spare && !cand.always && p.early(n, d.asked, max(p.due(edges, d), verifying), aim) {
-		if len(d.again) == 0 {
+		switch {
+		case len(d.again) > 0:
+			// All that are behind it wait for whether it fails again, and that is little work.
+			cand.only = d.again
+		case aim.first() && p.facts.Now >= longWaited(n.Ch):
+			cand.spare = true
+		default:
+			if at := longWaited(n.Ch); aim.first() {
+				p.lookAt(at)
+			}
 			return derived.Unknown
 		}
-		// All that are behind it wait for whether it fails again, and that is little work.
-		cand.only = d.again
 	}
 	p.found = append(p.found, cand)
 	return derived.Unknown
+}
+
+// longWait is how many times its own duration a change has waited when its later builds
+// take free slots before their time. The result of such a build is then known before the
+// change's turn, and those behind it are built again meanwhile if it is a surprise. A queue
+// that is near its limit would otherwise find out surprises one after the other, each
+// when it holds all others up, and would never recover.
+const longWait = 1.2
+
+// longWaited is when a change has waited so long.
+func longWaited(ch *queue.Change) queue.Instant {
+	return ch.Arrival.Add(time.Duration(longWait*float64(ch.Predicted))) + 1
 }
 
 // offerReal makes a candidate of a path that is merged already, by its own keys.
@@ -154,9 +173,12 @@ func (p *planning) early(n *derived.Node, part derived.Work, need queue.Instant,
 
 // flips considers futures in which one outcome is another than in the
 // likeliest, the likeliest of them first: worth as much less as they are less
-// likely.
+// likely. Behind more than deepLine changes they come after the likeliest one, whose
+// result has to be known, and waiting makes none of them worth a slot: in a long queue all
+// have waited, and the slots would be full of unlikely futures.
 func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging float64) {
-	if p.facts.Without(config.IngredientFlips) {
+	deep := len(edges) > deepLine
+	if p.facts.Without(config.IngredientFlips) || deep && f.Status == derived.Unknown {
 		return
 	}
 	if !MindOf(n).flipped {
@@ -166,7 +188,7 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 	for i := range MindOf(n).flips {
 		x := &MindOf(n).flips[i]
 		value := f.mean * aging * x.ratio
-		if value < p.worth {
+		if value < p.worth || deep && f.mean*x.ratio < p.facts.Rules().Threshold {
 			return
 		}
 		if !x.made {
@@ -209,6 +231,9 @@ func (p *planning) findFlips(n *derived.Node, edges []derived.Edge) {
 		MindOf(n).flips[i] = flip{edge: best[i], ratio: ratios[i], Future: Future{deal: Deal{open: d.open, again: d.again, Due: d.Due, Busy: d.Busy}}}
 	}
 }
+
+// deepLine is the number of changes ahead from which a change is far from its turn.
+const deepLine = 8
 
 // leastRatio is how much less likely than the likeliest a future may be and
 // still be looked at.

@@ -45,8 +45,8 @@ func observe(d *queue.Duration, id string, took time.Duration, window int) *queu
 	return &next
 }
 
-// memory is how many results the share of failures remembers: failures are rare.
-const memory = 32
+// Memory is how many results the shares of failures and of flakes remember: both are rare.
+const Memory = 32
 
 // Fail returns the history with the outcome of its latest observation: 1 where
 // it failed, 0 where it passed, a part where it failed with others.
@@ -55,7 +55,7 @@ func Fail(d *queue.Duration, failed float64) *queue.Duration {
 		return d
 	}
 	next := *d
-	next.Failed += (failed - d.Failed) / float64(min(d.N, memory))
+	next.Failed += (failed - d.Failed) / float64(min(d.N, Memory))
 	return &next
 }
 

@@ -145,7 +145,7 @@ func Flake(d *queue.Duration, flaked float64) *queue.Duration {
 		return d
 	}
 	next := *d
-	next.Flaked += (flaked - d.Flaked) / float64(min(d.N, memory))
+	next.Flaked += (flaked - d.Flaked) / float64(min(d.N, Memory))
 	if flaked == 1 {
 		next.Flakes++
 	}

@@ -24,9 +24,9 @@ func mustStrategies(t *testing.T, names string) []sim.Strategy {
 func TestUnknownSettings(t *testing.T) {
 	for _, c := range []struct{ strategies, key, want string }{
 		{"bors submitqueue-2019", "epoh", `unknown key "epoh"; there are: batch, bypass, epoch, first, informed, learn, threshold`},
-		{"oracle single", "epoh", `unknown key "epoh": no strategy that is to run has settings; others have: auto, `},
+		{"oracle single", "epoh", `unknown key "epoh": no strategy that is to run has settings; others have: assignment, auto, `},
 		{"oracle ours", "learn", `unknown key "learn": it is a setting of speculate-all, submitqueue-2019, submitqueue-2024, and none`},
-		{"ours", "retries: 1\n  x", `unknown key "retries: 1\n  x"; there are: auto, batch, `},
+		{"ours", "retries: 1\n  x", `unknown key "retries: 1\n  x"; there are: assignment, auto, batch, `},
 	} {
 		err := sim.CheckSettings(mustStrategies(t, c.strategies), map[string]string{c.key: "1"})
 		if !errors.Is(err, sim.ErrUnknownSetting) || !strings.HasPrefix(err.Error(), c.want) {
@@ -37,7 +37,7 @@ func TestUnknownSettings(t *testing.T) {
 
 // Every name that a strategy is said to have it reads: it refuses nonsense.
 func TestSettingsAreRead(t *testing.T) {
-	all := strings.Fields(`auto batch batch_max blocking_labels builds_per_change builds_per_hour bypass checkbox default_lane epoch external first freeze head head_wait informed infra_retries intermediate
+	all := strings.Fields(`assignment auto batch batch_max blocking_labels builds_per_change builds_per_hour bypass checkbox default_lane epoch external first freeze head head_wait informed infra_retries intermediate
 		label lane_max_wait lanes learn margin max_overtake merge_api messages method methods now_per_day off order parked_limit projects quotas red_main require_checks
 		require_resolved retries spare threshold verify_main`)
 	for _, s := range sim.Strategies() {

@@ -37,8 +37,9 @@ type Options struct {
 	Hide     []string          // as in workers.PoolOptions
 	Show     []string
 	SlotsDir string
-	Runner   workers.RunnerOptions // Pass, Secrets, Grace, HomeSeed, KeepHome and Env count
+	Runner   workers.RunnerOptions // Pass, Secrets, Mask, Grace, HomeSeed, KeepHome, Caches and Env count
 	Output   int64                 // bytes of a job's output that are sent; default 64 MiB
+	Tools    time.Duration         // how often the environment commands of steps are run; default 10 min
 	Every    time.Duration         // how often output is sent; default 3 s, or what the server says
 	Patience time.Duration         // how long the end of a job is told to a server that does not answer; default 1 h
 	HTTP     *http.Client          // default: one with a time-out for each answer
@@ -50,7 +51,9 @@ type Agent struct {
 	o      Options
 	system string
 	places []*workers.Place
+	look   *workers.Survey
 	free   func()
+	tools  tools
 
 	drained chan struct{}
 	once    sync.Once
@@ -68,8 +71,10 @@ func New(o Options) (*Agent, error) {
 		o.Name, _ = os.Hostname() // then the server names it by its number
 	}
 	o.Server = strings.TrimSuffix(o.Server, "/")
+	o.Runner.Log = o.Log
 	o.Slots = cmp.Or(o.Slots, 1)
 	o.Output = cmp.Or(o.Output, 64<<20)
+	o.Tools = cmp.Or(o.Tools, 10*time.Minute)
 	o.Every = cmp.Or(o.Every, 3*time.Second)
 	o.Patience = cmp.Or(o.Patience, time.Hour)
 	if o.HTTP == nil {
@@ -83,7 +88,8 @@ func New(o Options) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{o: o, system: system, drained: make(chan struct{})}
-	a.places, a.free, err = workers.OpenPlaces(workers.PoolOptions{Slots: o.Slots, Dir: o.Dir, Isolate: o.Isolate, UIDs: o.UIDs,
+	a.dropOld()
+	a.places, a.look, a.free, err = workers.OpenPlaces(workers.PoolOptions{Slots: o.Slots, Dir: o.Dir, Isolate: o.Isolate, UIDs: o.UIDs,
 		Hide: append([]string{o.Dir}, o.Hide...), Show: o.Show, SlotsDir: o.SlotsDir, Runner: o.Runner})
 	return a, err
 }
@@ -112,7 +118,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer a.free()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	a.survey(ctx, "", true)
 	var slots sync.WaitGroup
+	slots.Go(func() { a.surveys(ctx) })
 	for i, p := range a.places {
 		s := &slot{agent: a, place: p, number: i + 1, log: a.o.Log.With("slot", i+1)}
 		slots.Go(func() {
@@ -136,7 +144,7 @@ func (a *Agent) info() protocol.Info {
 		labels["host"] = a.o.Name
 	}
 	return protocol.Info{Name: "submitqueue", Version: a.o.Version, Platform: runtime.GOOS, Architecture: runtime.GOARCH, Executor: "submitqueue", Shell: "sh", Labels: labels,
-		Features: map[string]bool{"variables": true, "raw_variables": true, "artifacts": true, "refspecs": true, "masking": true, "return_exit_code": true, "trace_checksum": true, "trace_size": true, "cancelable": true}}
+		Features: map[string]bool{"variables": true, "raw_variables": true, "artifacts": true, "cache": true, "refspecs": true, "masking": true, "return_exit_code": true, "trace_checksum": true, "trace_size": true, "cancelable": true, protocol.FeatureTools: true}}
 }
 
 // Verify asks the server whether the token is good. It returns the runner's number there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/cgi"
@@ -17,6 +18,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -59,10 +61,11 @@ type world struct {
 
 	mu     sync.Mutex
 	events []queue.Body
+	serve  http.Handler                                      // what git asks; nil: the repository
 	fault  func(w http.ResponseWriter, r *http.Request) bool // answers in the server's place
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, change ...func(*coordinator.Options)) *world {
 	t.Helper()
 	dir := t.TempDir()
 	w := &world{t: t, repo: filepath.Join(dir, "shop.git")}
@@ -84,8 +87,13 @@ func newWorld(t *testing.T) *world {
 	reg := coordinator.NewRegistry(dir)
 	w.token, err = reg.Add("box", nil, false, time.Now())
 	w.must(err)
-	w.c, err = coordinator.New(coordinator.Options{Source: w.pool, Runners: reg, Dir: filepath.Join(dir, "up"), Hold: 2 * time.Second, Lease: 20 * time.Second, Grace: time.Second, LogLimit: 64 << 10,
-		RepoURL: func(queue.Build) string { return w.base + "/git/shop.git" }, Secrets: map[string]string{"KEY": "hunter2-hunter2"}, Log: slog.New(slog.DiscardHandler)})
+	o := coordinator.Options{Source: w.pool, Runners: reg, Dir: filepath.Join(dir, "up"), Hold: 2 * time.Second, Lease: 20 * time.Second, Grace: time.Second, LogLimit: 64 << 10,
+		RepoURL: func(queue.Build) string { return w.base + "/git/shop.git" }, Secrets: []workers.Secret{{Name: "KEY", Value: "hunter2-hunter2"}},
+		Files: func(context.Context, queue.Build) (fs.FS, error) { return os.DirFS(tree), nil }, Log: slog.New(slog.DiscardHandler)}
+	for _, f := range change {
+		f(&o)
+	}
+	w.c, err = coordinator.New(o)
 	w.must(err)
 	git := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"}, Root: "/git"}
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -100,6 +108,13 @@ func newWorld(t *testing.T) *world {
 			if _, ok := w.c.Job(token); !ok {
 				rw.Header().Set("WWW-Authenticate", "Basic")
 				rw.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			w.mu.Lock()
+			own := w.serve
+			w.mu.Unlock()
+			if own != nil {
+				own.ServeHTTP(rw, r)
 				return
 			}
 			git.ServeHTTP(rw, r)
@@ -230,6 +245,7 @@ func TestJobs(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
 	o.Output = 256 << 10
+	o.Runner.Secrets = []workers.Secret{{Name: "OWN", Value: "hunter2-of-the-runner"}}
 	w.agent(o)
 	for _, test := range []struct {
 		id, run string
@@ -245,7 +261,10 @@ func TestJobs(t *testing.T) {
 		{"hangs", "trap '' TERM; echo deaf; sleep 300", time.Second, queue.JobTimeout, "timed out after 1s", "deaf"},
 		{"daemon", "(trap '' TERM HUP; sleep 300) >/dev/null 2>&1 & echo started", time.Minute, queue.JobPassed, "", "started"},
 		{"rubbish", `printf '\377\000\033[31mred\033[0m\r\n\nKEY is %s\n' "$KEY"`, time.Minute, queue.JobPassed, "", "KEY is ***"},
-		{"floods", "yes 'a line of a flood' | head -c 3000000; echo; exit 1", time.Minute, queue.JobFailed, "exit status 1", "the rest of the output is left out"},
+		{"colours", `printf '\033]0;a title\007\033[2J\033[31;1mred\033[0m\033]8;;http://x\033\\link\033]8;;\033\\ a\bb\r\nseen\342\200\256 \303(\n'`, time.Minute, queue.JobPassed, "", "seen"},
+		{"binary", "head -c 12000 /dev/urandom; echo; echo after it", time.Minute, queue.JobPassed, "", "\nafter it"},
+		{"own-secret", `echo "OWN is $OWN"`, time.Minute, queue.JobPassed, "", "OWN is ***"},
+		{"floods", "yes 'a line of a flood' | head -c 3000000; echo; exit 1", time.Minute, queue.JobFailed, "exit status 1", "a part of the output is left out"},
 	} {
 		w.run(queue.BuildID(test.id), test.run, test.timeout)
 		d := w.done(queue.BuildID(test.id))
@@ -257,7 +276,7 @@ func TestJobs(t *testing.T) {
 		if d.Outcome != want || !strings.Contains(d.Detail, test.detail) || !strings.Contains(log, test.logs) {
 			t.Errorf("%s: %+v\n%.3000s", test.id, d, log)
 		}
-		if strings.Contains(log, "sqjt-") || strings.Contains(log, "hunter2") || strings.ContainsRune(log, '\x1b') || len(log) > 200<<10 {
+		if strings.Contains(log, "sqjt-") || strings.Contains(log, "hunter2") || strings.ContainsAny(log, "\x1b\x00\x07\x08\u202e") || !utf8.ValidString(log) || len(log) > 200<<10 {
 			t.Errorf("%s: a log of %d bytes shows what it must not:\n%.500s", test.id, len(log), log)
 		}
 	}
@@ -410,6 +429,124 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// process starts an agent in a process of its own.
+func (w *world) process(dir string) (kill func()) {
+	w.t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "AGENT_SERVER="+w.base, "AGENT_TOKEN="+w.token, "AGENT_DIR="+dir)
+	cmd.Stderr = os.Stderr
+	w.must(cmd.Start())
+	var once sync.Once
+	kill = func() { once.Do(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }) }
+	w.t.Cleanup(kill)
+	return kill
+}
+
+// holds has the next request that is meant wait for good, before or after the server has
+// taken it, and returns a channel that is closed when it is there.
+func (w *world) holds(meant func(r *http.Request, body string) bool, taken bool) (there chan struct{}, release func()) {
+	there, let := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	w.breaks(func(rw http.ResponseWriter, r *http.Request) bool {
+		if strings.HasPrefix(r.URL.Path, "/git/") {
+			return false
+		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		if !meant(r, string(body)) {
+			return false
+		}
+		first := false
+		once.Do(func() { first = true })
+		if !first {
+			return false
+		}
+		if taken {
+			w.c.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		close(there)
+		select {
+		case <-let:
+		case <-r.Context().Done():
+		}
+		panic(http.ErrAbortHandler)
+	})
+	return there, sync.OnceFunc(func() { w.breaks(nil); close(let) })
+}
+
+// An agent that is killed while it sends output, or the end, leaves one outcome: that which
+// the server has taken, or none of the step's. Nothing of it runs on, and the next job does.
+func TestKilledWhileItTells(t *testing.T) {
+	if !isLinux() {
+		t.Skip("processes are looked at in /proc")
+	}
+	w := newWorld(t)
+	isTrace := func(r *http.Request, body string) bool {
+		return r.Method == http.MethodPatch && strings.Contains(body, "half way")
+	}
+	isEnd := func(r *http.Request, body string) bool {
+		return r.Method == http.MethodPut && strings.Contains(body, `"state":"failed"`)
+	}
+	for _, test := range []struct {
+		id    queue.BuildID
+		meant func(*http.Request, string) bool
+		taken bool
+		want  queue.JobOutcome
+	}{
+		{"trace-lost", isTrace, false, queue.JobInfra},
+		{"trace-taken", isTrace, true, queue.JobInfra},
+		{"end-lost", isEnd, false, queue.JobInfra},
+		{"end-taken", isEnd, true, queue.JobFailed},
+	} {
+		dir := t.TempDir()
+		there, release := w.holds(test.meant, test.taken)
+		kill := w.process(dir)
+		w.until("it asks", func() bool {
+			for _, m := range w.c.Machines() {
+				if m.Asking > 0 {
+					return true
+				}
+			}
+			return false
+		})
+		pid := filepath.Join(t.TempDir(), "pid")
+		run := "trap '' TERM; echo half way; exit 4"
+		if strings.HasPrefix(string(test.id), "trace") {
+			run = "trap '' TERM; echo $$ > " + pid + "; echo half way; sleep 300"
+		}
+		w.run(test.id, run, time.Minute)
+		<-there
+		running := func() bool { return false }
+		if strings.HasPrefix(string(test.id), "trace") {
+			running = alive(w, pid)
+		}
+		kill()
+		release()
+		again := w.process(dir)
+		if d := w.done(test.id); d.Outcome != test.want {
+			t.Errorf("%s: %+v\n%s", test.id, d, w.log(test.id))
+		}
+		w.until("the orphan ends", func() bool { return !running() })
+		next := test.id + "-next"
+		w.run(next, "cat hello", time.Minute)
+		if d := w.done(next); d.Outcome != queue.JobPassed {
+			t.Errorf("%s: %+v\n%s", next, d, w.log(next))
+		}
+		ends := 0
+		w.mu.Lock()
+		for _, e := range w.events {
+			if x, ok := e.(queue.BuildDone); ok && x.Build == test.id {
+				ends++
+			}
+		}
+		w.mu.Unlock()
+		if ends != 1 {
+			t.Errorf("%s has ended %d times", test.id, ends)
+		}
+		again()
+	}
+}
+
 // Drained, an agent finishes its job and takes no other; told to end, it ends its job and
 // says so. A token that is revoked ends it.
 func TestEnds(t *testing.T) {
@@ -441,7 +578,7 @@ func TestEnds(t *testing.T) {
 		return false
 	})
 	pid = filepath.Join(t.TempDir(), "pid")
-	w.run("aborted", "echo $$ > "+pid+"; sleep 300", time.Minute)
+	w.run("aborted", "trap '' TERM HUP INT; echo $$ > "+pid+"; while :; do sleep 1; done", time.Minute)
 	running := alive(w, pid)
 	cancel()
 	w.must(<-ended)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -45,43 +44,30 @@ func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 	var auth string
 	if u.User != nil {
 		password, _ := u.User.Password()
-		auth = "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))
+		auth = basic(u.User.Username(), password)
 		u.User = nil
 	}
-	for _, v := range j.Variables {
-		if v.Key == "GIT_SUBMODULE_STRATEGY" && v.Value != "none" && v.Value != "" {
-			return errors.New("this runner fills no submodules; use gitlab-runner, or the server's own runners")
+	if !g.Outside {
+		for _, v := range j.Variables {
+			if v.Key == "GIT_SUBMODULE_STRATEGY" && v.Value != "none" && v.Value != "" {
+				return errors.New("this server does not give submodules to runners like this one: update it, or use gitlab-runner")
+			}
 		}
 	}
 	dir := s.gitDir(j)
 	repo := repository{dir: dir, tree: s.place.Checkout(), out: t}
-	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-			return err
-		}
-		if err := repo.git(ctx, "", "init", "-q", "--bare", dir); err != nil {
-			return err
-		}
+	if err := repo.open(ctx); err != nil {
+		return err
 	}
-	for _, lock := range []string{"index.lock", "shallow.lock", "HEAD.lock"} { // of an earlier process
-		_ = os.Remove(filepath.Join(dir, lock))
+	if err := s.unfill(); err != nil {
+		return err
 	}
 	fetch := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", "--force", "--update-shallow"}
 	if g.Depth > 0 {
 		fetch = append(fetch, fmt.Sprintf("--depth=%d", g.Depth))
 	}
-	fetch = append(append(fetch, u.String()), g.Refspecs...)
 	t.say("Fetching %s", g.SHA)
-	var pause backOff
-	for try := 1; ; try++ {
-		if err = repo.git(ctx, auth, fetch...); err == nil || try == 3 || !pause.wait(ctx, nil) {
-			break
-		}
-	}
-	if err != nil {
+	if err := repo.fetch(ctx, auth, append(append(fetch, u.String()), g.Refspecs...)); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(filepath.Join(s.place.Checkout(), ".git")); err != nil {
@@ -93,6 +79,12 @@ func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 	}
 	if err := repo.git(ctx, "", "clean", "-ffdxq"); err != nil {
 		return err
+	}
+	if g.Outside {
+		o := outside{slot: s, base: strings.TrimSuffix(u.String(), "/"), auth: auth, out: t}
+		if err := o.fill(ctx); err != nil {
+			return err
+		}
 	}
 	marker := filepath.Join(s.place.Checkout(), ".git")
 	if err := os.Mkdir(marker, 0o755); err != nil {
@@ -108,6 +100,36 @@ func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 type repository struct {
 	dir, tree string
 	out       *trace
+}
+
+// open makes the repository where there is none, and takes away what an earlier process has
+// left in it.
+func (r repository) open(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(r.dir, "HEAD")); err != nil {
+		if err := os.RemoveAll(r.dir); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(r.dir), 0o700); err != nil {
+			return err
+		}
+		if err := r.git(ctx, "", "init", "-q", "--bare", r.dir); err != nil {
+			return err
+		}
+	}
+	for _, lock := range []string{"index.lock", "shallow.lock", "HEAD.lock"} {
+		_ = os.Remove(filepath.Join(r.dir, lock))
+	}
+	return nil
+}
+
+// fetch runs git fetch, three times at most.
+func (r repository) fetch(ctx context.Context, auth string, args []string) (err error) {
+	var pause backOff
+	for try := 1; ; try++ {
+		if err = r.git(ctx, auth, args...); err == nil || try == 3 || !pause.wait(ctx, nil) {
+			return err
+		}
+	}
 }
 
 // git runs git. Nothing of a user's or the machine's configuration counts, no hook runs,
@@ -133,7 +155,7 @@ func (r repository) git(ctx context.Context, auth string, args ...string) error 
 	if args[0] != "init" {
 		cmd.Env = append(cmd.Env, "GIT_DIR="+r.dir)
 	}
-	if args[0] == "checkout" || args[0] == "clean" {
+	if args[0] == "checkout" || args[0] == "clean" || args[0] == "read-tree" {
 		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+r.tree)
 		cmd.Dir = r.tree
 	}

@@ -75,11 +75,21 @@ func (b *backOff) wait(ctx context.Context, head http.Header) bool {
 func (s *slot) ask(ctx context.Context) (j protocol.Job, ok bool, err error) {
 	a := s.agent
 	var pause backOff
-	for {
+	for full := ""; ; {
 		select {
 		case <-a.drained:
 			return j, false, nil
 		default:
+		}
+		was := full
+		if full = s.place.Room(); full != "" {
+			if was == "" {
+				s.log.Warn("takes no jobs before that is seen to", "why", full)
+			}
+			if !s.rest(ctx, 5*time.Second) {
+				return j, false, nil
+			}
+			continue
 		}
 		asking, stop := context.WithCancel(ctx)
 		go func() {
@@ -90,7 +100,7 @@ func (s *slot) ask(ctx context.Context) (j protocol.Job, ok bool, err error) {
 			}
 		}()
 		status, head, err := a.call(asking, http.MethodPost, "jobs/request", a.o.Token, protocol.HeaderRunnerToken,
-			protocol.JobRequest{Info: a.info(), Token: a.o.Token, SystemID: a.system, LastUpdate: s.lastUpdate}, &j)
+			protocol.JobRequest{Info: a.info(), Token: a.o.Token, SystemID: a.system, LastUpdate: s.lastUpdate, Tools: a.tools.known()}, &j)
 		stop()
 		switch {
 		case ctx.Err() != nil:
@@ -99,7 +109,9 @@ func (s *slot) ask(ctx context.Context) (j protocol.Job, ok bool, err error) {
 			return j, true, nil
 		case err == nil && status == http.StatusNoContent:
 			s.lastUpdate = head.Get(protocol.HeaderLastUpdate)
-			if pause.next = 0; !s.breathe(ctx) {
+			a.survey(ctx, head.Get(protocol.HeaderEnvironments), false)
+			// A server that answers at once is not asked without a pause.
+			if pause.next = 0; !s.rest(ctx, 500*time.Millisecond) {
 				return j, false, nil
 			}
 			continue
@@ -116,9 +128,9 @@ func (s *slot) ask(ctx context.Context) (j protocol.Job, ok bool, err error) {
 	}
 }
 
-// breathe keeps an agent whose server answers at once from asking without a pause.
-func (s *slot) breathe(ctx context.Context) bool {
-	t := time.NewTimer(500 * time.Millisecond)
+// rest waits, or until the agent is drained. It reports false when ctx ends.
+func (s *slot) rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:

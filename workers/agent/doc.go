@@ -21,6 +21,27 @@
 // sent again from where the server says (416). The end is said with the length and the
 // checksum of all that was sent, until the server has taken it.
 //
+// # Submodules and files of Git LFS
+//
+// The server lists what a checkout holds beside its commit (protocol.Outside), and gives it
+// with the job's token: submodules by git, each into its empty folder, and contents by the
+// batch API of Git LFS, each compared with its SHA-256 and kept for later jobs. A list is
+// believed no further than paths below the checkout. What cannot be had breaks the job.
+//
+// # Tools
+//
+// The environment commands of steps (config.Step.Environment) are asked of the server, run
+// here as on the server's own host (workers.Survey), and what they show is told with each
+// request for a job. The server says with its answers when there are others.
+//
+// # Caches
+//
+// What a job names as caches is moved into the checkout before the script, and out of it
+// afterwards, as for the server's own runners (package workers, Place.Fill); a job with the
+// policy push begins without. The end says whether the script had any (protocol.Update.Cached),
+// because a failure with them decides nothing. What a script leaves that did not end by itself
+// is dropped.
+//
 // # Trouble
 //
 // A server that does not answer is asked again, later each time, for as long as a job's
@@ -28,6 +49,14 @@
 // more, is ended at once. What an earlier process of the agent left behind is ended before
 // the first job, and the job that it had is reported as runner_system_failure: state.json
 // has its token until its end was told. The server would find the same by the silence.
+//
+// An output that is longer than Options.Output has a part in its middle left out, and so has
+// one that the disk has no room for. The end says so (protocol.Update.Cut): a report with a
+// hole in it says nothing of single targets. What fails on a full disk is the machine's fault;
+// what the step has left in the checkout gives way then, and where that does not help, the
+// slot asks for no job.
+//
+// Times are spans of the monotonic clock: one that is set forward or back changes nothing.
 //
 // A step sees neither the agent's token nor the repository nor another slot, if it is
 // isolated; the job's own token is in no variable.

@@ -28,6 +28,7 @@ type slot struct {
 var (
 	errCanceled = errors.New("the server has cancelled the job")
 	errUnknown  = errors.New("the server does not know the job any more")
+	errSilent   = errors.New("the server does not take the output")
 )
 
 // serve asks for jobs and runs them until the agent is drained or ctx ends.
@@ -47,6 +48,8 @@ type result struct {
 	state   protocol.State
 	failure protocol.Failure
 	code    int
+	detail  string // why it could not be run, for people
+	cached  bool   // the script had what earlier jobs have left
 }
 
 // run runs a job and tells how it has ended.
@@ -63,10 +66,10 @@ func (s *slot) run(ctx context.Context, j protocol.Job) {
 	}
 	jobCtx, gone := context.WithCancelCause(ctx)
 	defer gone(nil)
-	t, err := newTrace(s, j, workers.Mask(secrets(j)), gone)
+	t, err := newTrace(s, j, workers.Mask(s.secrets(j)), gone)
 	if err != nil {
 		log.Error("keep a job's output", "error", err)
-		s.tell(ctx, log, j, nil, result{protocol.StateFailed, protocol.RunnerSystemFailure, 0})
+		s.tell(ctx, log, j, nil, result{state: protocol.StateFailed, failure: protocol.RunnerSystemFailure})
 		return
 	}
 	defer t.close()
@@ -88,8 +91,11 @@ func (s *slot) run(ctx context.Context, j protocol.Job) {
 }
 
 // secrets are what must not be shown of a job.
-func secrets(j protocol.Job) []string {
-	all := []string{j.Token}
+func (s *slot) secrets(j protocol.Job) []string {
+	all := append([]string{j.Token}, s.agent.o.Runner.Mask...)
+	for _, x := range s.agent.o.Runner.Secrets {
+		all = append(all, x.Value)
+	}
 	for _, v := range j.Variables {
 		if v.Masked {
 			all = append(all, v.Value)
@@ -105,7 +111,7 @@ func (s *slot) execute(ctx context.Context, j protocol.Job, t *trace) result {
 			return s.ended(ctx, t)
 		}
 		t.say("submitqueue runner: %v", err)
-		return result{protocol.StateFailed, protocol.RunnerSystemFailure, 0}
+		return result{state: protocol.StateFailed, failure: protocol.RunnerSystemFailure, detail: err.Error()}
 	}
 	if j.Image != nil {
 		return broken(errors.New("this runner runs no container images; use gitlab-runner with the docker or kubernetes executor"))
@@ -128,7 +134,48 @@ func (s *slot) execute(ctx context.Context, j protocol.Job, t *trace) result {
 	if err != nil {
 		return broken(err)
 	}
-	r := result{state: protocol.StateSuccess}
+	caches, err := s.fill(ctx, j, t)
+	if err != nil {
+		return broken(fmt.Errorf("fill the caches: %w", err))
+	}
+	r := s.script(ctx, j, env, limit, t)
+	if r.failure == protocol.ScriptFailure && r.whole {
+		if full := s.place.Full(); full != "" {
+			t.say("submitqueue runner: %s", full)
+			r = ran{result: result{state: protocol.StateFailed, failure: protocol.RunnerSystemFailure, detail: full}}
+		}
+	}
+	r.result.cached = caches.Found()
+	if r.whole {
+		if err := s.upload(ctx, j, r.result, t); err != nil {
+			t.say("submitqueue runner: upload: %v", err)
+		}
+	}
+	caches.Keep(r.whole, r.state == protocol.StateSuccess) // reports may lie in them
+	return r.result
+}
+
+// fill puts the caches that a job names into the checkout. A job that is only to leave some
+// (policy push) has none of an earlier one.
+func (s *slot) fill(ctx context.Context, j protocol.Job, t *trace) (*workers.PlaceCaches, error) {
+	var all []workers.PlaceCache
+	cold := false
+	for _, c := range j.Cache {
+		cold = cold || c.Policy == "push"
+		all = append(all, workers.PlaceCache{Key: c.Key, Paths: c.Paths, Unkeyed: c.Unkeyed})
+	}
+	return s.place.Fill(ctx, all, cold, t)
+}
+
+// ran is how the scripts of a job have ended.
+type ran struct {
+	result
+	whole bool // all of them by themselves
+}
+
+// script runs the scripts of a job.
+func (s *slot) script(ctx context.Context, j protocol.Job, env map[string]string, limit time.Duration, t *trace) ran {
+	r := ran{result{state: protocol.StateSuccess}, true}
 	for _, step := range j.Steps {
 		passed := r.state == protocol.StateSuccess
 		if len(step.Script) == 0 || step.When == "on_failure" && passed || (step.When == "" || step.When == "on_success") && !passed {
@@ -136,22 +183,22 @@ func (s *slot) execute(ctx context.Context, j protocol.Job, t *trace) result {
 		}
 		e, err := s.place.Run(ctx, workers.PlaceRun{Script: "set -e\n" + strings.Join(step.Script, "\n") + "\n", Env: env, Timeout: limit, Out: t})
 		switch {
-		case err != nil:
-			return broken(err)
-		case e.Stopped:
-			return s.ended(ctx, t)
+		case err != nil && ctx.Err() == nil:
+			t.say("submitqueue runner: %v", err)
+			return ran{result: result{state: protocol.StateFailed, failure: protocol.RunnerSystemFailure, detail: err.Error()}}
+		case err != nil || e.Stopped:
+			return ran{result: s.ended(ctx, t)}
 		case e.TimedOut > 0:
 			t.say("submitqueue runner: the job has taken longer than %s", e.TimedOut)
-			return result{protocol.StateFailed, protocol.JobExecutionTimeout, 0}
-		case e.Code != 0 && !step.AllowFailure && step.Name != "after_script":
-			r = result{protocol.StateFailed, protocol.ScriptFailure, e.Code}
+			return ran{result: result{state: protocol.StateFailed, failure: protocol.JobExecutionTimeout}}
+		}
+		r.whole = r.whole && !e.Lost && !e.Tool()
+		if e.Code != 0 && !step.AllowFailure && step.Name != "after_script" {
+			r.result = result{state: protocol.StateFailed, failure: protocol.ScriptFailure, code: e.Code}
 			if e.Code < 0 { // a signal has ended the shell
 				r.code = 137
 			}
 		}
-	}
-	if err := s.upload(ctx, j, r, t); err != nil {
-		t.say("submitqueue runner: upload: %v", err)
 	}
 	return r
 }
@@ -160,10 +207,10 @@ func (s *slot) execute(ctx context.Context, j protocol.Job, t *trace) result {
 func (s *slot) ended(ctx context.Context, t *trace) result {
 	if err := context.Cause(ctx); errors.Is(err, errCanceled) || errors.Is(err, errUnknown) {
 		t.say("submitqueue runner: %v", err)
-		return result{protocol.StateFailed, protocol.UnknownFailure, 0}
+		return result{state: protocol.StateFailed, failure: protocol.UnknownFailure}
 	}
 	t.say("submitqueue runner: the agent is told to end")
-	return result{protocol.StateFailed, protocol.RunnerSystemFailure, 0}
+	return result{state: protocol.StateFailed, failure: protocol.RunnerSystemFailure}
 }
 
 // environment returns a job's variables. Those that are files are written beside the
@@ -191,9 +238,9 @@ func (s *slot) environment(j protocol.Job) (map[string]string, error) {
 // tell tells the server how a job has ended, until it has taken that, or for so long. A
 // process that is told to end does not wait as long.
 func (s *slot) tell(ctx context.Context, log *slog.Logger, j protocol.Job, t *trace, r result) {
-	u := protocol.Update{Token: j.Token, Info: s.agent.info(), State: r.state, Failure: r.failure, ExitCode: r.code}
+	u := protocol.Update{Token: j.Token, Info: s.agent.info(), State: r.state, Failure: r.failure, ExitCode: r.code, Detail: workers.Mask(s.secrets(j))(r.detail), Cached: &r.cached}
 	if t != nil {
-		u.Output = t.end()
+		u.Output, u.Cut = t.end(), t.partly()
 	}
 	telling, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.agent.o.Patience)
 	defer cancel()
@@ -203,7 +250,12 @@ func (s *slot) tell(ctx context.Context, log *slog.Logger, j protocol.Job, t *tr
 		if t != nil {
 			t.flush(telling)
 		}
-		status, head, err := s.agent.call(telling, http.MethodPut, fmt.Sprintf("jobs/%d", j.ID), j.Token, protocol.HeaderJobToken, u, nil)
+		var status int
+		var head http.Header
+		err := errSilent
+		if t == nil || !t.silent { // the end comes after the whole output
+			status, head, err = s.agent.call(telling, http.MethodPut, fmt.Sprintf("jobs/%d", j.ID), j.Token, protocol.HeaderJobToken, u, nil)
+		}
 		switch {
 		case err == nil && (status == http.StatusOK || status == http.StatusForbidden || status == http.StatusNotFound):
 			return

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"net/http"
 	"os"
 	"strconv"
@@ -27,14 +28,25 @@ type trace struct {
 	gone  context.CancelCauseFunc // the server has cancelled the job, or does not know it
 
 	mu   sync.Mutex
-	file *os.File
+	file file
 	size int64
 	sum  uint32
 	line []byte
-	cut  bool
+	cut  bool   // there is too much: only the end is kept besides
+	tail []byte // what came since, as far as it is kept; not masked
+	late bool   // of which the beginning is left out
+	lost bool   // the file cannot be written, on a full disk, say
 
-	sent int64
-	beat time.Time
+	sent   int64
+	silent bool // the server has not answered what was sent last
+	beat   time.Time
+}
+
+// file is where a trace is kept.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
 }
 
 func newTrace(s *slot, j protocol.Job, mask func(string) string, gone context.CancelCauseFunc) (*trace, error) {
@@ -46,6 +58,10 @@ func newTrace(s *slot, j protocol.Job, mask func(string) string, gone context.Ca
 	return &trace{slot: s, job: j, mask: mask, limit: s.agent.o.Output, gone: gone, file: f, beat: time.Now()}, nil
 }
 
+// tailBytes is how much of the end of an output is kept that is too long: the last lines of a
+// step say most of why it failed, and those behind it how it has ended.
+const tailBytes = 16 << 10
+
 // maxMasked is the longest line that waits for its end before it is masked and sent.
 const maxMasked = 64 << 10
 
@@ -54,7 +70,7 @@ func (t *trace) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := len(p)
-	for len(p) > 0 {
+	for len(p) > 0 && !t.cut {
 		part, rest, ended := bytes.Cut(p, []byte{'\n'})
 		t.line = append(t.line, part...)
 		if ended {
@@ -65,6 +81,13 @@ func (t *trace) Write(p []byte) (int, error) {
 		}
 		p = rest
 	}
+	if len(p) > tailBytes {
+		t.tail, t.late, p = t.tail[:0], true, p[len(p)-tailBytes:]
+	}
+	t.tail = append(t.tail, p...)
+	if len(t.tail) > 4*tailBytes {
+		t.tail, t.late = append(t.tail[:0], t.tail[len(t.tail)-tailBytes:]...), true
+	}
 	return n, nil
 }
 
@@ -73,18 +96,22 @@ func (t *trace) keep() {
 	raw := []byte(t.mask(string(t.line)))
 	t.line = t.line[:0]
 	if room := t.limit - t.size; int64(len(raw)) > room {
-		if t.cut {
-			return
-		}
 		t.cut = true
-		raw = append(raw[:max(room, 0)], "\n[the rest of the output is left out: there is too much]\n"...)
+		raw = append(raw[:max(room, 0)], "\n[a part of the output is left out: there is too much]\n"...)
+	}
+	t.write(raw)
+}
+
+// write puts what may be shown into the file. Where that fails, the end is told with what
+// there is.
+func (t *trace) write(raw []byte) {
+	if t.lost {
+		return
 	}
 	n, err := t.file.WriteAt(raw, t.size)
-	if err != nil {
-		t.cut, t.limit = true, t.size // a full disk, say: the end is told with what there is
-	}
 	t.sum = crc32.Update(t.sum, crc32.IEEETable, raw[:n])
 	t.size += int64(n)
+	t.lost = err != nil
 }
 
 func (t *trace) say(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
@@ -109,7 +136,7 @@ func (t *trace) pump(ctx context.Context, every time.Duration) {
 // flush sends what was not sent yet, or a heartbeat where there is nothing. It returns how
 // long the server wants it to wait, if it says so.
 func (t *trace) flush(ctx context.Context) (every time.Duration) {
-	for range 1 + int(t.limit/pieceBytes) {
+	for range 2 + int(t.limit/pieceBytes) {
 		t.mu.Lock()
 		n := min(t.size-t.sent, pieceBytes)
 		raw := make([]byte, n)
@@ -121,7 +148,7 @@ func (t *trace) flush(ctx context.Context) (every time.Duration) {
 		}
 		status, head, err := t.slot.agent.send(ctx, http.MethodPatch, fmt.Sprintf("jobs/%d/trace", t.job.ID), http.Header{
 			"Content-Type": {"text/plain"}, http.CanonicalHeaderKey(protocol.HeaderJobToken): {t.job.Token}, "Content-Range": {fmt.Sprintf("%d-%d", from, from+n-1)}}, bytes.NewReader(raw), nil)
-		if err != nil {
+		if t.silent = err != nil || status >= 500; err != nil {
 			return 0 // again later
 		}
 		t.beat = time.Now()
@@ -140,7 +167,7 @@ func (t *trace) flush(ctx context.Context) (every time.Duration) {
 			return every
 		}
 	}
-	if time.Since(t.beat) > min(30*time.Second, 10*t.slot.agent.o.Every) {
+	if quiet := time.Since(t.beat); quiet < 0 || quiet > min(30*time.Second, 10*t.slot.agent.o.Every) { // < 0: the clock was set back
 		status, head, err := t.slot.agent.call(ctx, http.MethodPut, fmt.Sprintf("jobs/%d", t.job.ID), t.job.Token, protocol.HeaderJobToken,
 			protocol.Update{Token: t.job.Token, Info: t.slot.agent.info(), State: protocol.StateRunning}, nil)
 		if err == nil {
@@ -173,7 +200,24 @@ func (t *trace) end() (out protocol.Output) {
 	if len(t.line) > 0 {
 		t.keep()
 	}
+	if len(t.tail) > 0 {
+		last := t.tail[max(0, len(t.tail)-tailBytes):]
+		if t.late || len(last) < len(t.tail) { // it begins within a line, perhaps within a secret
+			_, last, _ = bytes.Cut(last, []byte{'\n'})
+		}
+		for line := range bytes.Lines(last) {
+			t.write([]byte(t.mask(string(line))))
+		}
+		t.tail = nil
+	}
 	return protocol.Output{Checksum: fmt.Sprintf("crc32:%08x", t.sum), Bytesize: t.size}
+}
+
+// partly reports whether not all of the output is sent.
+func (t *trace) partly() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cut || t.lost
 }
 
 func (t *trace) close() { _ = t.file.Close() }

@@ -23,6 +23,12 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the reader may have hung up
 }
 
+// later says that the server cannot do it yet: a runner says it again.
+func later(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "2")
+	answer(w, http.StatusServiceUnavailable, message{"503 Service Unavailable: the server has just started, or ends"})
+}
+
 // body reads a JSON request. It answers where it cannot.
 func body(w http.ResponseWriter, r *http.Request, v any) bool {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))

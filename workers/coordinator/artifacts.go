@@ -51,6 +51,7 @@ func (c *Coordinator) artifacts(w http.ResponseWriter, r *http.Request) {
 		}
 		switch err := c.keep(j, part, r.URL.Query().Get("artifact_format"), part.FileName()); {
 		case err == nil:
+			c.save(j)
 			answer(w, http.StatusCreated, map[string]any{"id": j.id})
 		case errors.Is(err, errTooLarge):
 			answer(w, http.StatusRequestEntityTooLarge, message{"413 Request Entity Too Large"})
@@ -74,7 +75,7 @@ func (c *Coordinator) keep(j *job, in io.Reader, format, name string) error {
 		}
 		return c.store(j, filepath.Base(name), zipped)
 	case "zip", "":
-		f, err := os.CreateTemp(c.o.Dir, "upload-*")
+		f, err := os.CreateTemp(c.files(), "upload-*")
 		if err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (c *Coordinator) keep(j *job, in io.Reader, format, name string) error {
 
 // store keeps one file of a job, under a name of ours.
 func (c *Coordinator) store(j *job, name string, content io.Reader) error {
-	f, err := os.CreateTemp(c.o.Dir, "report-*")
+	f, err := os.CreateTemp(c.files(), "report-*")
 	if err != nil {
 		return err
 	}

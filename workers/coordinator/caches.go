@@ -30,15 +30,20 @@ func CachesOf(files fs.FS, b queue.Build, platform string) (caches []protocol.Ca
 			}
 		}
 		if len(free) > 0 {
-			caches = append(caches, protocol.Cache{Key: "submitqueue-" + platform + "-" + id, Policy: policy, Paths: free, When: "on_success"})
+			caches = append(caches, protocol.Cache{Key: "submitqueue-" + platform + "-" + id, Policy: policy, Paths: free, When: "on_success", Unkeyed: len(c.Key) == 0})
 		}
 	}
 	return caches
 }
 
-// cached reports whether a job has had what other builds have left, as far as can be told:
-// a runner does not say whether it has found a cache.
-func (j *job) cached() bool { return len(j.caches) > 0 && !j.a.Build.Cold() }
+// cached reports whether a job has had what other builds have left. Our own runner says it;
+// of others it may be so wherever the job named a cache.
+func (j *job) cached(u protocol.Update) bool {
+	if u.Cached != nil {
+		return *u.Cached
+	}
+	return len(j.caches) > 0 && !j.a.Build.Cold()
+}
 
 // platform is what a machine says that it is, of which caches are kept apart; the
 // coordinator's lock guards that.

@@ -3,25 +3,24 @@ package coordinator
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/workers"
-	"github.com/submitqueue/submitqueue/workers/report"
 )
 
 // Options are what a coordinator works with. Zero values mean the defaults.
 type Options struct {
 	Source  workers.Source // required
 	Runners *Registry      // required
-	Dir     string         // for files that runners upload, emptied at the start; required
+	Dir     string         // for what jobs upload, and for what the next process must know of them; required
 
 	// RepoURL returns the address of the repository that has a build's commit, without
 	// credentials: https://HOST/git/x.git. Required.
@@ -32,17 +31,24 @@ type Options struct {
 	// need them are infrastructure errors.
 	Files func(context.Context, queue.Build) (fs.FS, error)
 
-	Variables map[string]string // of all jobs, besides those that are documented
-	Secrets   map[string]string // the same, shown to nobody
-	NoCaches  bool              // steps run without their caches
-	Mask      []string          // what else is shown as *** in logs
-	Server    string            // the server's address, for CI_SERVER_URL
-	Hold      time.Duration     // how long a request is held; default 45 s
-	Silent    time.Duration     // a job that was handed out and is not heard of for so long goes back; default 60 s
-	Lease     time.Duration     // a runner that falls silent for so long is lost; default 90 s
-	Grace     time.Duration     // from SIGTERM to SIGKILL, in whole seconds; default 10 s
-	LogLimit  int64             // bytes of a step's log, the first and the last half; default 4 MiB
-	Log       *slog.Logger      // required
+	// Environments returns the environment commands of steps; nil: there are none.
+	Environments func() []string
+	// Large returns the files that Git LFS keeps of a build's checkout, by their paths; nil:
+	// runners are trusted not to leave pointers there.
+	Large func(context.Context, queue.Build) ([]string, error)
+
+	Variables map[string]string         // of all jobs, besides those that are documented
+	Secrets   []workers.Secret          // the same of all jobs, or of those of a repository; shown to nobody
+	Called    func(queue string) string // as in workers.RunnerOptions
+	NoCaches  bool                      // steps run without their caches
+	Mask      []string                  // what else is shown as *** in logs
+	Server    string                    // the server's address, for CI_SERVER_URL
+	Hold      time.Duration             // how long a request is held; default 45 s
+	Silent    time.Duration             // a job that was handed out and is not heard of for so long goes back; default 60 s
+	Lease     time.Duration             // a runner that falls silent for so long is lost; default 90 s
+	Grace     time.Duration             // from SIGTERM to SIGKILL, in whole seconds; default 10 s
+	LogLimit  int64                     // bytes of a step's log, the first and the last half; default 4 MiB
+	Log       *slog.Logger              // required
 }
 
 // Coordinator hands the work of a source to runners that ask for it over HTTP.
@@ -58,9 +64,11 @@ type Coordinator struct {
 	jobs     map[int64]*job    // that run, or have ended lately
 	tokens   map[string]*job   // the same, by the hash of their token
 	machines map[mkey]*machine // by token and system id
+	asks     string            // digest of the environment commands, as seen last
 }
 
-// New starts a coordinator; Close ends it.
+// New starts a coordinator; Close ends it. The source must not have been asked for builds:
+// if it is a workers.Holder, it takes back the jobs that an earlier process has handed out.
 func New(o Options) (*Coordinator, error) {
 	if o.Source == nil || o.Runners == nil || o.RepoURL == nil || o.Dir == "" || o.Log == nil {
 		return nil, errors.New("coordinator: Source, Runners, RepoURL, Dir and Log are required")
@@ -70,21 +78,28 @@ func New(o Options) (*Coordinator, error) {
 	o.Lease = cmp.Or(o.Lease, 90*time.Second)
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)
 	o.LogLimit = cmp.Or(o.LogLimit, 4<<20)
-	if err := emptied(o.Dir); err != nil {
-		return nil, err
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	// Ids go on from the clock, so that a server that starts again gives none twice.
 	c := &Coordinator{o: o, stop: stop, live: ctx, last: time.Now().UnixMilli() * 100, jobs: map[int64]*job{}, tokens: map[string]*job{}, machines: map[mkey]*machine{}}
 	c.http = c.routes()
+	if err := c.resume(); err != nil {
+		stop()
+		return nil, fmt.Errorf("coordinator: the jobs of before: %w", err)
+	}
 	c.done.Go(func() { c.sweep(ctx) })
 	return c, nil
 }
 
 // ServeHTTP answers what runners ask, below /api/v4/.
-func (c *Coordinator) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.http.ServeHTTP(w, r) }
+func (c *Coordinator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c.live.Err() != nil {
+		later(w)
+		return
+	}
+	c.http.ServeHTTP(w, r)
+}
 
-// Close takes no more requests. Jobs that run are lost with their agents.
+// Close takes no more requests. Jobs that run go on: their runners tell the next process.
 func (c *Coordinator) Close() error {
 	c.stop()
 	c.done.Wait()
@@ -111,6 +126,7 @@ func (c *Coordinator) routes() http.Handler {
 	on("PATCH /api/v4/jobs/{id}/trace", c.trace)
 	on("PUT /api/v4/jobs/{id}", c.update)
 	on("POST /api/v4/jobs/{id}/artifacts", c.artifacts)
+	on("GET /api/v4/submitqueue/environments", c.listEnvironments)
 	on("/", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusNotFound, message{"404 Not Found"})
 	})
@@ -122,6 +138,7 @@ type JobRef struct {
 	Build  queue.BuildID
 	Commit queue.CommitID
 	Queue  string          // as in queue.Build
+	Want   config.Checkout // of its step
 	Ends   <-chan struct{} // closed when the token ends
 }
 
@@ -134,75 +151,5 @@ func (c *Coordinator) Job(token string) (JobRef, bool) {
 		return JobRef{}, false
 	}
 	b := j.a.Build
-	return JobRef{Build: b.ID, Commit: b.Commit, Queue: b.Queue, Ends: j.gone}, true
-}
-
-// newJob makes the job of an assignment.
-func (c *Coordinator) newJob(ctx context.Context, a workers.Assignment, m *machine, slot int) (*job, error) {
-	b, work := a.Build, a.Build.Jobs[0]
-	var rep *report.Report
-	files := fs.FS(nothing{})
-	if named := work.Step.NamesTargets(); named || len(work.Step.Caches) > 0 {
-		var err error
-		if c.o.Files != nil {
-			files, err = c.o.Files(context.WithoutCancel(ctx), b) // they are read at the end, too
-		}
-		if err == nil && named {
-			rep, err = report.All().For(files, work.Step, work.Targets())
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	j := &job{a: a, token: "sqjt-" + rand.Text(), mark: "submitqueue-" + rand.Text(), machine: m, slot: slot, handed: time.Now(), heard: time.Now(), gone: make(chan struct{}), files: map[string]string{}, commit: files, report: rep}
-	if c.o.Files != nil && len(work.Step.Caches) > 0 && !c.o.NoCaches {
-		c.mu.Lock()
-		platform := m.platform()
-		c.mu.Unlock()
-		j.caches = CachesOf(files, b, platform)
-	}
-	secrets := append(slices.Clone(c.o.Mask), j.token)
-	for _, v := range c.o.Secrets {
-		secrets = append(secrets, v)
-	}
-	j.mask = workers.Mask(secrets)
-	j.log = sourceLog{c.o.Source, a.Lease}
-	j.trial = workers.NewTrial(b, work, workers.TrialOptions{Report: rep, Log: j.log, Limit: c.o.LogLimit, Mask: secrets})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last++
-	j.id = c.last
-	c.jobs[j.id] = j
-	c.tokens[hashOf(j.token)] = j
-	m.jobs[slot] = j
-	go func() {
-		select {
-		case <-a.Stop:
-			c.cancel(j)
-		case <-j.gone:
-		case <-c.live.Done():
-		}
-	}()
-	return j, nil
-}
-
-// nothing is a commit without files.
-type nothing struct{}
-
-// Open implements fs.FS.
-func (nothing) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-}
-
-// sourceLog writes to a build's log by reports.
-type sourceLog struct {
-	source workers.Source
-	lease  workers.Lease
-}
-
-// Write implements io.Writer. It never fails: a log that is not taken is no reason to stop
-// a step.
-func (l sourceLog) Write(p []byte) (int, error) {
-	_ = l.source.Report(context.Background(), l.lease, workers.Report{Log: p})
-	return len(p), nil
+	return JobRef{Build: b.ID, Commit: b.Commit, Queue: b.Queue, Want: b.Jobs[0].Step.Checkout, Ends: j.gone}, true
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/coordinator"
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
@@ -38,6 +39,8 @@ func TestScript(t *testing.T) {
 			"ends when it is told to": {"trap 'echo told; exit 0' TERM; echo {targets}; sleep 60 & wait", time.Second, queue.JobTimeout, "timed out after 1s", "told"},
 			"dies of a signal":        {"kill -s KILL $$ {targets}", time.Minute, queue.JobInfra, "killed from outside", ""},
 			"quotes":                  {`echo 'it is "$HOME"' {targets}`, time.Minute, queue.JobPassed, "", `it is "$HOME" a 'b c'`},
+			"leaves a line open":      {"printf 'last words of %s ' {targets}", time.Minute, queue.JobPassed, "", "last words of b c "},
+			"takes a time":            {"sleep 1.1; echo {targets}", time.Minute, queue.JobPassed, "", "a"},
 			"takes no standard input": {"cat {targets}; cat", time.Minute, queue.JobPassed, "", "a: No such file"},
 		} {
 			t.Run(shell+" "+name, func(t *testing.T) {
@@ -61,10 +64,13 @@ func TestScript(t *testing.T) {
 				if j.Outcome != test.want || !strings.Contains(d.Detail, test.detail) || !strings.Contains(b.log("b1"), strings.ReplaceAll(test.prints, "'b c'", "b c")) {
 					t.Errorf("%+v %+v\n%s\n%s", j, d, out, b.log("b1"))
 				}
+				if name == "takes a time" && (j.Took < time.Second || j.Took > 20*time.Second) {
+					t.Errorf("took %s, and its output came at once", j.Took)
+				}
 				if j.Machine != "box-6789ab-1" || j.Host != "box-6789ab" {
 					t.Errorf("by %s on %s", j.Machine, j.Host)
 				}
-				if strings.Contains(b.log("b1"), r.mark()) {
+				if strings.Contains(b.log("b1"), r.mark()) || strings.Contains(out, "submitqueue_watch") || strings.Contains(out, "Killed") && test.want != queue.JobInfra {
 					t.Errorf("the mark is in the log:\n%s", b.log("b1"))
 				}
 			})
@@ -115,6 +121,13 @@ func TestWhatIsNoVerdict(t *testing.T) {
 			if test.prints != "" {
 				r.print(strings.ReplaceAll(test.prints, "MARK", r.mark()))
 			}
+			for range 3 { // where something is missing, all is asked for again; here it does not help
+				if res := r.update(test.u); res.StatusCode != http.StatusPreconditionFailed {
+					break
+				}
+				r.sent = nil
+				r.print(strings.ReplaceAll(test.prints, "MARK", r.mark()))
+			}
 			if res := r.update(test.u); res.StatusCode != http.StatusOK {
 				t.Errorf("%d", res.StatusCode)
 			}
@@ -144,10 +157,6 @@ func TestTraceInOrder(t *testing.T) {
 	}
 	r.print("half a li")
 	r.print("ne \xff\x00\x1b[31mred\x1b[0m hunter2-hunter2\n" + r.mark() + " end 0\nJob succeeded\n")
-	// More was sent than has come: the runner says it again.
-	if res := r.update(protocol.Update{State: protocol.StateSuccess, Output: protocol.Output{Bytesize: int64(len(r.sent)) + 10}}); res.StatusCode != http.StatusAccepted {
-		t.Errorf("%d", res.StatusCode)
-	}
 	r.end(0)
 	r.end(0)
 	r.end(1)
@@ -455,5 +464,31 @@ func TestVersions(t *testing.T) {
 				t.Errorf("discovery: %d", res.StatusCode)
 			}
 		})
+	}
+}
+
+// Jobs get the secrets of their repository, and those of all.
+func TestSecretsOfRepositories(t *testing.T) {
+	b := newBench(t, func(o *coordinator.Options) {
+		o.Secrets = []workers.Secret{{Name: "KEY", Value: "hunter2-of-all"}, {Name: "KEY", Value: "hunter2-of-shop", Of: "acme/shop"}, {Name: "OTHER", Value: "hunter2-of-other", Of: "acme/other"}}
+	})
+	r := b.runner()
+	b.join(r)
+	b.must(b.pool.Run(t.Context(), queue.Build{ID: "b1", Queue: "acme/shop@main", Commit: commit, Jobs: []queue.Job{{Step: unit, Keys: []queue.Key{{Step: unit.Digest(), Target: "a", Hash: "h"}}}}}, "run/b1"))
+	var got []string
+	for _, v := range r.ask().Variables {
+		if v.Masked {
+			got = append(got, v.Key+"="+v.Value)
+		}
+	}
+	if len(got) != 1 || got[0] != "KEY=hunter2-of-shop" {
+		t.Errorf("%v", got)
+	}
+	r.begin()
+	r.print("hunter2-of-other\n")
+	r.end(0)
+	b.done("b1")
+	if log := b.log("b1"); strings.Contains(log, "hunter2") {
+		t.Errorf("%s", log)
 	}
 }

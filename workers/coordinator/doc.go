@@ -38,6 +38,21 @@
 // its lease is over. A job that was handed out and never heard of goes back to the pool
 // without prejudice; one whose runner falls silent is lost, as with any agent of the pool.
 //
-// A server that starts again does not know the jobs of the one before: their runners are
-// told to give them up, and the builds are asked for again.
+// The end of a job comes after its output. Where what has come is not what its runner says to
+// have sent (412), all of it is read from the begin once more; three times, then the job has
+// shown nothing.
+//
+// # A restart
+//
+// A server that starts again knows the jobs of the one before, wherever that was killed
+// (kept.go). What it must know of each is in a file from before its runner has it: the
+// shard, its machine and slot, the hash of the token, the marks, what was uploaded, and the
+// result once there is one, from before the queue hears it. The trace is not kept. Its
+// runner has all of it: the offset 0 is answered to whatever comes next, and the verdict is
+// made of the whole output, as ever.
+//
+// The pool is given the shards before it is asked for builds (workers.Holder). It reports
+// nothing of them until the queue asks for their build again, and hands out what no job is
+// of. Where nobody asks within five minutes, or the build is another one by then, the jobs
+// are cancelled. A job's file goes ten minutes after the end of its build.
 package coordinator

@@ -1,15 +1,13 @@
 package coordinator
 
 import (
-	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"net/http"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,17 +32,13 @@ const (
 // job is a shard that a machine runs.
 type job struct {
 	id      int64
-	token   string
-	mark    string
-	mask    func(string) string // of what nobody is shown
+	hash    string // of its token
+	mark    string // that its script prints
+	reports string // that its command prints for the report
 	a       workers.Assignment
+	agent   workers.Agent
 	machine *machine
 	slot    int
-	trial   *workers.Trial
-	commit  fs.FS          // its files, before the step
-	report  *report.Report // nil: the exit status tells
-	caches  []protocol.Cache
-	log     io.Writer
 	handed  time.Time
 	gone    chan struct{} // closed when it is over
 
@@ -53,25 +47,34 @@ type job struct {
 	heard time.Time
 	ended time.Time
 
-	mu       sync.Mutex // of the trace
+	mu     sync.Mutex // of what follows: the trace, and what reads it
+	token  string     // "": it was handed out before this process, and its runner has not been heard of since
+	trial  *workers.Trial
+	mask   func(string) string // of what nobody is shown
+	commit fs.FS               // its files, before the step
+	report *report.Report      // nil: the exit status tells
+	caches []protocol.Cache
+	large  []string // files that Git LFS keeps, which must not be pointers
+	log    io.Writer
+	done   *queue.JobDone // the verdict
+	end    *workers.End
+
 	length   int64
 	sum      uint32
 	line     []byte // that has not ended
 	long     bool
-	begun    time.Time // the checkout was shown to be the commit; zero: not yet
+	shown    bool      // the checkout was shown to be the commit
+	begun    time.Time // when it was; zero: not yet
 	other    string    // the commit that was checked out instead
+	pointer  string    // a file of Git LFS that is its pointer
 	finished bool      // the step has ended
 	code     int       // as the script says
+	seconds  *int      // that it took, as the script says
 	timeout  bool      // the script has ended the step for taking too long
+	resets   int       // how often the runner was asked for all of the trace again
 	files    map[string]string
 	uploaded int64
 }
-
-// maxTrace bounds a job's trace, and maxTraceLine the part of a line that is read.
-const (
-	maxTrace     = 1 << 30
-	maxTraceLine = 256 << 10
-)
 
 // jobOf returns the job that a request is about, with the status that its answer is to
 // have. It answers where there is none: 403 has the runner give the job up.
@@ -79,18 +82,42 @@ func (c *Coordinator) jobOf(w http.ResponseWriter, r *http.Request, inBody strin
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	token := tokenOf(r, inBody)
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	j := c.tokens[hashOf(token)]
-	if err != nil || token == "" || j == nil || j.id != id {
+	known := err == nil && token != "" && j != nil && j.id == id
+	live := known && (j.phase == handed || j.phase == running)
+	c.mu.Unlock()
+	if !known {
 		answer(w, http.StatusForbidden, message{"403 Forbidden: this server has no such job, or its token has ended"})
 		return nil
 	}
+	if live && !c.met(w, r, j, token) {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	j.heard = time.Now()
 	j.machine.seen = j.heard
 	if j.phase == handed {
 		j.phase = running
 	}
 	return j
+}
+
+// met has a job read that was handed out before this process, by the first message of its
+// runner. It answers where that cannot be yet: the runner says it again.
+func (c *Coordinator) met(w http.ResponseWriter, r *http.Request, j *job, token string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.trial != nil || j.end != nil {
+		return true
+	}
+	j.token = token
+	if err := c.again(r.Context(), j, "the server was started again"); err != nil {
+		c.o.Log.Warn("go on with a job that was handed out before the start", "build", j.a.Build.ID, "machine", j.machine.name, "error", err)
+		later(w)
+		return false
+	}
+	return true
 }
 
 // beat reports to the source that a job is alive, and takes in that it is cancelled.
@@ -105,7 +132,7 @@ func (c *Coordinator) beat(j *job) {
 	case <-j.a.Stop:
 		c.cancel(j)
 	default:
-		if err := c.o.Source.Report(context.Background(), j.a.Lease, workers.Report{}); errors.Is(err, workers.ErrLost) {
+		if err := c.o.Source.Report(context.Background(), j.a.Lease, workers.Report{}); errors.Is(err, workers.ErrLost) && c.live.Err() == nil {
 			c.cancel(j)
 		}
 	}
@@ -114,14 +141,32 @@ func (c *Coordinator) beat(j *job) {
 // cancel ends a job for the pool, at once. Its machine's slot is taken until the machine
 // says that it has ended.
 func (c *Coordinator) cancel(j *job) {
-	c.mu.Lock()
-	if j.phase == ending || j.phase == over {
-		c.mu.Unlock()
+	if !c.mayEnd(j) {
 		return
 	}
-	j.phase = ending
-	c.mu.Unlock()
 	_ = c.o.Source.Report(context.Background(), j.a.Lease, workers.Report{End: &workers.End{Outcome: queue.JobStopped, Detail: "cancelled"}})
+}
+
+// mayEnd has a job be one that is ending, and reports whether it was not. That is kept
+// before any runner is told of it: else a server that starts then would have it run on.
+func (c *Coordinator) mayEnd(j *job) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	done := func() bool { return j.phase == ending || j.phase == over }
+	c.mu.Lock()
+	was := done()
+	c.mu.Unlock()
+	if was {
+		return false
+	}
+	c.saveAs(j, true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if done() {
+		return false
+	}
+	j.phase = ending
+	return true
 }
 
 // giveBack returns a job of which nothing has run.
@@ -134,6 +179,7 @@ func (c *Coordinator) giveBack(j *job) {
 	c.mu.Unlock()
 	if was == handed {
 		c.o.Source.Return(j.a.Lease)
+		c.unsave(j)
 	}
 }
 
@@ -162,139 +208,117 @@ func (c *Coordinator) status(w http.ResponseWriter, j *job) {
 	w.Header().Set(protocol.HeaderUpdateInterval, "3")
 }
 
-// trace takes a piece of a job's output, strictly in order.
-func (c *Coordinator) trace(w http.ResponseWriter, r *http.Request) {
-	j := c.jobOf(w, r, "")
-	if j == nil {
-		return
-	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4<<20))
-	if err != nil {
-		answer(w, http.StatusBadRequest, message{"400 Bad Request: the piece of the trace is cut off, or too large"})
-		return
-	}
-	var from, to int64
-	if _, err := fmt.Sscanf(r.Header.Get("Content-Range"), "%d-%d", &from, &to); err != nil {
-		answer(w, http.StatusBadRequest, message{"400 Bad Request: Content-Range is FIRST-LAST"})
-		return
-	}
+// newJob makes the job of an assignment.
+func (c *Coordinator) newJob(ctx context.Context, a workers.Assignment, m *machine, slot int) (*job, error) {
+	token := "sqjt-" + rand.Text()
+	j := &job{hash: hashOf(token), mark: report.NewMark(), reports: report.NewMark(), a: a, machine: m, slot: slot, handed: time.Now(), heard: time.Now(), gone: make(chan struct{}), files: map[string]string{}}
 	j.mu.Lock()
-	fits := from == j.length && !j.finishedReading()
-	if fits {
-		j.take(raw)
+	defer j.mu.Unlock()
+	j.token = token
+	if err := c.prepare(ctx, j); err != nil {
+		return nil, err
 	}
-	length := j.length
-	j.mu.Unlock()
-	c.beat(j)
-	c.status(w, j)
-	w.Header().Set("Range", fmt.Sprintf("0-%d", length))
-	if !fits {
-		answer(w, http.StatusRequestedRangeNotSatisfiable, message{"416 Range Not Satisfiable"})
+	commands := c.environments()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j.agent = m.agent(slot, commands)
+	c.last++
+	j.id = c.last
+	c.add(j)
+	return j, nil
+}
+
+// add has a job known; the caller holds mu.
+func (c *Coordinator) add(j *job) {
+	c.jobs[j.id] = j
+	c.tokens[j.hash] = j
+	if j.phase == over {
 		return
 	}
-	w.WriteHeader(http.StatusAccepted)
-}
-
-// finishedReading reports whether the trace is as long as it may be.
-func (j *job) finishedReading() bool { return j.length >= maxTrace }
-
-// take reads a piece of the trace.
-func (j *job) take(raw []byte) {
-	j.length += int64(len(raw))
-	j.sum = crc32.Update(j.sum, crc32.IEEETable, raw)
-	for len(raw) > 0 {
-		part, rest, ended := bytes.Cut(raw, []byte{'\n'})
-		if room := maxTraceLine - len(j.line); len(part) > room {
-			part, j.long = part[:room], true
-		}
-		j.line = append(j.line, part...)
-		if ended {
-			j.read(string(j.line))
-			j.line, j.long = j.line[:0], false
-		}
-		raw = rest
+	j.machine.jobs[j.slot] = j
+	if j.phase == ending {
+		return
 	}
-}
-
-// read reads a line of the trace. What the runner itself says before and behind the step
-// goes to the log only.
-func (j *job) read(line string) {
-	text := strings.TrimSuffix(line, "\r")
-	rest, marked := strings.CutPrefix(text, j.mark+" ")
-	switch {
-	case marked && j.begun.IsZero():
-		if commit, ok := strings.CutPrefix(rest, "begin "); ok {
-			if commit == string(j.a.Build.Commit) {
-				j.begun = time.Now()
-			} else {
-				j.other = commit
-			}
-		}
-	case marked && !j.finished:
-		if code, ok := strings.CutPrefix(rest, "end "); ok {
-			if n, err := strconv.Atoi(code); err == nil {
-				j.finished, j.code = true, n
-			}
-		} else if rest == "timeout" {
-			j.timeout = true
-		}
-	case !j.begun.IsZero() && !j.finished:
-		_, _ = j.trial.Write([]byte(line + "\n")) // never fails
-	case !strings.Contains(text, j.mark): // not the script itself, which some runners print
-		_, _ = io.WriteString(j.log, j.mask(workers.Clean(text))+"\n")
-	}
-}
-
-// sweep gives back jobs that were never heard of, ends those whose runner is silent, and
-// forgets what has ended.
-func (c *Coordinator) sweep(ctx context.Context) {
-	tick := time.NewTicker(max(min(c.o.Silent, c.o.Lease)/8, time.Millisecond))
-	defer tick.Stop()
-	for {
+	go func() {
 		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			c.look(now)
-			c.refresh()
+		case <-j.a.Stop:
+			c.cancel(j)
+		case <-j.gone:
+		case <-c.live.Done():
 		}
-	}
+	}()
 }
 
-// keepJob is how long an ended job's last messages are answered.
-const keepJob = 10 * time.Minute
-
-func (c *Coordinator) look(now time.Time) {
-	var back []*job
-	c.mu.Lock()
-	for id, j := range c.jobs {
-		switch {
-		case j.phase == over && now.Sub(j.ended) > keepJob:
-			delete(c.jobs, id)
-			delete(c.tokens, hashOf(j.token))
-		case j.phase == over:
-		case j.phase == handed && now.Sub(j.heard) > c.o.Silent:
-			back = append(back, j)
-		case now.Sub(j.heard) > c.o.Lease: // the pool ends it, too
-			c.close(j)
+// prepare makes what reads a job's trace from its begin; the caller holds the job's lock.
+func (c *Coordinator) prepare(ctx context.Context, j *job) error {
+	b, work := j.a.Build, j.a.Build.Jobs[0]
+	var rep *report.Report
+	files := fs.FS(nothing{})
+	if named := work.Step.NamesTargets(); named || len(work.Step.Caches) > 0 {
+		var err error
+		if c.o.Files != nil {
+			files, err = c.o.Files(context.WithoutCancel(ctx), b) // they are read at the end, too
+		}
+		if err == nil && named {
+			rep, err = report.All().Again(files, work.Step, work.Targets(), j.reports)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	for key, m := range c.machines {
-		if len(m.jobs)+len(m.asking) == 0 && now.Sub(m.seen) > keepMachine {
-			delete(c.machines, key)
+	if c.o.Files != nil && len(work.Step.Caches) > 0 && !c.o.NoCaches {
+		c.mu.Lock()
+		platform := j.machine.platform()
+		c.mu.Unlock()
+		j.caches = CachesOf(files, b, platform)
+	}
+	if work.Step.Checkout.LFS.On() && c.o.Large != nil {
+		var err error
+		if j.large, err = c.o.Large(ctx, b); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(j.large, func(path string) bool { return strings.ContainsAny(path, "\n\x00") }) {
+			return errors.New("a file of Git LFS has a line break in its name, which no runner can be asked about: rename it")
 		}
 	}
-	c.mu.Unlock()
-	for _, j := range back {
-		c.o.Log.Warn("a runner was handed a job and did not begin: it goes to another", "machine", j.machine.name, "build", j.a.Build.ID)
-		c.giveBack(j)
+	secrets := append(slices.Clone(c.o.Mask), j.token)
+	for _, s := range c.o.Secrets { // those of other repositories as well: what is a secret is none of anybody
+		secrets = append(secrets, s.Value)
 	}
+	j.commit, j.report, j.mask, j.log = files, rep, workers.Mask(secrets), sourceLog{c.o.Source, j.a.Lease}
+	j.length, j.sum, j.line, j.long = 0, 0, nil, false
+	j.shown, j.other, j.pointer, j.finished, j.code, j.seconds, j.timeout = false, "", "", false, 0, nil, false
+	j.trial = workers.NewTrial(b, work, workers.TrialOptions{Report: rep, Log: j.log, Limit: c.o.LogLimit, Mask: secrets})
+	return nil
 }
 
-// emptied makes a folder, and empties it.
-func emptied(dir string) error {
-	if err := workers.RemoveAll(dir); err != nil {
+// again has a job's trace read from its begin once more, because what has come of it is not
+// what its runner has; the caller holds the job's lock.
+func (c *Coordinator) again(ctx context.Context, j *job, why string) error {
+	if err := c.prepare(ctx, j); err != nil {
 		return err
 	}
-	return os.MkdirAll(dir, 0o700)
+	j.trial.Notice(why + ": what follows is all of the output once more")
+	return nil
+}
+
+// nothing is a commit without files.
+type nothing struct{}
+
+// Open implements fs.FS.
+func (nothing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// sourceLog writes to a build's log by reports.
+type sourceLog struct {
+	source workers.Source
+	lease  workers.Lease
+}
+
+// Write implements io.Writer. It never fails: a log that is not taken is no reason to stop
+// a step.
+func (l sourceLog) Write(p []byte) (int, error) {
+	_ = l.source.Report(context.Background(), l.lease, workers.Report{Log: p})
+	return len(p), nil
 }

@@ -22,8 +22,10 @@ type mkey struct {
 // machine is a process that asks for jobs.
 type machine struct {
 	runner Runner
+	system string
 	name   string
 	info   protocol.Info
+	tools  []protocol.Tool // what it says that environment commands show there
 	seen   time.Time
 	asking map[int]context.CancelFunc // by slot: ends the hold
 	jobs   map[int]*job               // by slot, until the runner says that they have ended
@@ -36,14 +38,14 @@ const maxSlots = 512
 const keepMachine = 24 * time.Hour
 
 // machineOf returns the machine that asks, as it is by now; the caller holds mu.
-func (c *Coordinator) machineOf(r Runner, system string, info protocol.Info) *machine {
+func (c *Coordinator) machineOf(r Runner, system string, info protocol.Info, tools []protocol.Tool) *machine {
 	key := mkey{r.ID, system}
 	m := c.machines[key]
 	if m == nil {
 		m = &machine{asking: map[int]context.CancelFunc{}, jobs: map[int]*job{}}
 		c.machines[key] = m
 	}
-	m.runner, m.info, m.seen = r, info, time.Now()
+	m.runner, m.system, m.info, m.tools, m.seen = r, system, info, tools, time.Now()
 	m.name = r.Name
 	if host := clip(info.Labels["host"], 64); host != "" {
 		m.name += "-" + host
@@ -77,8 +79,9 @@ func (m *machine) slot() (int, bool) {
 // images are executors that run jobs in the images that these name.
 var images = []string{"docker", "docker-windows", "docker+machine", "docker-autoscaler", "kubernetes", "custom", "parallels", "virtualbox"}
 
-// agent is a slot of a machine, as the pool knows it.
-func (m *machine) agent(slot int) workers.Agent {
+// agent is a slot of a machine, as the pool knows it, with what these environment commands
+// show there.
+func (m *machine) agent(slot int, commands []string) workers.Agent {
 	a := workers.Agent{Name: fmt.Sprintf("%s-%d", m.name, slot), Host: m.name, OS: m.info.Platform, Arch: m.info.Architecture, TagsOnly: m.runner.TagsOnly,
 		Images: slices.Contains(images, m.info.Executor)}
 	a.Tags = append(a.Tags, m.runner.Tags...)
@@ -94,6 +97,7 @@ func (m *machine) agent(slot int) workers.Agent {
 		}
 	}
 	slices.Sort(a.Tags)
+	a.Tools = m.toolsFor(commands)
 	return a
 }
 
@@ -123,21 +127,25 @@ type MachineJob struct {
 }
 
 // refresh has machines know what has become of their runners: an operator may have paused
-// or revoked one while its requests are held. Those are answered then.
+// or revoked one while its requests are held. Those are answered then, and so are all when
+// the environment commands of steps have changed.
 func (c *Coordinator) refresh() {
 	list, err := c.o.Runners.List()
 	if err != nil {
 		c.o.Log.Error("the runners cannot be read", "error", err)
 		return
 	}
+	digest := digestOf(c.environments())
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	asks := digest != c.asks // held requests are answered, and come again with what these show
+	c.asks = digest
 	for key, m := range c.machines {
 		i := slices.IndexFunc(list, func(r Runner) bool { return r.ID == key.runner })
 		if i >= 0 {
 			m.runner = list[i]
 		}
-		if i < 0 || m.runner.Paused || !m.runner.Revoked.IsZero() {
+		if i < 0 || m.runner.Paused || !m.runner.Revoked.IsZero() || asks {
 			for _, end := range m.asking {
 				end()
 			}
@@ -155,7 +163,7 @@ func (c *Coordinator) Machines() []Machine {
 	defer c.mu.Unlock()
 	var out []Machine
 	for _, m := range c.machines {
-		x := Machine{Name: m.name, Runner: m.runner.Name, Tags: m.agent(0).Tags, OS: m.info.Platform, Arch: m.info.Architecture,
+		x := Machine{Name: m.name, Runner: m.runner.Name, Tags: m.agent(0, nil).Tags, OS: m.info.Platform, Arch: m.info.Architecture,
 			Executor: m.info.Executor, Version: m.info.Version, Paused: m.runner.Paused, Asking: len(m.asking), Seen: m.seen}
 		for _, j := range m.jobs {
 			w := j.a.Build.Jobs[0]

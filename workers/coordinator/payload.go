@@ -31,11 +31,11 @@ func (c *Coordinator) payload(j *job) protocol.Job {
 	p := protocol.Job{
 		ID: j.id, Token: j.token, AllowGitFetch: true,
 		JobInfo:    protocol.JobInfo{Name: work.Step.Name, Stage: "submitqueue", ProjectID: 1, ProjectName: projectOf(c.o.RepoURL(b))},
-		GitInfo:    protocol.GitInfo{RepoURL: withPassword(c.o.RepoURL(b), j.token), Ref: ref, RefType: "branch", SHA: string(b.Commit), Refspecs: []string{"+" + ref + ":refs/submitqueue/job"}, Depth: 1},
+		GitInfo:    protocol.GitInfo{RepoURL: withPassword(c.o.RepoURL(b), j.token), Ref: ref, RefType: "branch", SHA: string(b.Commit), Refspecs: []string{"+" + ref + ":refs/submitqueue/job"}, Depth: work.Step.Checkout.Commits(), Outside: !work.Step.Checkout.Plain()},
 		RunnerInfo: protocol.RunnerInfo{Timeout: int((limit + margin) / time.Second)},
 		Variables:  c.variables(j),
 		Cache:      j.caches,
-		Steps:      []protocol.Step{{Name: "script", Script: script(j.mark, limit, c.o.Grace), Timeout: int((limit + margin) / time.Second), When: "on_success"}},
+		Steps:      []protocol.Step{{Name: "script", Script: script(j.mark, limit, c.o.Grace, len(j.large) > 0), Timeout: int((limit + margin) / time.Second), When: "on_success"}},
 		Features:   protocol.Features{TraceSections: true, FailureReasons: protocol.Failures()},
 	}
 	if j.report != nil && len(j.report.Files()) > 0 {
@@ -92,8 +92,12 @@ func (c *Coordinator) variables(j *job) []protocol.Variable {
 	out = append(out,
 		protocol.Variable{Key: "SUBMITQUEUE_TARGETS_FILE", Value: lines, Public: true, Raw: true, File: true},
 		protocol.Variable{Key: "SUBMITQUEUE_SCRIPT", Value: j.trial.Command() + "\n", Public: true, Raw: true, File: true})
-	for _, name := range slices.Sorted(maps.Keys(c.o.Secrets)) {
-		out = append(out, protocol.Variable{Key: name, Value: c.o.Secrets[name], Masked: true, Raw: true})
+	if len(j.large) > 0 {
+		out = append(out, protocol.Variable{Key: "SUBMITQUEUE_LFS_FILES", Value: "./" + strings.Join(j.large, "\n./") + "\n", Public: true, Raw: true, File: true})
+	}
+	secrets := workers.SecretsOf(c.o.Secrets, b.Queue, c.o.Called)
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		out = append(out, protocol.Variable{Key: name, Value: secrets[name], Masked: true, Raw: true})
 	}
 	return out
 }
@@ -102,21 +106,34 @@ func (c *Coordinator) variables(j *job) []protocol.Variable {
 const maxInline = 64 << 10
 
 // script is what a runner's shell runs, in the root of the checkout: sh, on Linux and
-// macOS, in images that have no git. Its first line shows which commit that is. The second
-// runs the step in a process group of its own, ends it when its time is over or the runner
-// says so, and tells how it has ended.
-func script(mark string, limit, grace time.Duration) []string {
+// macOS, in images that have no git. Its first line shows which commit that is, where no file
+// of Git LFS is its pointer still. The second runs the step in a process group of its own, ends
+// it when its time is over or the runner says so, and tells how it has ended.
+func script(mark string, limit, grace time.Duration, large bool) []string {
+	check := ""
+	if large {
+		check = fmt.Sprintf(pointerScript, mark)
+	}
 	return []string{
-		`read -r submitqueue_head < .git/HEAD && echo "` + mark + ` begin $submitqueue_head"`,
+		check + `read -r submitqueue_head < .git/HEAD && echo "` + mark + ` begin $submitqueue_head"`,
 		fmt.Sprintf(stepScript, int(limit/time.Second), int(grace/time.Second), mark),
 	}
 }
 
+// pointerScript takes the mark, which its first line has, so that no log shows it where a
+// runner prints that. It looks at files that are small enough to be pointers only.
+const pointerScript = `submitqueue_mark=%s; submitqueue_pointer=$(tr '\n' '\000' <"$SUBMITQUEUE_LFS_FILES" | xargs -0 sh -c 'find "$@" -type f -size -3 -exec grep -lF -e "version https://git-lfs.github.com/spec/" -e "version https://hawser.github.com/spec/" {} + 2>/dev/null | head -n 1' sh | head -n 1)
+if [ -n "$submitqueue_pointer" ]; then printf '%%s pointer %%s\n' "$submitqueue_mark" "$submitqueue_pointer"; exit 1; fi
+`
+
 // stepScript takes the seconds of the step, those from SIGTERM to SIGKILL, and the mark.
 // Without setsid (macOS) perl makes the group; without both, the shell alone is ended, and
-// the runner does the rest.
+// the runner does the rest. Bash tells of a process that was killed where it is waited for: of
+// the watch nobody is told. A step that was ended for taking too long fails the script, so
+// that no runner keeps its caches, which may be torn.
 const stepScript = `submitqueue_limit=%d submitqueue_grace=%d submitqueue_mark=%s
 submitqueue_group=-
+submitqueue_since=$(date +%%s)
 if command -v setsid >/dev/null 2>&1; then
   setsid sh "$SUBMITQUEUE_SCRIPT" </dev/null &
 elif command -v perl >/dev/null 2>&1; then
@@ -147,11 +164,12 @@ wait "$submitqueue_pid" || submitqueue_code=$?
 while kill -s 0 "$submitqueue_pid" 2>/dev/null; do
   wait "$submitqueue_pid" && submitqueue_code=0 || submitqueue_code=$?
 done
-kill -s KILL "$submitqueue_watch" 2>/dev/null || :
+{ kill -s KILL "$submitqueue_watch"; wait "$submitqueue_watch"; } 2>/dev/null || :
 kill -s KILL -- "$submitqueue_group$submitqueue_pid" 2>/dev/null || :
 trap - TERM INT HUP USR1
 [ -z "$submitqueue_late" ] || echo "$submitqueue_mark timeout"
-echo "$submitqueue_mark end $submitqueue_code"
+echo "$submitqueue_mark end $submitqueue_code $(($(date +%%s) - submitqueue_since))"
+[ -z "$submitqueue_late" ] || exit 143
 [ "$submitqueue_code" = 0 ] || exit "$submitqueue_code"`
 
 // withPassword puts a job's token into an address.

@@ -23,18 +23,19 @@ func (c *Coordinator) request(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	commands := c.environments()
 	c.mu.Lock()
-	m := c.machineOf(runner, q.SystemID, q.Info)
+	m := c.machineOf(runner, q.SystemID, q.Info, q.Tools)
 	slot, free := m.slot()
 	if runner.Paused || !free {
 		c.mu.Unlock()
-		none(w)
+		c.none(w)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), c.o.Hold)
 	defer cancel()
 	m.asking[slot] = cancel
-	agent := m.agent(slot)
+	agent := m.agent(slot, commands)
 	c.mu.Unlock()
 
 	defer context.AfterFunc(c.live, cancel)()
@@ -48,13 +49,14 @@ func (c *Coordinator) request(w http.ResponseWriter, r *http.Request) {
 	m.seen = time.Now()
 	c.mu.Unlock()
 	if j == nil {
-		none(w)
+		c.none(w)
 		return
 	}
+	c.save(j)
 	raw, err := json.Marshal(c.payload(j))
 	if err != nil {
 		c.o.Log.Error("write a job", "build", a.Build.ID, "error", err)
-		none(w)
+		c.none(w)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -69,7 +71,10 @@ func (c *Coordinator) request(w http.ResponseWriter, r *http.Request) {
 }
 
 // none says that there is nothing to do.
-func none(w http.ResponseWriter) {
+func (c *Coordinator) none(w http.ResponseWriter) {
+	if digest := digestOf(c.environments()); digest != "" {
+		w.Header().Set(protocol.HeaderEnvironments, digest)
+	}
 	w.Header().Set(protocol.HeaderLastUpdate, strconv.FormatInt(time.Now().UnixMilli(), 16))
 	w.WriteHeader(http.StatusNoContent)
 }

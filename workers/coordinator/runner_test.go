@@ -37,6 +37,8 @@ type bench struct {
 	pool  *workers.Pool
 	c     *coordinator.Coordinator
 	reg   *coordinator.Registry
+	dir   string
+	o     coordinator.Options
 	base  string
 	token string
 
@@ -46,42 +48,73 @@ type bench struct {
 
 func newBench(t *testing.T, change ...func(*coordinator.Options)) *bench {
 	t.Helper()
-	dir := t.TempDir()
-	pool, err := workers.NewPool(workers.PoolOptions{Dir: filepath.Join(dir, "pool"), Lease: 5 * time.Second, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{t: t, pool: pool, reg: coordinator.NewRegistry(dir)}
+	b := &bench{t: t, dir: t.TempDir()}
+	b.reg = coordinator.NewRegistry(b.dir)
+	var err error
 	if b.token, err = b.reg.Add("box", []string{"linux", "gpu"}, false, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o := coordinator.Options{Source: pool, Runners: b.reg, Dir: filepath.Join(dir, "uploads"), Hold: 5 * time.Second, Server: "http://127.0.0.1",
+	b.o = coordinator.Options{Runners: b.reg, Dir: filepath.Join(b.dir, "uploads"), Hold: 5 * time.Second, Server: "http://127.0.0.1",
 		RepoURL: func(queue.Build) string { return "http://127.0.0.1/git/shop.git" },
 		Files: func(context.Context, queue.Build) (fs.FS, error) {
 			return fstest.MapFS{"go.mod": {Data: []byte("module example.com/shop\n")}}, nil
 		},
-		Secrets: map[string]string{"DEPLOY_KEY": "hunter2-hunter2"}, Log: slog.New(slog.DiscardHandler)}
+		Secrets: []workers.Secret{{Name: "DEPLOY_KEY", Value: "hunter2-hunter2"}}, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range change {
-		f(&o)
+		f(&b.o)
 	}
-	if b.c, err = coordinator.New(o); err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(b.c)
+	b.start(0)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.mu.Lock()
+		c := b.c
+		b.mu.Unlock()
+		c.ServeHTTP(w, r)
+	}))
 	b.base = s.URL + "/api/v4/"
+	t.Cleanup(func() {
+		b.stop()
+		s.Close()
+	})
+	return b
+}
+
+// start starts a pool and a coordinator. Runners may take so long to come.
+func (b *bench) start(await time.Duration) {
+	b.t.Helper()
+	pool, err := workers.NewPool(workers.PoolOptions{Dir: filepath.Join(b.dir, "pool"), Lease: 5 * time.Second, Await: await, Log: slog.New(slog.DiscardHandler)})
+	b.must(err)
+	b.o.Source = pool
+	c, err := coordinator.New(b.o)
+	b.must(err)
+	b.mu.Lock()
+	b.pool, b.c, b.events = pool, c, nil
+	b.mu.Unlock()
 	go func() {
 		for e := range pool.Events() {
 			b.mu.Lock()
-			b.events = append(b.events, e)
+			if b.pool == pool { // what a process says that is gone, nobody hears
+				b.events = append(b.events, e)
+			}
 			b.mu.Unlock()
 		}
 	}()
-	t.Cleanup(func() {
-		_ = b.c.Close()
-		s.Close()
+}
+
+func (b *bench) stop() {
+	_ = b.c.Close()
+	_ = b.pool.Close(context.Background())
+}
+
+// kill has another process start while this one has not said a word: it is closed only
+// when the test ends.
+func (b *bench) kill() {
+	b.t.Helper()
+	c, pool := b.c, b.pool
+	b.t.Cleanup(func() {
+		_ = c.Close()
 		_ = pool.Close(context.Background())
 	})
-	return b
+	b.start(time.Minute)
 }
 
 func eventsOf[T queue.Body](b *bench) (out []T) {
@@ -289,18 +322,29 @@ func (r *runner) update(u protocol.Update) *http.Response {
 	return res
 }
 
-// end reports how the script has ended.
+// end reports how the script has ended, as the stock runner does: all of the trace is
+// sent first, and once more where the server asks for that.
 func (r *runner) end(code int) *http.Response {
 	r.b.t.Helper()
 	u := protocol.Update{State: protocol.StateSuccess}
 	if code != 0 {
 		u = protocol.Update{State: protocol.StateFailed, Failure: protocol.ScriptFailure, ExitCode: code}
 	}
-	res := r.update(u)
-	if res == nil || res.StatusCode != http.StatusOK {
-		r.b.t.Fatalf("update: %+v", res)
+	for range 2 {
+		res := r.update(u)
+		if res != nil && res.StatusCode == http.StatusPreconditionFailed {
+			all := string(r.sent)
+			r.sent = nil
+			r.print(all)
+			continue
+		}
+		if res == nil || res.StatusCode != http.StatusOK {
+			r.b.t.Fatalf("update: %+v", res)
+		}
+		return res
 	}
-	return res
+	r.b.t.Fatal("the trace is never what it should be")
+	return nil
 }
 
 // upload sends a report file.
@@ -317,12 +361,18 @@ func (r *runner) upload(format, name string, content []byte) *http.Response {
 }
 
 // execute runs the job as the shell executor does: a script that stops at the first line
-// that fails, in a checkout, with the job's variables. It returns what it printed.
-func (r *runner) execute(shell string) (out string, code int) {
+// that fails, in a checkout with files (path, content, ...), with the job's variables. It
+// returns what it printed.
+func (r *runner) execute(shell string, files ...string) (out string, code int) {
 	r.b.t.Helper()
 	dir := r.b.t.TempDir()
 	r.b.must(os.MkdirAll(filepath.Join(dir, "co", ".git"), 0o755))
 	r.b.must(os.WriteFile(filepath.Join(dir, "co", ".git", "HEAD"), []byte(commit+"\n"), 0o644))
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, "co", files[i])
+		r.b.must(os.MkdirAll(filepath.Dir(path), 0o755))
+		r.b.must(os.WriteFile(path, []byte(files[i+1]), 0o644))
+	}
 	cmd := exec.CommandContext(r.b.t.Context(), shell, "-c", "set -e\n"+strings.Join(r.job.Steps[0].Script, "\n"))
 	cmd.Dir = filepath.Join(dir, "co")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}

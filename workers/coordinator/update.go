@@ -17,6 +17,9 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
+// maxDetail is how much of a runner's own words is shown.
+const maxDetail = 600
+
 // update takes a heartbeat, or how a job has ended. The same can come several times.
 func (c *Coordinator) update(w http.ResponseWriter, r *http.Request) {
 	var u protocol.Update
@@ -29,7 +32,7 @@ func (c *Coordinator) update(w http.ResponseWriter, r *http.Request) {
 	}
 	switch u.State {
 	case protocol.StateSuccess, protocol.StateFailed:
-	case protocol.StateRunning:
+	case protocol.StateRunning, protocol.StatePending:
 		c.beat(j)
 		c.status(w, j)
 		w.WriteHeader(http.StatusOK)
@@ -42,18 +45,47 @@ func (c *Coordinator) update(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	p := j.phase
 	c.mu.Unlock()
-	j.mu.Lock()
-	if j.length < u.Output.Bytesize && p == running {
-		j.mu.Unlock()
-		c.status(w, j)
-		w.WriteHeader(http.StatusAccepted) // the runner has more of the trace, and says this again
-		return
+	if p == running {
+		switch again, err := c.incomplete(r.Context(), j, u.Output); {
+		case err != nil:
+			c.o.Log.Warn("read a job's output again", "build", j.a.Build.ID, "machine", j.machine.name, "error", err)
+			later(w)
+			return
+		case again:
+			c.status(w, j)
+			answer(w, http.StatusPreconditionFailed, message{"412 Precondition Failed: what came of the trace is not what was sent; send it again from 0"})
+			return
+		}
 	}
-	j.mu.Unlock()
 	c.finish(j, u)
 	c.status(w, j)
 	w.Header().Set(protocol.HeaderJobStatus, string(u.State))
 	w.WriteHeader(http.StatusOK)
+}
+
+// maxResets is how often a runner is asked for all of a trace again.
+const maxResets = 3
+
+// incomplete reports whether a runner has to send all of its trace again, because what has
+// come is not what it says to have sent: after a restart of the server, nothing has. It goes
+// on with an empty trace then. Where that does not help, the verdict says so.
+func (c *Coordinator) incomplete(ctx context.Context, j *job, sent protocol.Output) (bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.trial == nil || j.resets >= maxResets || j.whole(sent) {
+		return false, nil
+	}
+	if err := c.again(ctx, j, "what came of the output is not what the runner has sent"); err != nil {
+		return false, err
+	}
+	j.resets++
+	return true, nil
+}
+
+// whole reports whether what has come of a trace is what its runner has sent, as far as it
+// says.
+func (j *job) whole(sent protocol.Output) bool {
+	return (sent.Bytesize == 0 || sent.Bytesize == j.length) && (sent.Checksum == "" || sent.Checksum == fmt.Sprintf("crc32:%08x", j.sum))
 }
 
 // finish makes the verdict of a job, once.
@@ -68,9 +100,12 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 		for _, path := range j.files {
 			_ = os.Remove(path) // the folder is emptied at the next start
 		}
-		j.files = nil
+		j.files, j.trial, j.report, j.commit = nil, nil, nil, nil
 	}()
 	if p != running {
+		if p != over {
+			c.unsave(j)
+		}
 		return
 	}
 	if len(j.line) > 0 {
@@ -84,8 +119,10 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 		}
 	}
 	done, detail, again := j.trial.End(e)
-	done.Cached = j.cached()
+	done.Cached = j.cached(u)
 	end := workers.EndOf(done, detail, again)
+	j.done, j.end = &done, &end
+	c.saveLocked(j) // before it is told: the queue may hear it of the next process only
 	report := workers.Report{Job: &done, End: &end}
 	_ = c.o.Source.Report(context.Background(), j.a.Lease, report) // a lease that is lost needs no end
 }
@@ -111,12 +148,25 @@ func (j *job) hand(name string) {
 	j.trial.File(name, f)
 }
 
+// took is how long the step ran. Output comes in pieces, seconds apart, so the script's word
+// is better than when its marks came; it is not believed beyond what is possible.
+func (j *job) took(seen, most time.Duration) time.Duration {
+	switch {
+	case j.seconds == nil:
+		return seen
+	case *j.seconds == 0:
+		return min(seen, time.Second)
+	default:
+		return min(time.Duration(*j.seconds)*time.Second, most)
+	}
+}
+
 // exit says how the step has ended, of what the runner and the script say. Nothing but
 // script_failure is a failure, and only of a checkout that was shown.
 func (j *job) exit(u protocol.Update) workers.Exit {
 	e := workers.Exit{Code: u.ExitCode, Took: time.Since(j.handed)}
 	if !j.begun.IsZero() {
-		e.Took = time.Since(j.begun)
+		e.Took = j.took(time.Since(j.begun), time.Since(j.handed))
 	}
 	if u.State == protocol.StateFailed && e.Code == 0 {
 		e.Code = 1
@@ -125,18 +175,20 @@ func (j *job) exit(u protocol.Update) workers.Exit {
 		e.Code = j.code // executors differ in what they make of a signal
 	}
 	e.How = fmt.Sprintf("exit status %d", e.Code)
-	whole := u.Output.Checksum == "" || u.Output.Checksum == fmt.Sprintf("crc32:%08x", j.sum)
+	e.Cut = (u.Cut || !j.finished) && j.report != nil && len(j.report.Files()) == 0 // runners leave out what is too long
 	reason := cmp.Or(u.Failure, protocol.ScriptFailure)
 	switch {
-	case u.State == protocol.StateFailed && reason == protocol.JobExecutionTimeout && !j.begun.IsZero():
+	case u.State == protocol.StateFailed && reason == protocol.JobExecutionTimeout && j.shown:
 		e.TimedOut = workers.Limit(j.a.Build.Jobs[0], defaultTimeout)
 	case u.State == protocol.StateFailed && reason != protocol.ScriptFailure:
-		e.Infra = fmt.Sprintf("runner %s: %s", j.machine.name, workers.Clean(string(reason)))
-	case j.begun.IsZero() && j.other != "":
+		e.Infra = fmt.Sprintf("runner %s: %s", j.machine.name, workers.Clean(cmp.Or(u.Detail[:min(len(u.Detail), maxDetail)], string(reason))))
+	case !j.shown && j.pointer != "":
+		e.Infra = fmt.Sprintf("runner %s has left %q, which Git LFS keeps, as its pointer: install git-lfs there", j.machine.name, j.pointer)
+	case !j.shown && j.other != "":
 		e.Infra = fmt.Sprintf("runner %s has checked out %s in place of the commit", j.machine.name, clip(j.other, 40))
-	case j.begun.IsZero():
+	case !j.shown:
 		e.Infra = fmt.Sprintf("runner %s has not checked the commit out; the log says why", j.machine.name)
-	case !whole || u.Output.Bytesize > 0 && u.Output.Bytesize != j.length:
+	case !j.whole(u.Output):
 		e.Infra = fmt.Sprintf("what came of the output is not what runner %s has sent", j.machine.name)
 	case j.timeout:
 		e.TimedOut = workers.Limit(j.a.Build.Jobs[0], defaultTimeout)

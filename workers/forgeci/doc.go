@@ -86,6 +86,15 @@
 // push deletes it with its side ref. Were no webhook to come, watch would ask,
 // with conditional requests, after a minute and at each deadline.
 //
+// # Runs that are asked for
+//
+// Where the forge makes a run when asked to (Options.Starter), refs are pushed quietly, and
+// one run is asked for on each, with variables that say what is built. Its id is known then,
+// and nothing else on the ref counts. It is asked for again while the forge does not see the
+// ref yet or is asked too often; after an answer that was lost, or a restart, the run that is
+// there is looked for first. Where variables are refused, the ref is deleted and pushed anew,
+// to start its run, as are all after it.
+//
 // # Pushes
 //
 // Refs that wait to be pushed go in one push, or in as few as the forge takes: GitHub can be

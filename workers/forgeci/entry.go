@@ -26,7 +26,14 @@ type entry struct {
 	skips  string // what in the commit's message keeps the CI from beginning, as people write it
 	orphan bool   // a ref of a life before, whose build is not known
 
-	pushed    time.Time // zero: not yet
+	asks    bool      // its ref is pushed quietly, and its run is asked for
+	arrived bool      // its ref is there
+	unsure  bool      // its run may have been asked for already
+	beginAt time.Time // when to ask for it
+	starts  int       // how often that was refused
+	run     int64     // the one that was asked for: others on the ref say nothing; 0: none
+
+	pushed    time.Time // its ref, or its run was asked for; zero: not yet
 	tries     int       // of pushing
 	single    bool      // it was refused in a push with others: it is pushed by itself
 	held      bool      // the forge was pushed to often enough when it came
@@ -122,7 +129,7 @@ func (e *entry) fold(r forge.CIResult) bool {
 // owns reports whether a run is on the build's ref. A pull request's may be of a
 // fork's branch that only has its name.
 func (e *entry) owns(r forge.CIRun) bool {
-	return r.Branch == e.branch && !r.Pull && (e.orphan || r.Commit == e.build.Commit)
+	return r.Branch == e.branch && !r.Pull && (e.run == 0 || e.run == r.ID) && (e.orphan || r.Commit == e.build.Commit)
 }
 
 // foldRun takes in a run of the forge's CI.

@@ -158,9 +158,12 @@ func (e *entry) absent(j *job, missing []config.Check, at moment) string {
 		what = "the checks " + strings.Join(names, ", ")
 	}
 	text := fmt.Sprintf("%s did not appear on %s within %s; ", what, e.branch, words(j.Step.Appear))
-	if e.skips != "" {
+	switch {
+	case e.run != 0:
+		text += fmt.Sprintf("run %d was asked for, not pushed: the rules of the job must take the branch `%s/**` with `$CI_PIPELINE_SOURCE == \"api\"`", e.run, at.prefix)
+	case e.skips != "":
 		text += e.skipped()
-	} else {
+	default:
 		text += fmt.Sprintf("the workflow needs `on: push: branches: ['%s/**']`", at.prefix)
 	}
 	var seen []string

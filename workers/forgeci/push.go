@@ -97,7 +97,7 @@ func (c *Controller) held(ctx context.Context) time.Duration {
 func (c *Controller) waiting() (builds []*entry, gone bool) {
 	now := c.o.Now()
 	for _, e := range c.builds {
-		if e.pushed.IsZero() && e.done == nil && !e.pushing() && !now.Before(e.notBefore) {
+		if e.pushed.IsZero() && e.done == nil && !e.pushing() && !e.unstarted() && !now.Before(e.notBefore) {
 			builds = append(builds, e)
 		}
 	}
@@ -114,7 +114,7 @@ func (c *Controller) nextPush() (next time.Time) {
 		}
 	}
 	for _, e := range c.builds {
-		if e.pushed.IsZero() && e.done == nil && !e.pushing() {
+		if e.pushed.IsZero() && e.done == nil && !e.pushing() && !e.unstarted() {
 			sooner(e.notBefore)
 		}
 	}
@@ -199,6 +199,12 @@ func (c *Controller) nextBatch() (b *batch, synced bool) {
 
 // makeMoves says which refs are to be where.
 func (c *Controller) makeMoves(ctx context.Context, b *batch) {
+	asks := len(b.entries) > 0 && c.starts(ctx)
+	c.mu.Lock()
+	for _, e := range b.entries {
+		e.asks = asks
+	}
+	c.mu.Unlock()
 	for _, e := range b.entries {
 		if e.known {
 			continue
@@ -212,9 +218,9 @@ func (c *Controller) makeMoves(ctx context.Context, b *batch) {
 			b.failed[e] = err
 			continue
 		}
-		b.moves = append(b.moves, mirror.RefMove{Branch: e.side, Commit: side}) // before the ref that starts a workflow which reads it
+		b.moves = append(b.moves, mirror.RefMove{Branch: e.side, Commit: side, Quiet: true}) // before the ref that starts a workflow which reads it
 		b.at[e] = len(b.moves)
-		b.moves = append(b.moves, mirror.RefMove{Branch: e.branch, Commit: e.build.Commit})
+		b.moves = append(b.moves, mirror.RefMove{Branch: e.branch, Commit: e.build.Commit, Quiet: asks})
 	}
 	for _, branch := range b.gone {
 		b.moves = append(b.moves, mirror.RefMove{Branch: branch})
@@ -254,6 +260,14 @@ func (c *Controller) deleted(b *batch, each []error, err error) {
 func (c *Controller) afterPush(e *entry, fresh bool, err error) {
 	defer poke(c.toSee)
 	now := c.o.Now()
+	if err == nil && e.asks {
+		e.arrived, e.unsure, e.beginAt, e.look = true, !fresh, now, !fresh
+		e.log.say("pushed %.12s to %s", e.build.Commit, e.branch)
+		if e.done != nil {
+			e.pushed, e.tidyAt = now, now
+		}
+		return
+	}
 	if err == nil {
 		e.pushed, e.look = now, !fresh // else it was there before, and something may have been reported
 		e.log.say("pushed %.12s to %s", e.build.Commit, e.branch)

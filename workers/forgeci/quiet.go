@@ -66,6 +66,9 @@ func (j *job) byRuns() bool {
 // given the same time to appear after the last known one.
 func (e *entry) calm(at moment) time.Time {
 	calm := e.pushed.Add(at.grace)
+	if e.run != 0 {
+		calm = e.pushed // it is known which run there is
+	}
 	if !e.blind {
 		return calm
 	}

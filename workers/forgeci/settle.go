@@ -133,7 +133,7 @@ func (c *Controller) finish(e *entry, d queue.BuildDone) {
 	c.events.Put(d)
 	c.ended = append(c.ended, e.build.ID)
 	waits := e.pushed.IsZero() && !e.pushing()
-	if waits && e.tries == 0 && !e.single {
+	if waits && e.tries == 0 && !e.arrived && !e.single {
 		e.tidy = true
 	} else if waits { // a push failed, or was refused in part: some of it may have arrived
 		e.pushed, e.tidyAt = c.o.Now(), c.o.Now()
@@ -166,7 +166,7 @@ func (c *Controller) next(e *entry) (at time.Time, ok bool) {
 	case e.done != nil:
 		return e.tidyAt, !e.tidy && !e.pushed.IsZero()
 	case e.pushed.IsZero():
-		return at, false
+		return e.beginAt, e.unstarted()
 	case e.reading:
 		return e.pushed, true
 	case e.look:

@@ -79,11 +79,14 @@ func (c *Controller) see(ctx context.Context, e *entry) {
 	c.mu.Lock()
 	ended, m := e.done != nil, c.moment()
 	look, reading := e.look || e.overdue(m), e.reading && !ended
+	unstarted := e.unstarted()
 	wanted := !m.now.Before(e.listed.Add(c.o.Linger)) && slices.ContainsFunc(e.jobs, func(j *job) bool { return !j.done && j.rerun == rerunWanted })
 	c.mu.Unlock()
 	switch {
 	case ended:
 		c.tidyUp(ctx, e)
+	case unstarted:
+		c.begin(ctx, e)
 	case reading:
 		c.readLogs(ctx, e)
 	case wanted && !look:
@@ -96,10 +99,12 @@ func (c *Controller) see(ctx context.Context, e *entry) {
 // poll reads what is reported on a build's commit.
 func (c *Controller) poll(ctx context.Context, e *entry) {
 	began := c.o.Now()
-	listed, blind, err := c.listRuns(ctx, e)
-	var got forge.CIResults
-	if err == nil {
-		got, err = c.o.CI.CIResults(ctx, e.build.Commit)
+	listed, got, err := c.readOwn(ctx, e)
+	blind := false
+	if err == nil && !listed {
+		if listed, blind, err = c.listRuns(ctx, e); err == nil {
+			got, err = c.o.CI.CIResults(ctx, e.build.Commit)
+		}
 	}
 	if errors.Is(err, forge.ErrNotFound) {
 		err = nil // it is not known there yet

@@ -8,12 +8,15 @@
 //	DELETE runners/managers   VerifyRequest   204
 //	POST  jobs/request        JobRequest      201 Job           204: nothing to do
 //	PATCH jobs/ID/trace       bytes           202               416: go on at Range
-//	PUT   jobs/ID             Update          200               202, 412: say it again
+//	PUT   jobs/ID             Update          200               412: send the trace again from 0, then this; 202: say it again
 //	POST  jobs/ID/artifacts   multipart       201
+//	GET   submitqueue/environments            200 Environments  ours
 //
 // The names of fields, headers and states are those that gitlab-runner 15.4, 17.9 and
 // 18.6 were seen to send (gitlab-org/gitlab-runner, common/network.go and network/).
-// Versions differ in what they leave out; whatever is not here is ignored.
+// Versions differ in what they leave out; whatever is not here is ignored. Fields whose names
+// begin with submitqueue_ are ours, between package agent and package coordinator; other
+// runners ignore them.
 package protocol
 
 import "encoding/json"
@@ -32,6 +35,7 @@ const (
 	HeaderJobStatus      = "Job-Status"                     // what has become of the job: a State
 	HeaderUpdateInterval = "X-GitLab-Trace-Update-Interval" // seconds
 	HeaderRequestID      = "X-Request-Id"
+	HeaderEnvironments   = "X-SubmitQueue-Environments" // ours, to JobRequest: Environments.Digest
 )
 
 // State is the state of a job, in Update and in HeaderJobStatus.
@@ -40,6 +44,7 @@ type State string
 // The states of a job. Canceling has a runner end the script and run what comes after it;
 // Canceled has it end everything.
 const (
+	StatePending   State = "pending" // since 18.5, of a job that its runner prepares
 	StateRunning   State = "running"
 	StateSuccess   State = "success"
 	StateFailed    State = "failed"
@@ -102,6 +107,26 @@ type JobRequest struct {
 	Token      string `json:"token,omitempty"`
 	SystemID   string `json:"system_id,omitempty"`
 	LastUpdate string `json:"last_update,omitempty"`
+
+	Tools []Tool `json:"submitqueue_tools,omitempty"` // ours
+}
+
+// FeatureTools is a feature of runners that say in JobRequest.Tools what the environment
+// commands of steps show. They are told by HeaderEnvironments which commands there are.
+const FeatureTools = "submitqueue_tools"
+
+// Environments are the environment commands of steps: GET submitqueue/environments, with a
+// runner token.
+type Environments struct {
+	Digest   string   `json:"digest"` // "": there are none
+	Commands []string `json:"commands"`
+}
+
+// Tool is what an environment command shows on a machine.
+type Tool struct {
+	Command     string `json:"command"`
+	Fingerprint string `json:"fingerprint,omitempty"` // of its output; "": it failed
+	Error       string `json:"error,omitempty"`       // why, for people
 }
 
 // Job is a job that a runner is to run.
@@ -136,6 +161,31 @@ type GitInfo struct {
 	SHA      string   `json:"sha"`      // at least 8 characters
 	Refspecs []string `json:"refspecs"`
 	Depth    int      `json:"depth"` // commits; 0: all
+
+	// Ours: the server lists, and gives, what the checkout is to hold beside the commit at
+	// RepoURL/submitqueue/outside: submodules, and files of Git LFS.
+	Outside bool `json:"submitqueue_outside,omitempty"`
+}
+
+// Outside is what a checkout is to hold beside its commit.
+type Outside struct {
+	Submodules []Submodule `json:"submodules,omitempty"` // each after the one that it lies in; number N is fetched from RepoURL/submodules/N.git
+	Large      []LargeFile `json:"large,omitempty"`
+}
+
+// Submodule is a submodule of a commit, or of one of its submodules.
+type Submodule struct {
+	Path   string `json:"path"` // from the root of the checkout
+	Commit string `json:"commit"`
+	Name   string `json:"name"` // the same for the same repository: hexadecimal digits
+}
+
+// LargeFile is a file that Git LFS keeps: by its batch API at RepoURL/info/lfs.
+type LargeFile struct {
+	Path       string `json:"path"`
+	OID        string `json:"oid"` // its SHA-256
+	Size       int64  `json:"size"`
+	Executable bool   `json:"executable,omitempty"`
 }
 
 // RunnerInfo has the limit of the whole job.
@@ -183,6 +233,8 @@ type Cache struct {
 	Paths        []string `json:"paths"`
 	When         string   `json:"when"`
 	FallbackKeys []string `json:"fallback_keys,omitempty"`
+
+	Unkeyed bool `json:"submitqueue_unkeyed,omitempty"` // ours: it is one for all commits
 }
 
 // Features says what the server understands.
@@ -199,6 +251,14 @@ type Update struct {
 	Failure  Failure `json:"failure_reason,omitempty"`
 	ExitCode int     `json:"exit_code,omitempty"`
 	Output   Output  `json:"output,omitzero"`
+
+	// Ours, at the end of a job: whether it had what earlier jobs have left in its caches.
+	// A runner that does not say this may have had it.
+	Cached *bool `json:"submitqueue_cached,omitempty"`
+	// Ours: not all of the output was sent, as there was too much.
+	Cut bool `json:"submitqueue_cut,omitempty"`
+	// Ours: why the runner could not run the job, for people.
+	Detail string `json:"submitqueue_detail,omitempty"`
 }
 
 // Output is what a runner has sent of the trace in all, to be compared with what came.

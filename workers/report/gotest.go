@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io/fs"
+	"path"
 	"strings"
 	"time"
 
@@ -17,6 +18,10 @@ type goTest struct {
 	packages map[string]*goPackage // by import path: those that were asked for
 	targets  map[string]*goPackage // the same, by target
 	builds   map[string]*Tail      // output of the compiler, by the import path of the build
+	dirs     map[string]*goPackage // those that were asked for, by directory from the folder that the step runs in
+	blamed   map[*goPackage]*Tail  // plain lines about their files since the last event
+	root     string                // the folder that the step runs in, where it runs; "": not told
+	last     *goPackage            // what the plain line before this one was about
 	stray    bool                  // a package that was not asked for has failed
 }
 
@@ -52,17 +57,28 @@ func goTestOf(files fs.FS, step config.Step, targets []string) (Reader, error) {
 	}
 	g := newGoTest(packages)
 	g.step = step
+	g.place()
 	return g, nil
 }
 
 // newGoTest returns a reader for the packages, import path to target.
 func newGoTest(packages map[string]string) *goTest {
-	g := &goTest{packages: map[string]*goPackage{}, targets: map[string]*goPackage{}, builds: map[string]*Tail{}}
+	g := &goTest{packages: map[string]*goPackage{}, targets: map[string]*goPackage{}, builds: map[string]*Tail{}, blamed: map[*goPackage]*Tail{}}
 	for importPath, target := range packages {
 		g.packages[importPath] = &goPackage{}
 		g.targets[target] = g.packages[importPath]
 	}
 	return g
+}
+
+// place says in which directories the targets are to the step's command.
+func (g *goTest) place() {
+	g.dirs = map[string]*goPackage{}
+	for target, p := range g.targets {
+		if dir, ok := packageDir(g.step.ToolName(target)); ok {
+			g.dirs[dir] = p
+		}
+	}
 }
 
 func (g *goTest) Line(line string, last bool, tidy func(string) string) []string {
@@ -72,6 +88,8 @@ func (g *goTest) Line(line string, last bool, tidy func(string) string) []string
 		g.plainLine(text)
 		return []string{text}
 	}
+	clear(g.blamed) // go test has begun: what has been said before did not end the step
+	g.last = nil
 	var text []string
 	if e.Output != "" {
 		for l := range strings.Lines(e.Output) {
@@ -127,12 +145,57 @@ func (g *goTest) ended(e goEvent, last bool) {
 func (g *goTest) plainLine(line string) {
 	rest, ok := strings.CutPrefix(line, "FAIL\t")
 	if !ok {
+		g.blame(line)
 		return
 	}
 	importPath, why, _ := strings.Cut(rest, " ")
 	if p := g.packages[importPath]; p != nil && (why == "[build failed]" || why == "[setup failed]") {
 		p.failed = true
 		p.output.Add(line)
+	}
+}
+
+// dirOf returns the directory of a file from the folder that the step runs in. Vet repeats
+// what it has said before, with the whole path, which may be in another checkout with the
+// same cache: there it is the longest directory of a target that the path ends with.
+func (g *goTest) dirOf(name string) string {
+	if !path.IsAbs(name) {
+		return path.Dir(name)
+	}
+	if at, ok := strings.CutPrefix(name, g.root+"/"); ok && g.root != "" {
+		return path.Dir(at)
+	}
+	for at := strings.TrimPrefix(path.Dir(name), "/"); at != ""; _, at, _ = strings.Cut(at, "/") {
+		if g.dirs[at] != nil {
+			return at
+		}
+	}
+	return ""
+}
+
+// Root implements rooted.
+func (g *goTest) Root(dir string) { g.root = path.Clean(dir) }
+
+// blame takes a line of a command beside go test, as go vet and the compiler write it of a
+// file: [vet: ]PATH:LINE[:COLUMN]: MESSAGE. Lines that are indented belong to it.
+func (g *goTest) blame(line string) {
+	if strings.HasPrefix(line, "\t") {
+		if g.last != nil {
+			g.blamed[g.last].Add(line)
+		}
+		return
+	}
+	g.last = nil
+	name, rest, ok := strings.Cut(strings.TrimPrefix(line, "vet: "), ".go:")
+	if !ok || rest == "" || rest[0] < '0' || rest[0] > '9' {
+		return
+	}
+	if p := g.dirs[g.dirOf(name)]; p != nil {
+		if g.blamed[p] == nil {
+			g.blamed[p] = &Tail{}
+		}
+		g.blamed[p].Add(line)
+		g.last = p
 	}
 }
 
@@ -146,6 +209,9 @@ func (g *goTest) Of(target string) (Result, bool) {
 	r := Result{Passed: p.passed, Late: p.late, Failed: p.failed, Took: p.elapsed}
 	if p.failed {
 		r.Tail = g.tailOf(p)
+	}
+	if b := g.blamed[p]; b != nil {
+		r.Blamed = b.String()
 	}
 	return r, named
 }

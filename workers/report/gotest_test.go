@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -25,7 +26,7 @@ func tidy(line string) string {
 }
 
 func TestJudgeReadsDurations(t *testing.T) {
-	g := of(newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"}), goStep)
+	g := of(newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"}), goStep, NewMark())
 	for _, line := range []string{
 		`{"Action":"pass","Package":"m/a","Test":"TestX","Elapsed":9}`,
 		`{"Action":"pass","Package":"m/a","Elapsed":1.5}`,
@@ -51,7 +52,7 @@ func TestTailsShareABudget(t *testing.T) {
 		packages["m/"+dir] = dir
 		asked = append(asked, dir)
 	}
-	g := of(newGoTest(packages), goStep)
+	g := of(newGoTest(packages), goStep, NewMark())
 	for p := range packages {
 		for range 100 {
 			text, err := json.Marshal(goEvent{Action: "output", Package: p, Output: strings.Repeat("é", 300) + "\n"})
@@ -74,6 +75,52 @@ func TestTailsShareABudget(t *testing.T) {
 	}
 }
 
+// What go vet says before go test fails the packages of the files that it names, not all
+// that it was run for: an author sees whose line it is, and the change that broke it is the
+// one to be rejected. (Words of go 1.26.)
+func TestVetFailsThePackageOfItsLine(t *testing.T) {
+	vet := []string{"a/a.go:3:24: fmt.Printf format %d has arg \"x\" of wrong type string", "# m/sub/b", "# [m/sub/b]", "vet: sub/b/b_test.go:3:19: undefined: x", "\thave (int)"}
+	asked := []string{"./a", "./sub/b", "./c", "."}
+	event := `{"Action":"start","Package":"m/c"}`
+	for name, test := range map[string]struct {
+		lines []string
+		code  int
+		want  []string
+	}{
+		"vet ends the step":            {vet, 1, []string{"./a " + vet[0], "./sub/b " + vet[3] + "\n" + vet[4]}},
+		"a file of the root":           {[]string{"./main.go:1:1: x", "main.go:2:1: y"}, 1, []string{". ./main.go:1:1: x\nmain.go:2:1: y"}},
+		"go test has begun since":      {append(vet[:3:3], event), 1, nil},
+		"vet comes last":               {append([]string{event}, vet[:1]...), 1, []string{"./a " + vet[0]}},
+		"a test fails":                 {append(vet[:1:1], event, `{"Action":"fail","Package":"m/c"}`, "a/a.go:1:1: x"), 1, []string{"./c "}},
+		"all is well":                  {vet, 0, nil},
+		"a package that is not of it":  {[]string{"other/o.go:1:1: x", "../a/a.go:1:1: x", "/d/d.go:1:1: x", "a/a.c:1:1: x", "a/a.go: x", "a/b/a.go:1:1: x"}, 1, nil},
+		"the whole path":               {[]string{"/work/x/a/a.go:1:1: x", "/work/x/main.go:1:1: x", "/work/xa/a.go:1:1: x", "/work/y/main.go:1:1: x"}, 1, []string{"./a /work/x/a/a.go:1:1: x", ". /work/x/main.go:1:1: x"}},
+		"a path in another checkout":   {[]string{"/other/y/sub/b/b.go:1:1: x", "/other/sub/c/c.go:1:1: x"}, 1, []string{"./sub/b /other/y/sub/b/b.go:1:1: x", "./c /other/sub/c/c.go:1:1: x"}},
+		"lines that belong to nothing": {[]string{vet[0], "x", "\ty"}, 1, []string{"./a " + vet[0]}},
+	} {
+		g := newGoTest(map[string]string{"m": ".", "m/a": "./a", "m/sub/b": "./sub/b", "m/c": "./c"})
+		g.step = goStep
+		g.place()
+		g.Root("/work/x/")
+		r := of(g, goStep, NewMark())
+		for _, line := range test.lines {
+			r.Line(line, tidy)
+		}
+		v := r.Judge(test.code, asked)
+		var got []string
+		for _, f := range v.Failed {
+			got = append(got, f.Target+" "+f.Tail)
+		}
+		slices.Sort(got)
+		if slices.Sort(test.want); !slices.Equal(got, test.want) {
+			t.Errorf("%s: failed %q, not %q", name, got, test.want)
+		}
+		if test.code != 0 && (v.Outcome != queue.JobFailed || len(v.Passed) > 0) {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
 // FuzzGoTest holds what must be true of any output: only asked targets are
 // named, each once, failures are never passes, and an exit status other than 0
 // never passes the set.
@@ -83,7 +130,7 @@ func FuzzGoTest(f *testing.F) {
 	f.Add(2, `{"Action":"skip","Package":"m/a","Output":"\u001b[31m"}`+"\n{\"Action\":\"output\",\"Package\":\"m/a\",\"Output\":\"\xff\"}")
 	asked := []string{"./a", "./b", "tree"}
 	f.Fuzz(func(t *testing.T, code int, output string) {
-		g := of(newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"}), goStep)
+		g := of(newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"}), goStep, NewMark())
 		for line := range strings.Lines(output) {
 			for _, said := range g.Line(strings.TrimSuffix(line, "\n"), tidy) {
 				if !utf8.ValidString(said) || strings.ContainsAny(said, "\x1b\x00\r\n") {

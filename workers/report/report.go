@@ -38,6 +38,7 @@ type Result struct {
 	Took   time.Duration // 0: it does not say
 	Tail   string        // the last lines about a failure
 	Flaked bool          // passed, after its tool has run it again
+	Blamed string        // the last lines about its files from a command beside the one that reports (go vet); they count where that command has ended the step
 }
 
 // rooted is a Reader that is told the folder that the step runs in, where it runs.
@@ -70,6 +71,15 @@ func All() Readers {
 // those of the commit, as they are before any step has run: from a checkout, or from
 // wherever else the commit is.
 func (rs Readers) For(files fs.FS, step config.Step, targets []string) (*Report, error) {
+	return rs.Again(files, step, targets, NewMark())
+}
+
+// NewMark returns a mark that no step knows.
+func NewMark() string { return "submitqueue-" + rand.Text() }
+
+// Again is For with the mark of an earlier report: what the command prints that the earlier
+// one was asked for is read from its begin once more.
+func (rs Readers) Again(files fs.FS, step config.Step, targets []string, mark string) (*Report, error) {
 	made := rs[step.Report]
 	if made == nil {
 		return nil, nil
@@ -78,7 +88,7 @@ func (rs Readers) For(files fs.FS, step config.Step, targets []string) (*Report,
 	if err != nil {
 		return nil, err
 	}
-	r := of(reader, step)
+	r := of(reader, step, mark)
 	r.places = placesOf(step, targets)
 	return r, nil
 }
@@ -96,8 +106,8 @@ type Report struct {
 // of returns the report that a reader reads. The command says when its last part begins,
 // where that is the one that reports, and the folder that it runs in to a reader that needs
 // it.
-func of(reader Reader, step config.Step) *Report {
-	r := &Report{reader: reader, step: step, mark: "submitqueue-" + rand.Text()}
+func of(reader Reader, step config.Step, mark string) *Report {
+	r := &Report{reader: reader, step: step, mark: mark}
 	before, last, ok := step.Reporter()
 	switch {
 	case !ok:

@@ -25,7 +25,8 @@ type Verdict struct {
 //	0     none of the asked named    infrastructure: nothing is known
 //	0     some failed                failed, per target
 //	else  some failed                failed, per target; those that passed count if all of the command was run for them
-//	else  none failed                failed as a set: it was something else (vet, say); no pass counts
+//	else  none failed, some blamed   failed, per target that is blamed (by vet, say); no pass counts
+//	else  none failed or blamed      failed as a set: it was something else; no pass counts
 //
 // All of a failed command was run for each target if its last part is the one that
 // reports, and that began (Step.Reporter). A target that the report has no name for (the
@@ -38,21 +39,30 @@ func (r *Report) Judge(code int, asked []string) Verdict {
 		return Verdict{Outcome: queue.JobFailed}
 	}
 	v := Verdict{Outcome: queue.JobPassed, PerTarget: map[string]time.Duration{}}
-	failures := 0
+	failures, blamed := 0, 0
 	for _, target := range asked {
-		if t, _ := r.reader.Of(target); t.Failed {
+		t, _ := r.reader.Of(target)
+		if t.Failed {
 			failures++
 		}
+		if t.Blamed != "" {
+			blamed++
+		}
+	}
+	if code == 0 || failures > 0 {
+		blamed = 0
 	}
 	limit := TailBytes
-	if failures > 0 {
-		limit = min(limit, tailsBytes/failures)
+	if failures+blamed > 0 {
+		limit = min(limit, tailsBytes/(failures+blamed))
 	}
 	for _, target := range asked {
 		t, named := r.reader.Of(target)
 		switch {
 		case t.Failed:
 			v.Failed = append(v.Failed, queue.TargetFailure{Target: target, Tail: LastBytes(t.Tail, limit)})
+		case blamed > 0 && t.Blamed != "":
+			v.Failed = append(v.Failed, queue.TargetFailure{Target: target, Tail: LastBytes(t.Blamed, limit)})
 		case t.Passed && (code == 0 || t.Late), !named && code == 0 && failures == 0 && !r.reader.Strayed():
 			v.Passed = append(v.Passed, target)
 			if t.Flaked {

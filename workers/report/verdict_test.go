@@ -65,7 +65,7 @@ exit $bad
 			rt.Fatal(err)
 		}
 		s := config.Step{Name: "unit", Run: command, Scope: config.ScopeTargets, Report: config.ReportGoTestJSON}
-		g := of(newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"}), s)
+		g := of(newGoTest(map[string]string{"m/a": "./a", "m/b": "./b"}), s, NewMark())
 		sh := exec.Command("sh", "-c", g.Step().CommandFor(targets))
 		sh.Env = []string{"PATH=" + dir + ":/usr/bin:/bin", "FAILS=" + fails}
 		out, _ := sh.Output() // the state says how it ended

@@ -85,6 +85,9 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 		case ch.ID == "" && ch.Notice == nil:
 			fmt.Printf("#%d is not in the queue: there is no such pull request\n", asked.Number)
 			return print.ExitCode(1)
+		case ch.Notice != nil && ch.Notice.Code == string(queue.ReasonNotQueued): // its text says the same
+			fmt.Printf("#%d: %s\n", asked.Number, print.OneLine(ch.Notice.Text))
+			return print.ExitCode(1)
 		case ch.Notice != nil && (ch.ID == "" || ch.Final):
 			fmt.Printf("#%d is not in the queue: %s\n", asked.Number, print.OneLine(ch.Notice.Text))
 			return print.ExitCode(1)

@@ -13,14 +13,15 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
-	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// benchCalls counts what a queue in its steady state asks of GitHub: a simulated
+// benchCalls counts what a queue in its steady state asks of its code host: a simulated
 // one, whose webhooks all arrive. Whenever a change lands the next one is asked
 // for, so that the queue stays as long as it is.
 type benchCalls struct {
+	hostFlag
+
 	Pending int           `default:"50" help:"Changes in the queue at any time."`
 	Land    int           `default:"100" help:"Changes that land while calls are counted."`
 	Full    int           `default:"100" help:"Changes in the queue when commands are timed."`
@@ -28,9 +29,9 @@ type benchCalls struct {
 	Areas   int           `default:"50" help:"Areas they are spread over; changes of one area conflict."`
 	Slots   int           `default:"16" help:"Builds that can run at once."`
 	Build   time.Duration `default:"10s" help:"Time of a build."`
-	Asks    bool          `name:"requirements" help:"Main's protection asks for a review and a check of each pull request: they are read when a change enters, and right before it lands."`
+	Asks    bool          `name:"requirements" help:"The host asks for a review of each pull request, and GitHub for a check: they are read when a change enters, and right before it lands."`
 	Method  string        `enum:"merge,squash,rebase" default:"merge" help:"How changes land: merge, squash or rebase."`
-	CI      bool          `name:"ci" help:"Builds are made by the simulated GitHub's own CI: refs are pushed for them, at the pace of serve, and no commands are timed."`
+	CI      bool          `name:"ci" help:"Builds are made by the simulated host's own CI: refs are pushed for them, at the pace of serve, and no commands are timed."`
 	Redis   string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
 	JSON    string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 	Timeout time.Duration `default:"15m" help:"Give up after this."`
@@ -40,6 +41,7 @@ type benchCalls struct {
 // callFigures are the figures of `bench calls`. Calls are requests to the REST
 // interface; fetches and pushes of git are counted beside them.
 type callFigures struct {
+	Forge    string         `json:"forge"`
 	Pending  int            `json:"pending"`
 	Asks     bool           `json:"requirements"`
 	CI       bool           `json:"ci"`
@@ -51,6 +53,7 @@ type callFigures struct {
 	Git      float64        `json:"git_per_landed"`
 	Pushes   float64        `json:"pushes_per_landed"` // of these, pushes: of main, heads and refs for builds
 	Refresh  int            `json:"refresh"`           // calls that no webhook caused
+	Notes    float64        `json:"notes_per_landed"`  // of the calls, those that write a comment anew
 	Routes   map[string]int `json:"routes"`
 	Reaction spread         `json:"comment_to_reaction_seconds"`
 	Before   float64        `json:"calls_to_reaction"` // of one command in a queue where nothing else happens
@@ -66,7 +69,7 @@ func (b *benchCalls) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
-	f := callFigures{Pending: b.Pending, Full: b.Full, Asks: b.Asks, CI: b.CI, Method: b.Method}
+	f := callFigures{Forge: b.Forge, Pending: b.Pending, Full: b.Full, Asks: b.Asks, CI: b.CI, Method: b.Method}
 	// Branches for those at the start and at the end, and for those that land at once.
 	o := rigOptions{shape: benchShape{Changes: b.Pending*3 + b.Land, Areas: b.Areas}, orders: benchOrders{Slots: b.Slots, Took: b.Build.Seconds()}}
 	if err := b.with(ctx, o, &f, (*callRun).count); err != nil {
@@ -86,7 +89,7 @@ func (b *benchCalls) Run(ctx context.Context) error {
 // with measures one thing on a server of its own.
 func (b *benchCalls) with(ctx context.Context, o rigOptions, f *callFigures, measure func(*callRun, context.Context, *callFigures) error) (err error) {
 	o.shape.Files, o.shape.Commits, o.shape.Method = 500, 1, b.Method
-	o.redis, o.keep, o.forge = b.Redis, b.Keep, onHub(b.Asks, b.Build)
+	o.redis, o.keep, o.forge = b.Redis, b.Keep, b.on(b.Asks, b.Build)
 	o.shape.CI, o.orders.CI, o.orders.Paced = b.CI, b.CI, b.CI
 	rig, err := newRig(ctx, o)
 	if err != nil {
@@ -94,8 +97,8 @@ func (b *benchCalls) with(ctx context.Context, o rigOptions, f *callFigures, mea
 	}
 	defer func() { err = errors.Join(err, rig.close()) }()
 	f.Redis, f.Machine = rig.kind, machineOf(rig.folder)
-	run := &callRun{bench: b, child: rig.child, hub: rig.host.(*benchHub), left: rig.repo.names}
-	if err = run.hub.started(ctx, rig.child); err == nil {
+	run := &callRun{bench: b, child: rig.child, host: rig.host.(benchHost), left: rig.repo.names}
+	if err = run.host.started(ctx, rig.child); err == nil {
 		err = measure(run, ctx, f)
 	}
 	if err != nil {
@@ -109,7 +112,7 @@ func (b *benchCalls) with(ctx context.Context, o rigOptions, f *callFigures, mea
 type callRun struct {
 	bench *benchCalls
 	child *benchChild
-	hub   *benchHub
+	host  benchHost
 	left  []string // branches that nobody has asked for
 	asked int
 }
@@ -122,7 +125,7 @@ func (r *callRun) ask(ctx context.Context) (int, error) {
 	branch := r.left[0]
 	r.left = r.left[1:]
 	r.asked++
-	return r.hub.land(ctx, branch)
+	return r.host.land(ctx, branch)
 }
 
 // fill asks until there are so many changes without a verdict; decided is how
@@ -138,17 +141,20 @@ func (r *callRun) fill(ctx context.Context, pending, decided int) error {
 
 // count lands changes in a queue that stays full, and counts the requests.
 func (r *callRun) count(ctx context.Context, f *callFigures) error {
-	begun, from := -1, 0
+	begun := -1
+	var api, git int
 	for decided := 0; ; {
 		if err := r.fill(ctx, r.bench.Pending, decided); err != nil {
 			return err
 		}
 		if begun < 0 && decided >= r.bench.Pending { // those that came together at the start have gone
-			begun, from = decided, len(r.hub.hub.Requests("", "/**"))
+			calls, fetches := r.host.requests()
+			begun, api, git = decided, len(calls), len(fetches)
 		}
 		if begun >= 0 && decided >= begun+r.bench.Land {
 			f.Landed = decided - begun
-			f.tally(r.hub.hub.Requests("", "/**")[from:])
+			calls, fetches := r.host.requests()
+			f.tally(calls[api:], fetches[git:], r.host.polls)
 			return nil
 		}
 		was := decided
@@ -191,25 +197,19 @@ func (r *callRun) probe(ctx context.Context, f *callFigures) error {
 }
 
 // react asks to land and waits for the reaction; calls are those about this
-// command that GitHub saw up to then.
+// command that the host saw up to then.
 func (r *callRun) react(ctx context.Context) (number, calls int, took time.Duration, err error) {
-	from := len(r.hub.hub.Requests("", "/**"))
+	before, _ := r.host.requests()
 	sent := time.Now()
 	if number, err = r.ask(ctx); err != nil {
 		return 0, 0, 0, err
 	}
-	err = r.hub.repo.WaitFor(ctx, func(v forgetest.View) bool {
-		for _, c := range v.Comments(number) {
-			if len(c.Reactions) > 0 {
-				return true
-			}
-		}
-		return false
-	})
+	err = r.host.acknowledged(ctx, number)
 	took = time.Since(sent)
 	mine := fmt.Sprintf("/%d/", number)
-	for _, q := range r.hub.hub.Requests("", "/**")[from:] {
-		if strings.Contains(q.Path+"/", mine) || strings.Contains(q.Path, "/collaborators/") || strings.HasSuffix(q.Path, "/reactions") {
+	after, _ := r.host.requests()
+	for _, q := range after[len(before):] {
+		if strings.Contains(q.path+"/", mine) || strings.Contains(q.path, "/collaborators/") || strings.Contains(q.path, "/members/") || strings.HasSuffix(q.path, "/reactions") {
 			calls++
 		}
 	}
@@ -217,31 +217,33 @@ func (r *callRun) react(ctx context.Context) (number, calls int, took time.Durat
 }
 
 // tally counts requests by what they ask for.
-func (f *callFigures) tally(requests []forgetest.Request) {
+func (f *callFigures) tally(api, git []benchRequest, polls func(route string) bool) {
 	f.Routes = map[string]int{}
 	each := func(n int) float64 { return float64(n) / float64(max(f.Landed, 1)) }
-	calls, free, git, pushes := 0, 0, 0, 0
-	for _, q := range requests {
-		if strings.Contains(q.Path, ".git/") {
-			git++
-			if strings.HasSuffix(q.Path, "/git-receive-pack") && q.Method == http.MethodPost {
-				pushes++
-			}
-			continue
-		}
-		calls++
-		if q.Status == 304 {
-			free++
-		}
-		route := q.Method + " " + routeOf(q.Path)
-		f.Routes[route]++
-		switch route {
-		case "GET …/issues/comments", "GET …/pulls", "GET /app/hook/deliveries":
-			f.Refresh++
+	free, notes, pushes := 0, 0, 0
+	for _, q := range git {
+		if strings.HasSuffix(q.path, "/git-receive-pack") && q.method == http.MethodPost {
+			pushes++
 		}
 	}
-	f.Calls, f.Free, f.Git, f.Pushes = each(calls), each(free), each(git), each(pushes)
+	for _, q := range api {
+		if q.status == 304 {
+			free++
+		}
+		route := q.method + " " + routeOf(q.path)
+		f.Routes[route]++
+		if polls(route) {
+			f.Refresh++
+		}
+		if q.method == http.MethodPost && (strings.HasSuffix(route, "/notes") || strings.HasSuffix(route, "/comments")) {
+			notes++
+		}
+	}
+	f.Calls, f.Free, f.Git, f.Pushes, f.Notes = each(len(api)), each(free), each(len(git)), each(pushes), each(notes)
 }
+
+// hostNames are what people call the hosts.
+var hostNames = map[string]string{"github": "GitHub", "gitlab": "GitLab"}
 
 // routeOf makes paths that differ in their subject the same.
 func routeOf(path string) string {
@@ -254,8 +256,11 @@ func routeOf(path string) string {
 			parts[i] = "*"
 		}
 	}
-	if len(parts) > 3 && parts[1] == "repos" {
+	switch {
+	case len(parts) > 3 && parts[1] == "repos":
 		parts = append([]string{"…"}, parts[4:]...)
+	case len(parts) > 2 && parts[1] == "projects":
+		parts = append([]string{"…"}, parts[3:]...)
 	}
 	return strings.Join(parts, "/")
 }
@@ -268,7 +273,7 @@ func (f callFigures) print(to io.Writer) {
 	if f.CI {
 		asks += ", whose CI builds"
 	}
-	fmt.Fprintf(to, "%d pending, %d landed by %s, simulated GitHub%s, %s\n%s\n", f.Pending, f.Landed, f.Method, asks, f.Redis, f.Machine)
+	fmt.Fprintf(to, "%d pending, %d landed by %s, simulated %s%s, %s\n%s\n", f.Pending, f.Landed, f.Method, hostNames[f.Forge], asks, f.Redis, f.Machine)
 	each := func(n int) string { return fmt.Sprintf("%.2f", float64(n)/float64(max(f.Landed, 1))) }
 	fmt.Fprintf(to, "  %-28s%.2f calls, of these %.2f free (304); beside them %.2f requests of git with %.2f pushes\n", "for each landed change", f.Calls, f.Free, f.Git, f.Pushes)
 	routes := slices.Collect(maps.Keys(f.Routes))
@@ -282,6 +287,7 @@ func (f callFigures) print(to io.Writer) {
 		fmt.Fprintf(to, "    %6s  %s\n", each(f.Routes[r]), r)
 	}
 	fmt.Fprintf(to, "  %-28s%d calls in all that no webhook caused\n", "polling", f.Refresh)
+	fmt.Fprintf(to, "  %-28s%.2f written anew for each landed change\n", "comments", f.Notes)
 	if f.Builds.Max == 0 {
 		return
 	}

@@ -16,6 +16,21 @@ func TestBenchCalls(t *testing.T) {
 	}
 }
 
+// On GitLab, nothing is asked for that no webhook causes either.
+func TestBenchCallsOnGitLab(t *testing.T) {
+	withRedis(t)
+	f := bench(t, "calls", "--forge", "gitlab", "--pending", "4", "--land", "6", "--full", "5", "--probes", "2", "--build", "300ms")
+	if n := f["calls_per_landed"].(float64); n <= 0 || n*6/(6+4) > 14 || f["forge"] != "gitlab" {
+		t.Errorf("%v calls for each landed change: %v", n, f["routes"])
+	}
+	if f["refresh"] != 0.0 || f["notes_per_landed"].(float64) <= 0 {
+		t.Errorf("%v calls that no webhook caused, %v notes", f["refresh"], f["notes_per_landed"])
+	}
+	if n := f["comment_to_builds_seconds"].(map[string]any)["max"].(float64); n <= 0 {
+		t.Errorf("from a comment to builds: %v", f)
+	}
+}
+
 func TestBenchCallsWithRequirements(t *testing.T) {
 	withRedis(t)
 	f := bench(t, "calls", "--requirements", "--pending", "4", "--land", "6", "--probes", "0", "--build", "300ms")

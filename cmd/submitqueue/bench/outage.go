@@ -18,15 +18,17 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// benchOutage has a simulated GitHub fail by chance for some time, while changes are in
+// benchOutage has a simulated code host fail by chance for some time, while changes are in
 // the queue and more are asked for. It fails where a change is lost, is on main twice, or
 // needs a person.
 type benchOutage struct {
-	For      time.Duration `name:"for" default:"30m" help:"How long GitHub is in trouble."`
+	hostFlag
+
+	For      time.Duration `name:"for" default:"30m" help:"How long the host is in trouble."`
 	Seeds    string        `default:"1" help:"One run for each: 7, or 1-50." placeholder:"A-B"`
 	Parallel int           `default:"4" help:"Runs at a time."`
 	Changes  int           `default:"12" help:"Changes of a run: a third is asked for before the trouble, the others while it lasts."`
-	Share    float64       `default:"0" help:"Part of what is asked of GitHub that fails, above 0 to 1; 0: by the seed, from 0.3 to 1."`
+	Share    float64       `default:"0" help:"Part of what is asked of the host that fails, above 0 to 1; 0: by the seed, from 0.3 to 1."`
 	Areas    int           `default:"6" help:"Areas they are spread over; changes of one area conflict."`
 	Build    time.Duration `default:"10s" help:"Time of a build."`
 	Hooks    bool          `name:"keep-hooks" help:"Webhooks are sent all the same. Lost ones are found by asking, every five minutes."`
@@ -36,7 +38,7 @@ type benchOutage struct {
 }
 
 // outageAfter is how long after the end of an outage all is to be decided. Commands whose
-// webhooks were lost are found by reading what GitHub has not delivered.
+// webhooks were lost are found by reading what the host has not delivered.
 const outageAfter = 20 * time.Minute
 
 // outageRun is one run.
@@ -53,6 +55,7 @@ type outageRun struct {
 
 // outageFigures are the figures of `bench outage`.
 type outageFigures struct {
+	Forge   string      `json:"forge"`
 	For     float64     `json:"for_seconds"`
 	Changes int         `json:"changes"`
 	Runs    []outageRun `json:"runs"`
@@ -70,7 +73,7 @@ func (b *benchOutage) Run(ctx context.Context) error {
 	if b.For <= 0 || b.Parallel < 1 || b.Changes < 3 || b.Share < 0 || b.Share > 1 || b.Areas < 1 || b.Areas > 1000 || b.Build <= 0 {
 		return errors.New("--for and --build are longer than nothing, --parallel and --areas at least 1, --changes at least 3, and --share is at most 1")
 	}
-	f := outageFigures{For: b.For.Seconds(), Changes: b.Changes, Runs: make([]outageRun, len(seeds)), Machine: machineOf(os.TempDir())}
+	f := outageFigures{Forge: b.Forge, For: b.For.Seconds(), Changes: b.Changes, Runs: make([]outageRun, len(seeds)), Machine: machineOf(os.TempDir())}
 	fmt.Fprintf(os.Stderr, "%d runs, %d at a time: about %v\n", len(seeds), b.Parallel,
 		((b.For + time.Minute) * time.Duration((len(seeds)+b.Parallel-1)/b.Parallel)).Round(time.Minute))
 	group, within := errgroup.WithContext(ctx)
@@ -135,13 +138,13 @@ func (b *benchOutage) one(ctx context.Context, seed uint64) (run outageRun, err 
 		run.Share = 0.3 + 0.7*chance.Float64()
 	}
 	rig, err := newRig(ctx, rigOptions{shape: benchShape{Changes: b.Changes, Areas: b.Areas, Files: 100, Commits: 1},
-		orders: benchOrders{Slots: 16, Took: b.Build.Seconds(), Paced: true}, redis: b.Redis, keep: b.Keep, forge: onHub(false, 0)})
+		orders: benchOrders{Slots: 16, Took: b.Build.Seconds(), Paced: true}, redis: b.Redis, keep: b.Keep, forge: b.on(false, 0)})
 	if err != nil {
 		return run, err
 	}
 	defer func() { err = errors.Join(err, rig.close()) }()
-	hub := rig.host.(*benchHub)
-	if err := hub.started(ctx, rig.child); err != nil {
+	host := rig.host.(benchHost)
+	if err := host.started(ctx, rig.child); err != nil {
 		return run, rig.failed(err)
 	}
 	landed := func() (n int, latest time.Time) {
@@ -157,7 +160,7 @@ func (b *benchOutage) one(ctx context.Context, seed uint64) (run outageRun, err 
 	}
 	left := slices.Clone(rig.repo.names)
 	ask := func() error {
-		_, err := hub.land(ctx, left[0])
+		_, err := host.land(ctx, left[0])
 		left = left[1:]
 		return err
 	}
@@ -166,8 +169,8 @@ func (b *benchOutage) one(ctx context.Context, seed uint64) (run outageRun, err 
 			return run, rig.failed(err)
 		}
 	}
-	hub.hub.BeginOutage(rand.New(rand.NewPCG(seed, 19)), run.Share, !b.Hooks)
-	before := len(hub.hub.Requests("", "/**"))
+	host.beginOutage(rand.New(rand.NewPCG(seed, 19)), run.Share, !b.Hooks)
+	before, gitBefore := host.requests()
 	end := time.Now().Add(b.For)
 	for len(left) > 0 {
 		apart := time.Until(end) / time.Duration(len(left)+1)
@@ -181,13 +184,14 @@ func (b *benchOutage) one(ctx context.Context, seed uint64) (run outageRun, err 
 	if err := pause(ctx, time.Until(end)); err != nil {
 		return run, rig.failed(err)
 	}
-	for _, q := range hub.hub.Requests("", "/**")[before:] {
-		if q.Status == 0 || q.Status >= 429 {
+	api, git := host.requests()
+	for _, q := range append(api[len(before):], git[len(gitBefore):]...) {
+		if q.status == 0 || q.status >= 429 {
 			run.Failed++
 		}
 	}
 	run.Within, _ = landed()
-	hub.hub.EndOutage()
+	host.endOutage()
 	end = time.Now()
 
 	late, cancel := context.WithTimeout(ctx, outageAfter)
@@ -212,7 +216,7 @@ func (b *benchOutage) one(ctx context.Context, seed uint64) (run outageRun, err 
 			break
 		}
 	}
-	if err := rig.repo.verify(ctx, hub.dir()); err != nil && run.Wrong == "" {
+	if err := rig.repo.verify(ctx, host.dir()); err != nil && run.Wrong == "" {
 		run.Wrong = err.Error()
 	}
 	run.Stopped = rig.child.stoppedNow()
@@ -273,7 +277,7 @@ func (r outageRun) String() string {
 }
 
 func (f outageFigures) print(to io.Writer) {
-	fmt.Fprintf(to, "%d runs, %d changes each, GitHub in trouble for %v\n%s\n", len(f.Runs), f.Changes, time.Duration(f.For*float64(time.Second)), f.Machine)
+	fmt.Fprintf(to, "%d runs, %d changes each, %s in trouble for %v\n%s\n", len(f.Runs), f.Changes, hostNames[f.Forge], time.Duration(f.For*float64(time.Second)), f.Machine)
 	fmt.Fprintf(to, "  %-28sP50 %.1f s, P99 %.1f s, at most %.1f s\n", "its end to a landing", f.First.P50, f.First.P99, f.First.Max)
 	fmt.Fprintf(to, "  %-28sP50 %.1f s, P99 %.1f s, at most %.1f s\n", "its end to all landed", f.All.P50, f.All.P99, f.All.Max)
 }

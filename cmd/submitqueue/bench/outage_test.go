@@ -21,3 +21,14 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 }
+
+func TestBenchOutageOfGitLab(t *testing.T) {
+	withRedis(t)
+	f := bench(t, "outage", "--forge", "gitlab", "--for", "3s", "--seeds", "3", "--changes", "3", "--areas", "2", "--share", "0.6", "--build", "300ms", "--keep-hooks")
+	for _, r := range f["runs"].([]any) {
+		run := r.(map[string]any)
+		if run["wrong"] != nil || run["stopped"] != nil || run["failed"].(float64) == 0 {
+			t.Errorf("%v", run)
+		}
+	}
+}

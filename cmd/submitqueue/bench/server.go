@@ -21,6 +21,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/forge/gitlab"
 	"github.com/submitqueue/submitqueue/forge/local"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -45,6 +46,7 @@ type benchOrders struct {
 	Took    float64      `json:"took,omitempty"`  // seconds of a build once main is proven; 0: builds pass at once
 	Local   string       `json:"local,omitempty"` // path of the repository, or
 	GitHub  *benchGitHub `json:"github,omitempty"`
+	GitLab  *benchGitLab `json:"gitlab,omitempty"`
 	Profile string       `json:"profile,omitempty"` // file for a CPU profile
 }
 
@@ -56,6 +58,14 @@ type benchGitHub struct {
 	Owner  string `json:"owner"`
 	Name   string `json:"name"`
 	Secret string `json:"secret"`
+}
+
+// benchGitLab is a simulated GitLab in the bench's process.
+type benchGitLab struct {
+	URL     string `json:"url"`
+	Token   string `json:"token"`
+	Project string `json:"project"`
+	Signing string `json:"signing"`
 }
 
 // benchReport is one line of what a bench's server says.
@@ -122,7 +132,12 @@ func (o benchOrders) serve(ctx context.Context) error {
 	builds := workers.NewInstant(o.Slots)
 	options := server.Options{Data: o.Data, Redis: o.Redis, Listen: "127.0.0.1:0", Token: o.Token, TokenOf: benchUser, Log: log,
 		Workers: builds, Observer: w.turn}
-	if o.GitHub != nil {
+	switch {
+	case o.GitLab != nil:
+		if err := o.onGitLab(&options); err != nil {
+			return err
+		}
+	case o.GitHub != nil:
 		g := o.GitHub
 		var shared *github.Shared
 		if o.Paced {
@@ -134,11 +149,11 @@ func (o benchOrders) serve(ctx context.Context) error {
 		}
 		q := server.Queue{Repository: g.Owner + "/" + g.Name, Branch: "main", Forge: f}
 		if o.CI {
-			q.CI = &forgeci.Options{CI: f.Capabilities().CI, Prefix: benchRefs, Slots: o.Slots, Name: "GitHub", Log: log}
+			q.CI = &forgeci.Options{CI: f.Capabilities().CI, Starter: f.Capabilities().Starter, Prefix: benchRefs, Slots: o.Slots, Name: "GitHub", Log: log}
 		}
 		options.Queues = []server.Queue{q}
 		options.Receiver = map[string]forge.Receiver{"github": github.NewReceiver(g.Secret)}
-	} else {
+	default:
 		f, err := local.New(ctx, o.Local, "main")
 		if err != nil {
 			return err
@@ -165,6 +180,26 @@ func (o benchOrders) serve(ctx context.Context) error {
 	err = s.Close()
 	w.say(benchReport{Finished: &benchCount{Turns: w.turns, Actions: w.actions, PeakRSS: peakRSS()}})
 	return err
+}
+
+// onGitLab has the server serve the project on GitLab.
+func (o benchOrders) onGitLab(options *server.Options) error {
+	g := o.GitLab
+	f, err := gitlab.New(gitlab.Options{BaseURL: g.URL, Token: g.Token, Project: g.Project, Logger: options.Log})
+	if err != nil {
+		return err
+	}
+	receiver, err := gitlab.NewReceiver(gitlab.Secret{Signing: g.Signing})
+	if err != nil {
+		return err
+	}
+	q := server.Queue{Repository: g.Project, Branch: "main", Forge: f}
+	if o.CI {
+		q.CI = &forgeci.Options{CI: f.Capabilities().CI, Starter: f.Capabilities().Starter, Prefix: benchRefs, Slots: o.Slots, Name: "GitLab", Log: options.Log}
+	}
+	options.Queues = []server.Queue{q}
+	options.Receiver = map[string]forge.Receiver{"gitlab": receiver}
+	return nil
 }
 
 // writeHeap writes a profile of what is in memory.

@@ -32,6 +32,9 @@ type Client struct {
 	Base, Token string
 }
 
+// noServer is where the documentation speaks of servers that are not found.
+const noServer = "troubleshoot#no-server-was-found"
+
 // Open returns a client of the server that the flags name, or of the one that this user
 // runs. Its error says how to name one.
 func (f Flags) Open() (*Client, error) {
@@ -53,7 +56,7 @@ func (f Flags) Open() (*Client, error) {
 				c.Token = known.Token
 			}
 		case c.Base == "":
-			return nil, fmt.Errorf("no server has its data in %s. Start one with: submitqueue serve --forge local --repo /path/to/repository.git; say the --data that yours was started with; or name it with --server", f.Data)
+			return nil, print.Documented(fmt.Errorf("no server has its data in %s. Start one with: submitqueue serve --forge local --repo /path/to/repository.git; say the --data that yours was started with; or name it with --server", f.Data), noServer)
 		}
 	}
 	return c, nil
@@ -121,7 +124,7 @@ func (c *Client) do(req *http.Request, out any) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		return fmt.Errorf("the server at %s does not answer; start it with: submitqueue serve (%w)", c.Base, errors.Unwrap(err))
+		return print.Documented(fmt.Errorf("the server at %s does not answer; start it with: submitqueue serve (%w)", c.Base, errors.Unwrap(err)), noServer)
 	}
 	defer res.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
@@ -129,8 +132,8 @@ func (c *Client) do(req *http.Request, out any) error {
 		return err
 	}
 	if res.StatusCode == http.StatusUnauthorized {
-		return &Answered{res.StatusCode, fmt.Sprintf("%s wants a token that counts: set %s to yours, which submitqueue token add NAME makes where the server runs; the server's own is in %s of its data folder (--data)",
-			c.Base, api.TokenVariable, filepath.Base(PathOf("")))}
+		return print.Documented(&Answered{res.StatusCode, fmt.Sprintf("%s wants a token that counts: set %s to yours, which submitqueue token add NAME makes where the server runs; the server's own is in %s of its data folder (--data)",
+			c.Base, api.TokenVariable, filepath.Base(PathOf("")))}, "troubleshoot#the-token-is-missing-or-wrong")
 	}
 	if res.StatusCode/100 != 2 {
 		var e api.Error
@@ -175,7 +178,7 @@ func (c *Client) Command(ctx context.Context, path string, cmd any, followed fun
 		}
 		for _, n := range notes {
 			if n.What == "command-refused" && n.Reason != nil && !n.At.Before(ok.At) {
-				return q, errors.New(print.OneLine(n.Reason.Text))
+				return q, print.Documented(errors.New(print.OneLine(n.Reason.Text)), strings.TrimPrefix(n.Reason.Doc, "/docs/"))
 			}
 		}
 		select {
@@ -183,6 +186,25 @@ func (c *Client) Command(ctx context.Context, path string, cmd any, followed fun
 			return q, ctx.Err()
 		case <-end:
 			return q, errors.New("the command is stored, and nothing has come of it yet; see: submitqueue status")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// Until waits, as long as it takes, until a queue is as wanted.
+func (c *Client) Until(ctx context.Context, name string, wanted func(api.Queue) bool) error {
+	path := "/api/queue?" + url.Values{"queue": {name}}.Encode()
+	for {
+		var q api.Queue
+		if err := c.Get(ctx, path, &q); err != nil {
+			return err
+		}
+		if wanted(q) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

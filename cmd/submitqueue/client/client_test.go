@@ -9,7 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/app/api"
 )
 
-// Who names a server without its token learns where the token is.
+// A user that names a server without its token learns where the token is.
 func TestMissingTokenSaysWhereItIs(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer right" {

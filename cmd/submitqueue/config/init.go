@@ -178,6 +178,7 @@ func firstConfig(t tree, run string) (text []byte, what string, err error) {
 				"# once its workflow starts on pushes to the branches \"%s**\".\n", print.FlowYAML(print.OneLine(checks[i])), config.AppActions, buildRefs)
 		}
 	}
+	t.gitlabHint(&b)
 	return b.Bytes(), strings.Join(words, "; "), nil
 }
 

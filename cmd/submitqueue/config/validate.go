@@ -41,7 +41,7 @@ func (c *Validate) Run(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return print.ExitCode(1)
 	}
-	beside := freezeText(cfg, time.Now()) + autoText(cfg) + ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
+	beside := freezeText(cfg, time.Now()) + quarantineText(cfg, time.Now()) + autoText(cfg) + ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
 	seen, err := inspect.Glance(ctx, filepath.Dir(c.File), cfg)
 	if err != nil {
 		return fmt.Errorf("%s is valid, but HEAD cannot be analyzed by it: %w", c.File, err)
@@ -69,6 +69,19 @@ func reportText(c *config.Config) string {
 		if what, instead := s.Unread(); what != "" {
 			text += "  step " + s.Name + ": when it fails, no " + what + " of that run has passed, since the rest of its command may not have run for it; " + instead + "\n"
 		}
+	}
+	return text
+}
+
+// quarantineText says which targets are in quarantine, and which entries count no more.
+func quarantineText(c *config.Config, now time.Time) string {
+	text := ""
+	for _, q := range c.Quarantines(now) {
+		what := "  quarantine: " + q.String() + ", step " + strings.Join(q.Steps, ", ")
+		if q.Over {
+			what += "; the last day is over: failures there count again, so delete the entry or give it a later day"
+		}
+		text += what + "\n"
 	}
 	return text
 }

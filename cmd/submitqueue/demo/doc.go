@@ -14,6 +14,8 @@
 //     commit of main, and finds out from git alone what landed.
 //   - Judge compares this and the verdicts with the plan; Report says it all.
 //
+// With --play a person takes the place of the driver and the judge: see play.go.
+//
 // A row is what the product claims; what landed is taken from git, what is green
 // from the tests, and what is right from the plan.
 package demo

@@ -32,7 +32,7 @@ type driver struct {
 
 func (d *driver) header() {
 	links := d.stack.Links()
-	notes := append([]string{"Dashboard: " + links.Dashboard, "Pull requests: " + links.Pulls, "Clone: " + links.Clone}, links.Notes...)
+	notes := append([]string{"Dashboard: " + links.Dashboard, cmp.Or(links.Label, "Pull requests") + ": " + links.Pulls, "Clone: " + links.Clone}, links.Notes...)
 	fmt.Fprintln(d.deps.Out)
 	for _, note := range notes {
 		name, value, _ := strings.Cut(note, ": ")
@@ -140,7 +140,7 @@ func (d *driver) ask(ctx context.Context, asked chan<- Pull) error {
 			return ctx.Err()
 		}
 		if err := d.stack.Land(ctx, p); err != nil {
-			return fmt.Errorf("comment on #%d: %w", p.Number, err)
+			return fmt.Errorf("comment on %s: %w", Row{Number: p.Number, Mark: p.Mark}.ref(), err)
 		}
 	}
 	return nil
@@ -162,14 +162,14 @@ func (d *driver) look(ctx context.Context) (done bool, err error) {
 	d.rows = d.rows[:0]
 	for _, p := range d.pulls {
 		r := byNumber[p.Number]
-		r.Number, r.Title, r.Author = p.Number, p.Change.name(), p.Change.Author
+		r.Number, r.Mark, r.Title, r.Author = p.Number, p.Mark, p.Change.name(), p.Change.Author
 		d.rows = append(d.rows, r)
 		if d.states[p.Number] != r.state() {
 			d.states[p.Number], d.changed = r.state(), now
 			if r.broke() && d.retried[p.Number] < maxRetries {
 				d.retried[p.Number]++
 				if err := d.stack.Retry(ctx, p); err != nil {
-					return false, fmt.Errorf("comment on #%d: %w", p.Number, err)
+					return false, fmt.Errorf("comment on %s: %w", Row{Number: p.Number, Mark: p.Mark}.ref(), err)
 				}
 			}
 		}
@@ -190,7 +190,7 @@ func (d *driver) explain() {
 	stuck := slices.DeleteFunc(slices.Clone(d.rows), Row.decided)
 	slices.SortStableFunc(stuck, func(a, b Row) int { return cmp.Compare(a.Number, b.Number) })
 	for _, r := range stuck {
-		fmt.Fprintf(d.deps.Out, "  #%d %s: %s%s\n", r.Number, clean(r.Title), r.label(), reason(r.Detail))
+		fmt.Fprintf(d.deps.Out, "  %s %s: %s%s\n", r.ref(), clean(r.Title), r.label(), reason(r.Detail))
 	}
 }
 

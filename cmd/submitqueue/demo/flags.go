@@ -16,6 +16,8 @@ type Flags struct {
 	JSON     string `name:"json" placeholder:"FILE" type:"path" help:"Write the figures of the report to FILE."`
 	Red      int    `placeholder:"N" help:"Instead, push commits past the queue that break the branch, N times, and see whether the one that did it is named and taken back."`
 	Keep     bool   `help:"Keep serving after the report, until interrupted: to look at the dashboard, the bot's comments and the server's log."`
+	Play     bool   `help:"Instead, open the pull requests, ask to land none of them, and serve until interrupted: you comment, and push branches of your own."`
+	Forge    string `enum:"github,gitlab" default:"github" help:"Which forge to simulate: github or gitlab."`
 	Repo     string `placeholder:"PATH" type:"path" help:"Use a clone of your own repository at PATH; it is never written to."`
 	Branches string `placeholder:"GLOB" help:"With --repo: open a pull request for each local branch that matches, e.g. 'feature/**'."`
 }
@@ -35,12 +37,24 @@ func (f *Flags) Validate() error {
 		return fmt.Errorf("--red must be from 0 to %d, not %d", maxChanges, f.Red)
 	case f.Red > 0 && (f.Repo != "" || f.Keep || f.JSON != ""):
 		return errors.New("--red goes with neither --repo, --keep nor --json: it breaks a repository of its own, and says what came of it")
+	case f.Play && (f.Red > 0 || f.Keep || f.JSON != ""):
+		return errors.New("--play goes with neither --red, --keep nor --json: it serves until you interrupt, and judges nothing")
+	case f.Play && f.Forge == "gitlab":
+		return errors.New("--play goes with --forge github: the pages of the simulated GitLab take no comments")
 	case (f.Repo == "") != (f.Branches == ""):
 		return errors.New("--repo and --branches go together: say which branches of your repository to land")
 	case f.Repo == "" && (f.Changes < MinChanges || f.Changes > maxChanges):
 		return fmt.Errorf("--changes must be from %d, so that every kind is shown, to %d, not %d", MinChanges, maxChanges, f.Changes)
 	}
 	return nil
+}
+
+// noun is how the forge calls a pull request.
+func (f *Flags) noun() string {
+	if f.Forge == "gitlab" {
+		return "merge request"
+	}
+	return "pull request"
 }
 
 // checkWritable returns why a file cannot be written. It changes nothing: a file

@@ -193,7 +193,7 @@ func (r *Report) writeChanges(b *strings.Builder) {
 				continue
 			}
 			n++
-			fmt.Fprintf(&lines, "  %s %s\n", fit(fmt.Sprintf("#%d", p.Number), 5), clean(p.Change.name()))
+			fmt.Fprintf(&lines, "  %s %s\n", fit(Row{Number: p.Number, Mark: p.Mark}.ref(), 5), clean(p.Change.name()))
 			if text := why(got, rows[p.Number]); text != "" {
 				fmt.Fprintf(&lines, "        %s\n", clean(text))
 			}

@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -9,6 +11,7 @@ import (
 // Row is what the product says of one pull request at one moment.
 type Row struct {
 	Number   int
+	Mark     string           // what the forge writes before the number; "": "#"
 	Title    string           // hostile text
 	Author   string           // hostile text
 	Phase    queue.Phase      // "" before the command has arrived
@@ -42,6 +45,9 @@ func RowOf(v queue.View, detail string, now queue.Instant) Row {
 	}
 	return r
 }
+
+// ref is the number as the forge writes it.
+func (r Row) ref() string { return cmp.Or(r.Mark, "#") + strconv.Itoa(r.Number) }
 
 // progress estimates how far a change is: a tenth for the analysis, the last tenth
 // for landing, and what lies between by its build that is furthest.

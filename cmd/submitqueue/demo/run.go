@@ -38,7 +38,7 @@ var (
 )
 
 // Run runs a demo from the first header to the last line of the report, and
-// with Keep until ctx ends. Nothing of it is left when Run returns. Errors:
+// with Keep or Play until ctx ends. Nothing of it is left when Run returns. Errors:
 // ErrStuck, ErrWrong, ctx's when it ended before the report, and whatever could
 // not be done.
 func Run(ctx context.Context, flags Flags, deps Deps) (err error) {
@@ -85,7 +85,7 @@ func runPlan(ctx context.Context, plan *Plan, flags Flags, deps Deps) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	fmt.Fprintf(deps.Out, "SubmitQueue demo: %s on %s, %s\n", print.Counted(len(plan.Changes), "pull request"),
+	fmt.Fprintf(deps.Out, "SubmitQueue demo: %s on %s, %s\n", print.Counted(len(plan.Changes), flags.noun()),
 		clean(plan.Title), print.Counted(flags.Runners, "runner"))
 	stack, err := deps.Start(ctx, flags.Runners)
 	if err != nil {
@@ -95,6 +95,9 @@ func runPlan(ctx context.Context, plan *Plan, flags Flags, deps Deps) (err error
 	fmt.Fprintf(deps.Out, "Testing %s itself first. Where Go has an empty cache, this takes a minute.\n", clean(plan.Branch))
 	if err := stack.Publish(ctx, plan); err != nil {
 		return err
+	}
+	if flags.Play {
+		return play(ctx, plan, stack, deps)
 	}
 	d := &driver{deps: deps, stack: stack, plan: plan, screen: NewScreen(deps.Out, deps.Getenv)}
 	d.header()
@@ -115,10 +118,10 @@ func runPlan(ctx context.Context, plan *Plan, flags Flags, deps Deps) (err error
 	}
 	if flags.Keep {
 		links := stack.Links()
-		fmt.Fprintf(deps.Out, "\nStill serving: the dashboard at %s, the pull requests with the bot's comments at %s; interrupt to stop.\n", links.Dashboard, links.Pulls)
+		fmt.Fprintf(deps.Out, "\nStill serving: the dashboard at %s, the %ss with the bot's comments at %s; interrupt to stop.\n", links.Dashboard, flags.noun(), links.Pulls)
 		<-ctx.Done()
 	} else {
-		fmt.Fprintln(deps.Out, "\nThe dashboard, the pull requests and the logs are gone now; with --keep they stay until you interrupt.")
+		fmt.Fprintf(deps.Out, "\nThe dashboard, the %ss and the logs are gone now; with --keep they stay until you interrupt, and with --play you comment and push yourself.\n", flags.noun())
 	}
 	switch {
 	case stuck:

@@ -134,7 +134,7 @@ func TestRunWaitsForBuilds(t *testing.T) {
 	}
 }
 
-// What infrastructure has parked is tried again, as its author would, but not for ever.
+// A change that infrastructure has parked is tried again, as its author would, but not for ever.
 func TestRunRetriesWhatBroke(t *testing.T) {
 	for broken, want := range map[int]error{1: nil, 1000: ErrStuck} {
 		o := newOracle(t)

@@ -23,6 +23,10 @@ type Stack interface {
 	Rows(ctx context.Context) ([]Row, error)
 	// Stats returns what the product has counted so far.
 	Stats(ctx context.Context) (Stats, error)
+	// Play lets a person comment on the pages of the forge and push branches, each of
+	// which opens a pull request, and returns the address to clone from for that. It is
+	// called once, after Publish.
+	Play() (clone string, err error)
 	// Links says where everything is. It is called after Publish.
 	Links() Links
 	// Close stops everything and leaves nothing behind. It is called once.
@@ -32,6 +36,7 @@ type Stack interface {
 // Pull is an open pull request.
 type Pull struct {
 	Number int
+	Mark   string // what the forge writes before the number; "": "#"
 	Head   string // commit id
 	Change Change
 }
@@ -47,5 +52,6 @@ type Links struct {
 	Clone     string   // URL for git clone
 	Dashboard string   // page for people
 	Pulls     string   // page of the simulated forge with the pull requests
+	Label     string   // how it calls them, such as "Merge requests"; empty: "Pull requests"
 	Notes     []string // what else to say at the start, as "name: value", such as which Redis it is
 }

@@ -129,6 +129,8 @@ func (o *oracle) Stats(ctx context.Context) (Stats, error) {
 	return Stats{Builds: 3, Main: 1}, nil
 }
 
+func (o *oracle) Play() (string, error) { return "http://guest:secret@127.0.0.1:2/acme/shop.git", nil }
+
 func (o *oracle) Links() Links {
 	return Links{Clone: o.dir, Dashboard: "http://127.0.0.1:1", Pulls: "http://127.0.0.1:2/acme/shop", Notes: []string{"Redis: in this process"}}
 }

@@ -68,7 +68,7 @@ func clock(d time.Duration) string {
 func tableLine(r Row, wide int, color bool) string {
 	state := paint(fit(r.label(), 9), r.Phase, color)
 	used := 5 + 1 + 9
-	line := fit(fmt.Sprintf("#%d", r.Number), 5) + " " + state
+	line := fit(r.ref(), 5) + " " + state
 	if wide >= 50 {
 		line += " " + print.Bar(r.Progress, 10)
 		used += 11
@@ -109,7 +109,7 @@ func Changed(rows []Row, elapsed time.Duration, seen map[int]string) []string {
 			continue
 		}
 		seen[r.Number] = state
-		line := fmt.Sprintf("%s  %s %s %s", clock(elapsed), fit(fmt.Sprintf("#%d", r.Number), 4), fit(r.label(), 9), clean(r.Title))
+		line := fmt.Sprintf("%s  %s %s %s", clock(elapsed), fit(r.ref(), 4), fit(r.label(), 9), clean(r.Title))
 		if why := r.why(); why != "" {
 			line += " (" + clean(why) + ")"
 		}

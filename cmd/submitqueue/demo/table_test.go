@@ -24,6 +24,14 @@ func sampleRows() []Row {
 	}
 }
 
+// A number is written as its forge writes it.
+func TestNumbersAsTheForgeWritesThem(t *testing.T) {
+	rows := []Row{{Number: 7, Mark: "!", Title: "a"}, {Number: 8, Title: "b"}}
+	if got := strings.Join(Table(rows, 0, Look{Width: 80, Height: 24}), "\n"); !strings.Contains(got, "!7 ") || !strings.Contains(got, "#8 ") || strings.Contains(got, "#7") {
+		t.Errorf("the table is\n%s", got)
+	}
+}
+
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	for _, look := range []Look{{Width: 120, Height: 40}, {Width: 80, Height: 40}, {Width: 30, Height: 40}, {Width: 100, Height: 40, Color: true}, {Width: 100, Height: 7}, {Width: 5, Height: 2}} {

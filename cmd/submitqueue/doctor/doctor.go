@@ -1,5 +1,5 @@
 // Package doctor says what is wrong with a repository's set-up, and how to put
-// it right, from what github.Forge.Survey and the server's own settings show.
+// it right, from what the Survey of a forge and the server's own settings show.
 //
 // It only judges: the facts come in as values, and the same facts always give
 // the same findings. A branch that takes changes by pull request only,
@@ -86,10 +86,23 @@ func Judge(f Facts) []Finding {
 		}
 	}
 	r.redis(f)
+	return r.sorted(f.Public)
+}
+
+// both are the subjects that are judged, and explained, alike on all forges.
+var both = []string{"config", "checkout", "redis"}
+
+// sorted is what was found, the worst first, with where a server at an address explains it.
+func (r *report) sorted(public string) []Finding {
 	for i, found := range r.list {
-		if found.Level != Fine {
-			r.list[i].Doc = docs.Link(f.Public, "troubleshoot#doctor-"+found.About)
+		if found.Level == Fine {
+			continue
 		}
+		page := cmp.Or(r.page, "troubleshoot#doctor-")
+		if slices.Contains(both, found.About) {
+			page = "troubleshoot#doctor-"
+		}
+		r.list[i].Doc = docs.Link(public, page+found.About)
 	}
 	rank := map[Level]int{Blocks: 0, Warns: 1, Fine: 2}
 	slices.SortStableFunc(r.list, func(a, b Finding) int { return cmp.Compare(rank[a.Level], rank[b.Level]) })
@@ -125,7 +138,10 @@ func Write(w io.Writer, title string, list []Finding) error {
 	return err
 }
 
-type report struct{ list []Finding }
+type report struct {
+	list []Finding
+	page string // where its subjects are explained; "": GitHub's
+}
 
 func (r *report) fine(about, says string, args ...any) {
 	r.list = append(r.list, Finding{Fine, about, print.OneLine(fmt.Sprintf(says, args...)), "", ""})

@@ -41,7 +41,7 @@ func (l *Blame) Run(ctx context.Context) error {
 
 // printBlame prints what is red now, and for each culprit the end of its log.
 func printBlame(b api.Blame) {
-	fmt.Printf("%s: %s\n", print.OneLine(b.Branch), print.OneLine(b.Text))
+	fmt.Println(print.OneLine(b.Text)) // it names the branch
 	for _, h := range b.Hunts {
 		if !h.Over.IsZero() {
 			continue

@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/doctor"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/gitlabaccount"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/forge/github"
+	"github.com/submitqueue/submitqueue/forge/gitlab"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 )
@@ -21,9 +24,13 @@ import (
 // Doctor looks for what is wrong with a repository's set-up.
 type Doctor struct {
 	githubapp.Flags
-	Repo   string `arg:"" placeholder:"OWNER/REPO" help:"Repository on GitHub."`
+	GitLab gitlabaccount.Flags `embed:"" prefix:"gitlab-"`
+
+	Repo   string `arg:"" placeholder:"OWNER/REPO" help:"Repository on GitHub, or GROUP/NAME of a project on GitLab."`
+	Forge  string `enum:"github,gitlab" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where it is: github or gitlab."`
+	Prefix string `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"First part of the names of the refs that GitLab's CI builds."`
 	Branch string `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: the repository's own)." placeholder:"NAME"`
-	Public string `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which GitHub reaches the server." placeholder:"URL"`
+	Public string `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which the forge reaches the server." placeholder:"URL"`
 	Data   string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server." type:"path"`
 	Redis  string `default:"auto" env:"REDIS_URL" help:"Redis of the server, as given to serve."`
 	Trial  bool   `name:"trial-push" help:"Push branches without content and take them away again, to learn how many GitHub takes at once."`
@@ -44,6 +51,9 @@ type doctorReport struct {
 func (c *Doctor) Run(ctx context.Context) error {
 	if c.out == nil {
 		c.out = os.Stdout
+	}
+	if c.Forge == "gitlab" {
+		return c.gitlab(ctx)
 	}
 	owner, name, err := githubapp.OwnerAndName(c.Repo)
 	if err != nil {
@@ -71,7 +81,33 @@ func (c *Doctor) Run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out := doctorReport{Repository: facts.Repository, Branch: facts.Branch, Findings: doctor.Judge(facts)}
+	return c.report(doctorReport{Repository: facts.Repository, Branch: facts.Branch, Findings: doctor.Judge(facts)})
+}
+
+// gitlab looks at a project on GitLab.
+func (c *Doctor) gitlab(ctx context.Context) error {
+	token, err := c.GitLab.ReadToken(c.Data)
+	if err != nil {
+		return err
+	}
+	f, err := gitlab.New(gitlab.Options{BaseURL: c.GitLab.Site(), Token: token, Project: gitlabaccount.ProjectPath(c.Repo)})
+	if err != nil {
+		return print.UsageError(err.Error())
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	facts := doctor.GitLabFacts{Survey: f.Survey(ctx, c.Branch, c.Prefix), Now: time.Now(), Public: strings.TrimSuffix(c.Public, "/"), Redis: c.redis(ctx)}
+	if c.Public != "" {
+		facts.Unheard = unheard(ctx, facts.Public+gitlab.HookPath)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return c.report(doctorReport{Repository: facts.Project, Branch: facts.Branch, Findings: doctor.JudgeGitLab(facts)})
+}
+
+// report prints what was found.
+func (c *Doctor) report(out doctorReport) (err error) {
 	out.Blocked = doctor.Blocked(out.Findings)
 	if c.JSON {
 		err = print.JSON(c.out, out)

@@ -48,16 +48,29 @@ func flakesText(v api.Flakes, most int) string {
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FLAKES\tRATE\tMINUTES LOST\tSTEP\tTARGET")
+	fmt.Fprintln(w, "FLAKES\tRATE\t95 %\tMINUTES LOST\tQUARANTINE\tSTEP\tTARGET")
 	for _, t := range v.Targets[:min(len(v.Targets), most)] {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", t.Flakes, share(t.Rate), minutes(t.Lost), print.OneLine(t.Step), print.OneLine(t.Target))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Flakes, share(t.Rate), share(t.Low)+" to "+share(t.High), minutes(t.Lost), quarantine(t), print.OneLine(t.Step), print.OneLine(t.Target))
 	}
 	_ = w.Flush() // into memory
 	if more := len(v.Targets) - most; more > 0 {
 		fmt.Fprintf(&b, "and %d more; --max shows them\n", more)
 	}
-	fmt.Fprintf(&b, "%s, %s minutes lost\n", print.Counted(len(v.Targets), "flaky target"), minutes(v.Minutes))
+	fmt.Fprintf(&b, "%s, %s minutes lost\n", print.Counted(len(v.Targets), "target"), minutes(v.Minutes))
 	return b.String()
+}
+
+// quarantine says whether a target is in quarantine, and how often it has failed there.
+func quarantine(t api.FlakyTarget) string {
+	switch {
+	case t.Quarantined && t.Excused > 0:
+		return fmt.Sprintf("yes, %d failed", t.Excused)
+	case t.Quarantined:
+		return "yes"
+	case t.Excused > 0:
+		return fmt.Sprintf("was, %d failed", t.Excused)
+	}
+	return "-"
 }
 
 // share is a share in percent; of little, that there is some.

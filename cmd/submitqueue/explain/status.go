@@ -149,6 +149,9 @@ func (p sheet) branch(q api.Queue) {
 	for _, d := range q.Drift {
 		p.Text(q.Branch+" has drifted: "+d.Text, "")
 	}
+	for _, text := range q.Over {
+		p.Text(text+".", "")
+	}
 	if q.Paused {
 		how := "Paused by " + q.PausedBy
 		if !q.PausedUntil.IsZero() {
@@ -345,6 +348,9 @@ func (p sheet) facts(ch api.Change) {
 		how := fmt.Sprintf("%s passed", print.Counted(v.Keys, "check"))
 		if v.Reused > 0 {
 			how += fmt.Sprintf(", %d of them before, at the same content", v.Reused)
+		}
+		if n := len(v.Excused); n > 0 {
+			how += fmt.Sprintf("; %s failed in quarantine, which did not count", print.Counted(n, "target"))
 		}
 		if v.Attempts > 1 {
 			how += fmt.Sprintf("; one only on attempt %d", v.Attempts)

@@ -74,12 +74,12 @@ func NotRepository(ctx context.Context, dir string, err error, instead string) e
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return errors.New("git 2.38 or newer must be on the PATH")
+		return print.Documented(errors.New("git 2.38 or newer must be on the PATH"), "troubleshoot#it-is-not-a-git-repository")
 	case errors.As(err, &failed):
 		said = string(failed.Stderr)
 	}
 	if strings.Contains(said, "not a git repository") {
-		return fmt.Errorf("%s is not a git repository; %s", dir, instead)
+		return print.Documented(fmt.Errorf("%s is not a git repository; %s", dir, instead), "troubleshoot#it-is-not-a-git-repository")
 	}
 	return fmt.Errorf("%s cannot be used: %s", dir, print.OneLine(strings.TrimPrefix(strings.TrimSpace(said), "fatal: ")))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"strconv"
 	"time"
 
@@ -110,8 +111,14 @@ func (l *learn) Run(ctx context.Context) error {
 		return err
 	}
 	cmd := api.ModelCommand{Queue: l.Queue, Choose: queue.ModelLearn}
-	q, err := c.Command(ctx, "/api/model", cmd, func(q api.Queue, at time.Time) bool { return !q.Model.Latest.Before(at) && !q.Model.Learning })
+	q, err := c.Command(ctx, "/api/model", cmd, func(q api.Queue, at time.Time) bool { return q.Model.Learning || !q.Model.Latest.Before(at) })
 	if err != nil {
+		return err
+	}
+	if q.Model.Learning {
+		fmt.Fprintln(os.Stderr, "submitqueue: the server learns; to leave it to that, press Ctrl-C")
+	}
+	if err := c.Until(ctx, q.Name, func(q api.Queue) bool { return !q.Model.Learning }); err != nil {
 		return err
 	}
 	var m api.Models

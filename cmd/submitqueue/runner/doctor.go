@@ -130,6 +130,9 @@ func (c *Doctor) server(ctx context.Context) []finding {
 	}
 	_ = res.Body.Close()
 	out = append(out, finding{subject: "server", bad: res.StatusCode != 200, text: fmt.Sprintf("%s answers %s", known.Server, res.Status)})
+	if open(known.Server) {
+		out = append(out, finding{subject: "server", doubt: true, text: openText})
+	}
 	if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
 		skew := time.Since(at).Round(time.Second)
 		out = append(out, finding{subject: "clock", doubt: skew.Abs() > time.Minute, text: fmt.Sprintf("%s from the server's; times in logs are off by that, results are not", skew)})

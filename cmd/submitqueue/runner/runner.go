@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/cacheflags"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/agent"
@@ -88,19 +91,20 @@ func (f flags) known() (registered, error) {
 // Run runs builds.
 type Run struct {
 	flags
-	Concurrent int      `default:"1" env:"SUBMITQUEUE_RUNNER_CONCURRENT" help:"Jobs at once."`
-	Labels     []string `name:"labels" env:"SUBMITQUEUE_RUNNER_LABELS" help:"What this machine has: NAME=VALUE counts as the tags NAME and NAME:VALUE." placeholder:"NAME=VALUE,..."`
-	Isolate    string   `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"What keeps steps from the runner and from one another, as for submitqueue serve."`
-	UIDs       string   `name:"isolate-uids" default:"58000-58999" env:"SUBMITQUEUE_ISOLATE_UIDS" help:"User ids for --isolate uid, which no account has." placeholder:"FIRST-LAST"`
-	Show       []string `name:"isolate-show" type:"path" env:"SUBMITQUEUE_ISOLATE_SHOW" help:"Files and folders in what is hidden that steps are to see, read-only." placeholder:"PATH"`
-	SlotsDir   string   `name:"slots-dir" type:"path" env:"SUBMITQUEUE_SLOTS_DIR" help:"Folder for checkouts and homes (default: below --dir; with users of their own beside it)." placeholder:"DIR"`
-	Env        []string `env:"SUBMITQUEUE_RUNNER_ENV" help:"Variables of this process that steps see." placeholder:"NAME,..."`
-	Secret     []string `name:"secret" help:"A variable of steps with the content of a file, masked in logs." placeholder:"NAME=FILE"`
-	LogJSON    bool     `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Log in JSON."`
+	Concurrent int              `default:"1" env:"SUBMITQUEUE_RUNNER_CONCURRENT" help:"Jobs at once."`
+	Labels     []string         `name:"labels" env:"SUBMITQUEUE_RUNNER_LABELS" help:"What this machine has: NAME=VALUE counts as the tags NAME and NAME:VALUE." placeholder:"NAME=VALUE,..."`
+	Isolate    string           `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"What keeps steps from the runner and from one another, as for submitqueue serve."`
+	UIDs       string           `name:"isolate-uids" default:"58000-58999" env:"SUBMITQUEUE_ISOLATE_UIDS" help:"User ids for --isolate uid, which no account has." placeholder:"FIRST-LAST"`
+	Show       []string         `name:"isolate-show" type:"path" env:"SUBMITQUEUE_ISOLATE_SHOW" help:"Files and folders in what is hidden that steps are to see, read-only." placeholder:"PATH"`
+	SlotsDir   string           `name:"slots-dir" type:"path" env:"SUBMITQUEUE_SLOTS_DIR" help:"Folder for checkouts and homes (default: below --dir; with users of their own beside it)." placeholder:"DIR"`
+	Env        []string         `env:"SUBMITQUEUE_RUNNER_ENV" help:"Variables of this process that steps see." placeholder:"NAME,..."`
+	Secret     []string         `name:"secret" help:"A variable of steps with the content of a file, masked in logs." placeholder:"NAME=FILE"`
+	Caches     cacheflags.Flags `embed:""`
+	LogJSON    bool             `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Log in JSON."`
 }
 
 // Run implements the command.
-func (c *Run) Run(ctx context.Context) error {
+func (c *Run) Run(ctx context.Context) (err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if c.LogJSON {
 		log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
@@ -108,6 +112,12 @@ func (c *Run) Run(ctx context.Context) error {
 	o, err := c.options(log)
 	if err != nil {
 		return err
+	}
+	if o.Runner.Caches, err = c.Caches.Open(log); err != nil {
+		return err
+	}
+	if shared := o.Runner.Caches.Shared; shared != nil {
+		defer func() { err = errors.Join(err, shared.Close()) }() // after the jobs
 	}
 	a, err := agent.New(o)
 	if err != nil {
@@ -171,6 +181,9 @@ func (c *Run) options(log *slog.Logger) (o agent.Options, err error) {
 	for _, gap := range choice.Gaps {
 		log.Warn("not everything is kept apart here: " + gap)
 	}
+	if open(known.Server) {
+		log.Warn(openText, "server", known.Server)
+	}
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return o, err
 	}
@@ -218,4 +231,17 @@ func (c *Register) Run(ctx context.Context) error {
 	}
 	fmt.Printf("registered at %s as runner %d; start it with: submitqueue runner --concurrent 2\n", print.OneLine(known.Server), id)
 	return nil
+}
+
+// openText says what is wrong with an address that is open.
+const openText = "the server is not reached by https: whoever is on the way can read tokens, secrets and code, and change what is built"
+
+// open reports whether what is sent to an address can be read on the way.
+func open(server string) bool {
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }

@@ -110,7 +110,7 @@ func (d *discovery) heard(del forge.Delivery, body []byte) {
 	case "push":
 		name := strings.ToLower(del.Repository)
 		account, _, _ := strings.Cut(name, "/")
-		if !d.serves(account) || d.set.called(name) || !bytes.Contains(body, []byte(`"`+config.Path+`"`)) {
+		if !d.serves(account) || d.set.called("github", name) || !bytes.Contains(body, []byte(`"`+config.Path+`"`)) {
 			return
 		}
 		d.mu.Lock()
@@ -214,7 +214,7 @@ func (d *discovery) visit(ctx context.Context, in github.InstallationFacts, r gi
 	if p.queue != "" {
 		delete(d.look, name)
 		d.mu.Unlock()
-		d.set.s.moved(p.repository)(forge.Place{ID: r.ID, Name: r.FullName})
+		d.set.s.moved("github", p.repository)(forge.Place{ID: r.ID, Name: r.FullName})
 		return nil
 	}
 	d.mu.Unlock()
@@ -273,7 +273,7 @@ func (d *discovery) serve(ctx context.Context, r github.RepoFacts, p *place) err
 	kept, err := d.keys.of(ctx, at, own)
 	if err == nil {
 		q := d.queue(kept, r.FullName, cmp.Or(d.branch, kept.Branch), d.file.API, f)
-		d.set.s.moved(q.Repository)(at)
+		d.set.s.moved(q.Hook, q.Repository)(at)
 		queued, err = d.set.add(ctx, q)
 	}
 	if err != nil {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
-	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/forge/local"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
@@ -72,7 +70,7 @@ func openLocal(ctx context.Context, c *Serve, o *Options) (late, error) {
 	}
 	f.SetClock(o.Now)
 	o.Requests = f
-	o.Queues = []Queue{{Repository: strings.TrimSuffix(filepath.Base(path), ".git"), Branch: f.Base(), Forge: f, Look: localLook}}
+	o.Queues = append(o.Queues, Queue{Repository: strings.TrimSuffix(filepath.Base(path), ".git"), Branch: f.Base(), Forge: f, Look: localLook})
 	return late{}, nil
 }
 
@@ -83,7 +81,7 @@ func openGitHub(_ context.Context, c *Serve, o *Options) (late, error) {
 		return late{}, fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
 	}
 	app := &lateApp{c: c, log: o.Log, receiver: &lateReceiver{}, shared: github.NewShared(nil, GitHubWrites)}
-	o.Receiver = map[string]forge.Receiver{"github": app.receiver}
+	o.receive("github", app.receiver)
 	for _, name := range c.Repo {
 		if _, _, err := githubapp.OwnerAndName(name); err != nil {
 			return late{}, fmt.Errorf("--repo %w", err)
@@ -99,7 +97,7 @@ func openGitHub(_ context.Context, c *Serve, o *Options) (late, error) {
 			}
 		}
 		app.setup = newSetup(setupOptions{Public: c.Public, File: githubapp.PathOf(c.Data), Site: site, Show: c.ShowApp, Made: app.made, Log: o.Log, Wire: app.shared.Transport()})
-		o.Mounts = map[string]http.Handler{"/setup": app.setup}
+		o.mount("/setup", app.setup)
 		return late{start: app.start, signsIn: app.setup != nil}, nil
 	case err != nil:
 		return late{}, err

@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/gitlabaccount"
 	fake "github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
 )
 
@@ -15,30 +17,14 @@ const gitlabSigning = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 // gitlabServer is a server of a project on a simulated GitLab, whose jobs and webhooks run
 // until the test ends.
-func gitlabServer(t *testing.T, o fake.Options, config string) (*fake.Server, *fake.Project, *serving) {
+func gitlabServer(t *testing.T, o fake.Options, config string, set ...func(*fake.Settings)) (*fake.Server, *fake.Project, *serving) {
 	t.Helper()
-	gl, err := fake.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { gl.Close() })
-	gl.AddUser("ann")
-	p, err := gl.AddProject("group/sub/shop", "main", "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Push("ann", "main", map[string]string{".submitqueue.yml": config})
-	gl.Settle()
+	gl, p := gitlabProject(t, o, "group/sub/shop", config, set...)
 	secrets := t.TempDir()
-	file := func(name, text string) string {
-		path := filepath.Join(secrets, name)
-		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	file := func(name, text string) string { return secretFile(t, secrets, name, text) }
 	s := startServe(t, t.TempDir(), func(c *Serve) {
-		c.Forge, c.Repo, c.Isolate = "gitlab", []string{"group/sub/shop"}, isolateFlags{Isolate: "none", UIDs: "58000-58999"}
+		c.CIBuilds = 20
+		c.Forge, c.Repo, c.Isolate = []string{"gitlab"}, []string{"group/sub/shop"}, isolateFlags{Isolate: "none", UIDs: "58000-58999"}
 		c.forges = []forgeRow{{"gitlab", "", func(ctx context.Context, c *Serve, o *Options) (late, error) {
 			l, err := openGitLab(ctx, c, o)
 			for i := range o.Queues {
@@ -46,16 +32,56 @@ func gitlabServer(t *testing.T, o fake.Options, config string) (*fake.Server, *f
 			}
 			return l, err
 		}}}
-		c.GitLab = gitlabFlags{URL: gl.URL(), Token: file("token", gl.BotToken()), Secret: file("secret", gitlabSigning)}
+		c.GitLab = gitlabaccount.Flags{URL: gl.URL(), Token: file("token", gl.BotToken()), Secret: file("secret", gitlabSigning)}
 	})
 	p.AddHook(fake.Hook{URL: s.base + "/webhook/gitlab", Signing: gitlabSigning})
+	keepSettling(t, gl, nil)
+	return gl, p, s
+}
+
+// gitlabProject is a simulated GitLab with one project, whose main has a configuration.
+func gitlabProject(t *testing.T, o fake.Options, path, config string, set ...func(*fake.Settings)) (*fake.Server, *fake.Project) {
+	t.Helper()
+	gl, err := fake.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { gl.Close() })
+	gl.AddUser("ann")
+	p, err := gl.AddProject(path, "main", "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range set {
+		p.Set(change)
+	}
+	p.Push("ann", "main", map[string]string{".submitqueue.yml": config})
+	gl.Settle()
+	return gl, p
+}
+
+// secretFile writes a secret into a file of a folder, and returns its path.
+func secretFile(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// keepSettling runs the jobs of a simulated GitLab, and sends its webhooks while up says so
+// (nil: always), until the test ends.
+func keepSettling(t *testing.T, gl *fake.Server, up *atomic.Bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
 			gl.Settle()
-			gl.Deliver(ctx)
+			if up == nil || up.Load() {
+				gl.Deliver(ctx)
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(5 * time.Millisecond):
@@ -63,7 +89,6 @@ func gitlabServer(t *testing.T, o fake.Options, config string) (*fake.Server, *f
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	return gl, p, s
 }
 
 // A merge request lands by a comment: its webhook is signed, its build runs, its branch
@@ -101,52 +126,58 @@ func TestServeGitLab(t *testing.T) {
 	}
 }
 
-// A step is left to GitLab's own CI: the pipeline of the candidate's branch is waited for,
-// and its jobs are judged.
-func TestServeGitLabPipelines(t *testing.T) {
-	gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nsteps:\n  - {name: ci, checks: [test]}\n")
-	p.Set(func(s *fake.Settings) { s.Jobs = []string{"test", "other"} })
-	p.Push("ann", "good", map[string]string{"good.txt": "n\n"})
-	p.Push("ann", "bad", map[string]string{"bad.txt": "n\n"})
-	good := p.Open(fake.Opening{Author: "ann", Source: "good"})
-	bad := p.Open(fake.Opening{Author: "ann", Source: "bad"})
-	run := func(done func() bool) func() bool {
-		return func() bool {
-			for _, pl := range p.Pipelines() {
-				if !strings.HasPrefix(pl.Ref, "submitqueue/") || pl.Source != "push" {
-					continue
-				}
-				state := "success"
-				if p.Has(pl.SHA, "bad.txt") {
-					state = "failed"
-				}
-				for _, j := range pl.Jobs {
-					if j.State == "pending" { // a pass counts once nothing else runs there
-						p.Report(pl.ID, j.Name, map[bool]string{true: state, false: "success"}[j.Name == "test"], "boom")
-					}
-				}
+// Where the configuration does not say how changes land, the project's own setting does: a
+// straight history, or one commit for each merge request.
+func TestServeGitLabByTheProjectsMethod(t *testing.T) {
+	for name, set := range map[string]func(*fake.Settings){
+		"semi-linear": func(s *fake.Settings) { s.MergeMethod, s.Squash = "rebase_merge", "never" },
+		"ff":          func(s *fake.Settings) { s.MergeMethod = "ff" },
+		"squash":      func(s *fake.Settings) { s.Squash = "always" },
+		"merge":       func(*fake.Settings) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nsteps:\n  - {name: unit, run: 'true'}\n", set)
+			p.Push("ann", "topic", map[string]string{"a.txt": "n\n"})
+			p.Push("ann", "topic", map[string]string{"b.txt": "n\n"})
+			n := p.Open(fake.Opening{Author: "ann", Source: "topic"})
+			p.Push("ann", "main", map[string]string{"c.txt": "n\n"})
+			gl.Settle()
+			p.Comment("ann", n, "/land")
+			s.until("it is merged", func() bool { return p.Look(n).State == "merged" })
+			own, merges := p.History("main")
+			want := map[string][2]int{"semi-linear": {5, 0}, "ff": {5, 0}, "squash": {4, 0}, "merge": {6, 1}}[name]
+			if own != want[0] || merges != want[1] {
+				t.Errorf("main has %d commits, of these %d merges; want %v", own, merges, want)
 			}
-			return done()
+		})
+	}
+}
+
+// Assigning the queue's account asks to land, and unassigning it takes that back.
+func TestServeGitLabAssigned(t *testing.T) {
+	hold := filepath.Join(t.TempDir(), "hold")
+	if err := os.WriteFile(hold, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nsteps:\n  - {name: unit, run: 'while test -e "+hold+"; do sleep 0.05; done'}\n")
+	p.Push("ann", "topic", map[string]string{"new.txt": "n\n"})
+	n := p.Open(fake.Opening{Author: "ann", Source: "topic"})
+	says := func(what string) func() bool {
+		return func() bool {
+			notes := p.Notes(gl.Bot(), n)
+			return len(notes) == 1 && strings.Contains(notes[0].Body, what)
 		}
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("%+v %+v", p.Pipelines(), p.AllNotes(good))
-		}
-	})
-	p.Comment("ann", good, "/land")
-	s.until("the good one is merged", run(func() bool { return p.Look(good).State == "merged" }))
-	p.Comment("ann", bad, "/land")
-	s.until("the bad one is refused", run(func() bool {
-		notes := p.Notes(gl.Bot(), bad)
-		return len(notes) == 1 && strings.Contains(notes[0].Body, "boom")
-	}))
-	if mr := p.Look(bad); mr.State != "opened" {
-		t.Errorf("the bad one: %+v", mr)
+	p.Assign("ann", n, gl.Bot())
+	s.until("it is queued", says(""))
+	p.Assign("ann", n)
+	s.until("it is taken out", says("ancelled"))
+	if err := os.Remove(hold); err != nil {
+		t.Fatal(err)
 	}
-	if got := gl.BotActions(); len(got) != 0 {
-		t.Errorf("executed as the bot: %v", got)
-	}
+	p.Assign("ann", n, "ann", gl.Bot())
+	s.until("it is merged", func() bool { return p.Look(n).State == "merged" })
 }
 
 // The source branch of what has landed is deleted where the project wants it, and only

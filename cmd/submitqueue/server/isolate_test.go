@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/gitlabaccount"
 )
 
 // A server that cannot isolate steps as asked does not start.
@@ -34,7 +35,7 @@ func TestIsolationThatIsNotToBeHad(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if got := fmt.Sprint((&Serve{Flags: githubapp.Flags{AppKey: key}, GitLab: gitlabFlags{Token: "/etc/gitlab", Secret: "/etc/hook"}, Notify: []string{"slack=@/etc/slack"}}).secretFiles()); got != "["+key+" /etc/gitlab /etc/hook /etc/slack]" {
+	if got := fmt.Sprint((&Serve{Flags: githubapp.Flags{AppKey: key}, GitLab: gitlabaccount.Flags{Token: "/etc/gitlab", Secret: "/etc/hook"}, Notify: []string{"slack=@/etc/slack"}}).secretFiles()); got != "["+key+" /etc/gitlab /etc/hook /etc/slack]" {
 		t.Errorf("secrets: %s", got)
 	}
 }

@@ -231,17 +231,24 @@ func (n *queueKeys) before(ctx context.Context, all map[int64]repositoryKey, see
 			return false, nil
 		}
 	}
-	records, version, err := n.store.Load(ctx, seen.Name+"@"+branch)
+	repository, begun, err := repositoryUnder(ctx, n.store, seen.Name+"@"+branch)
+	return begun && (repository == 0 || repository == seen.ID), err
+}
+
+// repositoryUnder returns the id of the repository whose queue is stored under a key, 0 where
+// that was not read yet, and whether there is such a queue.
+func repositoryUnder(ctx context.Context, store queue.Store, key string) (id int64, begun bool, err error) {
+	records, version, err := store.Load(ctx, key)
 	if err != nil {
-		return false, err
+		return 0, false, fmt.Errorf("looking for the queue %s: %w", key, err)
 	}
 	s := queue.NewState("")
 	for _, r := range records {
 		if r.Ref == (queue.Ref{Kind: queue.KindMeta, ID: queue.MetaMain}) {
 			if err := s.Load(r); err != nil {
-				return false, err
+				return 0, false, fmt.Errorf("reading the queue %s: %w", key, err)
 			}
 		}
 	}
-	return version > 0 && (s.Main.Repository == 0 || s.Main.Repository == seen.ID), nil
+	return s.Main.Repository, version > 0, nil
 }

@@ -48,7 +48,7 @@ func (l *lateApp) made(a githubapp.File) error {
 	defer l.mu.Unlock()
 	s, receiver := l.stack, github.NewReceiver(a.WebhookSecret)
 	keys := newQueueKeys(s.store, s.set.name, a.API)
-	s.set.use(keys)
+	s.set.use("github", keys)
 	if len(l.c.Repo) > 0 {
 		return l.named(a, receiver, keys)
 	}
@@ -92,6 +92,6 @@ func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, keys *queueKe
 
 // onGitHub is a queue of a repository there, whose own CI builds as well.
 func (l *lateApp) onGitHub(key repositoryKey, name, branch, api string, f *github.Forge) Queue {
-	return Queue{Repository: key.Key, Called: key.names(), Branch: branch, Follow: l.c.Branch == "", Forge: f, URL: repositoryURL(api, name),
-		CI: &forgeci.Options{CI: f.Capabilities().CI, Prefix: l.c.RefPrefix, Slots: l.c.CIBuilds, Name: "GitHub", Log: l.log}}
+	return Queue{Hook: "github", Repository: key.Key, Called: key.names(), Branch: branch, Follow: l.c.Branch == "", Forge: f, URL: repositoryURL(api, name),
+		CI: &forgeci.Options{CI: f.Capabilities().CI, Starter: f.Capabilities().Starter, Prefix: l.c.RefPrefix, Slots: l.c.CIBuilds, Name: "GitHub", Log: l.log}}
 }

@@ -139,7 +139,7 @@ func (n *named) one(ctx context.Context, app *github.App, given string) error {
 		n.log.Warn("a repository has another name by now", "given", given, "called", place.Name)
 	}
 	q := n.queue(kept, place.Name, n.branch, n.file.API, f)
-	n.set.s.moved(q.Repository)(place)
+	n.set.s.moved(q.Hook, q.Repository)(place)
 	_, err = n.set.add(ctx, q)
 	if errors.Is(err, errServed) {
 		n.log.Warn("a repository is named twice", "given", given, "called", place.Name)

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,8 +16,10 @@ import (
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/cacheflags"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/gitlabaccount"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -26,36 +27,37 @@ import (
 // Serve runs the server until SIGTERM or Ctrl-C. Stopping loses nothing: work
 // under way goes on with the next start.
 type Serve struct {
-	Forge     string         `enum:"${forges}" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: ${forge_words}."`
-	Repo      []string       `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); GROUP/NAME on GitLab, once per project; or the path of a bare repository." placeholder:"REPO"`
-	Owner     []string       `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
-	Branch    string         `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
-	Listen    string         `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
-	Public    string         `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
-	Open      bool           `name:"public" env:"SUBMITQUEUE_PUBLIC" help:"Let everybody read pages, logs, metrics and the API, without a token or a session. Commands need a token all the same."`
-	Hosts     []string       `name:"host" env:"SUBMITQUEUE_HOSTS" help:"Further names that the server answers for, besides those of --url and --listen; for others it does not, so that no page elsewhere can read it by a name of its own." placeholder:"NAME"`
-	Data      string         `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
-	Redis     string         `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
-	Runners   int            `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
-	Weights   map[string]int `name:"weight" env:"SUBMITQUEUE_WEIGHTS" help:"What part of the runners' time a queue gets against others that share them, as OWNER/NAME@BRANCH=N (default: 1 each)." placeholder:"QUEUE=N"`
-	Isolate   isolateFlags   `embed:""`
-	Caches    cacheFlags     `embed:""`
-	Variables variableFlags  `embed:""`
-	CIBuilds  int            `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
-	RefPrefix string         `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"First part of the names of the refs that the forge's CI builds."`
-	Notify    []string       `env:"SUBMITQUEUE_NOTIFY" sep:"none" help:"Tell people what happens: slack=URL or webhook=URL#secret=SECRET, or =@FILE with the rest in it; #kinds=red,rejected says of what. As the URL is a secret, prefer a file or the variable (with spaces between several)." placeholder:"SINK=URL"`
-	History   string         `env:"SUBMITQUEUE_HISTORY" help:"Folder in which the history of each queue is kept as JSON lines as well, a file for each day." placeholder:"DIR" type:"path"`
-	Days      int            `name:"history-days" default:"100" env:"SUBMITQUEUE_HISTORY_DAYS" help:"Days for which histories are kept, here and in Redis."`
-	Megabytes int            `name:"history-mb" default:"256" env:"SUBMITQUEUE_HISTORY_MB" help:"Megabytes of Redis that the history of each queue may take, as JSON; a change takes about 3 kB."`
-	LogJSON   bool           `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
+	Forge     []string         `enum:"${forges}" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where the repositories are: ${forge_words}. Once per forge, where a server has several." placeholder:"FORGE"`
+	Repo      []string         `env:"SUBMITQUEUE_REPO" help:"OWNER/NAME on GitHub, once per repository (default: all that the App is installed on and that have a .submitqueue.yml); GROUP/NAME on GitLab, once per project; or the path of a bare repository. With several forges FORGE:OWNER/NAME." placeholder:"REPO"`
+	Owner     []string         `env:"SUBMITQUEUE_OWNERS" help:"Accounts whose repositories are served, where no --repo is given; * is everybody (default: the App's owner)." placeholder:"NAME"`
+	Branch    string           `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: main, or a local repository's own)." placeholder:"NAME"`
+	Listen    string           `default:"127.0.0.1:8080" env:"SUBMITQUEUE_LISTEN" help:"Address for webhooks and pages."`
+	Public    string           `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which people reach the server." placeholder:"URL"`
+	Open      bool             `name:"public" env:"SUBMITQUEUE_PUBLIC" help:"Let everybody read pages, logs, metrics and the API, without a token or a session. Commands need a token all the same."`
+	Hosts     []string         `name:"host" env:"SUBMITQUEUE_HOSTS" help:"Further names that the server answers for, besides those of --url and --listen; for others it does not, so that no page elsewhere can read it by a name of its own." placeholder:"NAME"`
+	Data      string           `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
+	Redis     string           `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
+	Runners   int              `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
+	Weights   map[string]int   `name:"weight" env:"SUBMITQUEUE_WEIGHTS" help:"What part of the runners' time a queue gets against others that share them, as OWNER/NAME@BRANCH=N (default: 1 each)." placeholder:"QUEUE=N"`
+	Isolate   isolateFlags     `embed:""`
+	Caches    cacheflags.Flags `embed:""`
+	Variables variableFlags    `embed:""`
+	CIBuilds  int              `name:"ci-builds" default:"10" env:"SUBMITQUEUE_CI_BUILDS" help:"Builds that may run at once on the forge's own CI, for each branch."`
+	RefPrefix string           `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"First part of the names of the refs that the forge's CI builds."`
+	Notify    []string         `env:"SUBMITQUEUE_NOTIFY" sep:"none" help:"Tell people what happens: slack=URL or webhook=URL#secret=SECRET, or =@FILE with the rest in it; #kinds=red,rejected says of what. As the URL is a secret, prefer a file or the variable (with spaces between several)." placeholder:"SINK=URL"`
+	History   string           `env:"SUBMITQUEUE_HISTORY" help:"Folder in which the history of each queue is kept as JSON lines as well, a file for each day." placeholder:"DIR" type:"path"`
+	Days      int              `name:"history-days" default:"100" env:"SUBMITQUEUE_HISTORY_DAYS" help:"Days for which histories are kept, here and in Redis."`
+	Megabytes int              `name:"history-mb" default:"256" env:"SUBMITQUEUE_HISTORY_MB" help:"Megabytes of Redis that the history of each queue may take, as JSON; a change takes about 3 kB."`
+	LogJSON   bool             `name:"log-json" env:"SUBMITQUEUE_LOG_JSON" help:"Write logs as JSON lines."`
 
-	Signing signingFlags `embed:""`
-	GitLab  gitlabFlags  `embed:"" prefix:"gitlab-"`
+	Signing signingFlags        `embed:""`
+	GitLab  gitlabaccount.Flags `embed:"" prefix:"gitlab-"`
 	githubapp.Flags
 	ShowApp bool `name:"show-app" help:"Let the set-up page show the new App's credentials, for a secret store, and not keep them."`
 
 	out       io.Writer       // for what is only for the console; nil: standard error
 	forges    []forgeRow      // that Forge may name; nil: forges()
+	among     []string        // the names in Forge, each once
 	analyzers analyzers.Table // nil: analyzers.All()
 }
 
@@ -142,15 +144,7 @@ func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late 
 	if o.Notify, err = notify.Parse(c.Notify); err != nil {
 		return o, late, print.UsageError("--notify: " + err.Error())
 	}
-	table := c.forges
-	if table == nil {
-		table = forges()
-	}
-	i := slices.IndexFunc(table, func(row forgeRow) bool { return row.name == c.Forge })
-	if i < 0 {
-		return o, late, print.UsageError(fmt.Sprintf("--forge %q is none that is known here", c.Forge))
-	}
-	if late, err = table[i].open(ctx, c, &o); err != nil {
+	if late, err = c.open(ctx, &o); err != nil {
 		return o, late, err
 	}
 	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
@@ -159,7 +153,7 @@ func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late 
 	if o.Token, o.TokenOf, err = ClientToken(c.Data); err != nil {
 		return o, late, err
 	}
-	if o.Caches, err = c.Caches.open(log); err != nil {
+	if o.Caches, err = c.Caches.Open(log); err != nil {
 		return o, late, print.UsageError(err.Error())
 	}
 	o.Pass = c.Variables.Env

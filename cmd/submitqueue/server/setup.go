@@ -1,23 +1,18 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 	"github.com/submitqueue/submitqueue/forge"
@@ -36,18 +31,13 @@ import (
 // The code becomes the App's credentials, once. Then the token is worth nothing,
 // and all of these addresses are gone but for the page that said so.
 type setup struct {
-	o     setupOptions
-	pages *web.Pages
-	token string
+	door
+	o setupOptions
 
-	mu      sync.Mutex
-	done    bool
-	session string                                   // the cookie's value; "": none is open
-	form    string                                   // the value that the session's form sends back
-	admit   func(http.ResponseWriter, *http.Request) // signs the session's browser in to the server; nil: it cannot yet
-	states  map[string]setupState
-	made    *web.SetupMade // for the session that has made the App, which may load it again for a while
-	madeAt  time.Time
+	done   bool
+	states map[string]setupState
+	made   *web.SetupMade // for the session that has made the App, which may load it again for a while
+	madeAt time.Time
 }
 
 type setupOptions struct {
@@ -81,7 +71,7 @@ func newSetup(o setupOptions) *setup {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &setup{o: o, pages: web.New(web.Options{Words: texts.Words{}}), token: rand.Text(), states: map[string]setupState{}}
+	return &setup{door: newDoor(o.Public, o.Log), o: o, states: map[string]setupState{}}
 }
 
 // ServeHTTP implements http.Handler.
@@ -100,7 +90,9 @@ func (s *setup) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path != "/setup" && path != "/setup/start" && path != "/setup/made":
 		s.problem(w, http.StatusNotFound, "There is no such page. Begin at /setup.")
 	case path == "/setup" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
-		s.enter(w, r)
+		if s.enter(w, r) {
+			clear(s.states)
+		}
 	case !in:
 		s.problem(w, http.StatusForbidden, "This page is for whoever has started the server: open the link that it has printed on its console, in this browser.")
 	case path == "/setup" && r.Method == http.MethodGet:
@@ -112,49 +104,6 @@ func (s *setup) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.problem(w, http.StatusMethodNotAllowed, "This address does not take "+r.Method+" requests. Begin at /setup.")
 	}
-}
-
-// admits says how a browser is signed in to the server, which runs now.
-func (s *setup) admits(admit func(http.ResponseWriter, *http.Request)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.admit = admit
-}
-
-// inside says whether the request comes from the browser that has shown the
-// token.
-func (s *setup) inside(r *http.Request) bool {
-	c, err := r.Cookie(setupCookie)
-	return err == nil && s.session != "" && subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.session)) == 1
-}
-
-// enter opens a session, in place of the one there was.
-func (s *setup) enter(w http.ResponseWriter, r *http.Request) {
-	if subtle.ConstantTimeCompare([]byte(r.URL.Query().Get("token")), []byte(s.token)) != 1 {
-		s.problem(w, http.StatusForbidden, "This is not the link that the server has printed on its console. Each start prints another one.")
-		return
-	}
-	s.session, s.form = rand.Text(), rand.Text()
-	clear(s.states)
-	if s.admit != nil {
-		s.admit(w, r)
-	}
-	http.SetCookie(w, &http.Cookie{Name: setupCookie, Value: s.session, Path: "/setup", HttpOnly: true,
-		SameSite: http.SameSiteLaxMode, // GitHub sends the person back from its own site
-		Secure:   strings.HasPrefix(s.origin(r), "https://"), MaxAge: int((2 * setupLife).Seconds())})
-	http.Redirect(w, r, "/setup", http.StatusSeeOther)
-}
-
-// origin is how this browser reaches the server. A proxy says so in its headers;
-// who forges them misleads only himself.
-func (s *setup) origin(r *http.Request) string {
-	scheme := "http"
-	if u, err := url.Parse(s.o.Public); err == nil && strings.EqualFold(u.Host, r.Host) {
-		scheme = u.Scheme
-	} else if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
-		scheme = "https"
-	}
-	return scheme + "://" + r.Host
 }
 
 func (s *setup) first(r *http.Request) web.SetupForm {
@@ -192,16 +141,11 @@ func loopback(address string) bool {
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
-// policy says where forms of the page may go: the server's own pages have none.
-func (s *setup) policy(w http.ResponseWriter, forms string) {
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action "+forms+"; frame-ancestors 'none'")
-}
-
 // start checks the form and hands the manifest on.
 func (s *setup) start(w http.ResponseWriter, r *http.Request) {
 	f := web.SetupForm{Organization: strings.TrimSpace(r.PostFormValue("organization")), Site: r.PostFormValue("site"),
 		Server: strings.TrimSuffix(strings.TrimSpace(r.PostFormValue("server")), "/"), Show: r.PostFormValue("keep") == "show", Public: r.PostFormValue("public") == "yes"}
-	if subtle.ConstantTimeCompare([]byte(r.PostFormValue("form")), []byte(s.form)) != 1 {
+	if !s.right(r) {
 		f.Problem = "The form was out of date; look at it once more."
 		s.show(w, http.StatusBadRequest, f)
 		return
@@ -297,23 +241,7 @@ func (s *setup) finish(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/setup/made", http.StatusSeeOther) // without the code
 }
 
-func (s *setup) page(w http.ResponseWriter, status int, render func(io.Writer) error) {
-	var b bytes.Buffer
-	if err := render(&b); err != nil {
-		s.o.Log.Error("a page of the set-up cannot be made", "error", err)
-		http.Error(w, "This page cannot be shown; the server's log says why.", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // who has left needs no page
-}
-
-func (s *setup) problem(w http.ResponseWriter, status int, text string) {
-	s.page(w, status, func(b io.Writer) error { return s.pages.Problem(b, status, text) })
-}
-
 // announce tells the person at the console where to go on.
 func (s *setup) announce(w io.Writer, base string) {
-	fmt.Fprintf(w, "\nThis server has no GitHub App yet. Make one here, in a browser:\n\n    %s/setup?token=%s\n\nThe link is for you alone, and good until the App is made or the server stops.\n\n", base, s.token)
+	s.invite(w, base, "This server has no GitHub App yet. Make one here, in a browser:", "the App is made")
 }

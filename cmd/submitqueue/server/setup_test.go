@@ -38,7 +38,7 @@ type serving struct {
 func startServe(t *testing.T, data string, spoil func(*Serve)) *serving {
 	t.Helper()
 	s := &serving{t: t, data: data, console: &servertest.Console{}}
-	c := &Serve{Forge: "github", Listen: "127.0.0.1:0", Data: data, Redis: "auto", Runners: 1, CIBuilds: 2, RefPrefix: "submitqueue", out: s.console}
+	c := &Serve{Forge: []string{"github"}, Listen: "127.0.0.1:0", Data: data, Redis: "auto", Runners: 1, CIBuilds: 2, RefPrefix: "submitqueue", out: s.console}
 	spoil(c)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

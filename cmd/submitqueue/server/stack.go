@@ -78,13 +78,18 @@ type Options struct {
 
 // Queue is one queue of a server.
 type Queue struct {
+	Hook       string   // the forge's name, as in Options.Receiver; "": the only one there
 	Repository string   // what its queues' keys begin with: what stands for it in the store
+	Alone      string   // what stands for it where another forge may have a queue of the same name, and Repository is not stored for ID; "": Repository
+	ID         int64    // that the forge gives it, where Alone is set
 	Called     []string // names that it had, the present one last; none: Repository
+	Site       string   // before each of its names, where another forge of the server may have a repository of the same name
 	Branch     string
 	Follow     bool   // nobody chose the branch: it is the repository's own
 	Under      string // the queue's key, where its branch had another name; "": that of repository and branch
 	Forge      forge.Forge
 	URL        string           // of the repository, for people
+	Mark       string           // what the forge writes before the number of a change; "": "#"
 	CI         *forgeci.Options // builds by the forge's own CI; Refs and Branch are filled in; nil: none
 	Look       time.Duration    // how often the forge is looked at by ourselves; 0: as app does
 }
@@ -151,6 +156,11 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 		}
 	}
 	for _, q := range o.Queues {
+		for name := range o.Receiver {
+			if q.Hook == "" && len(o.Receiver) == 1 {
+				q.Hook = name
+			}
+		}
 		if _, err := s.set.add(ctx, q); err != nil {
 			return nil, err
 		}
@@ -186,6 +196,10 @@ func (s *Stack) openStore(ctx context.Context) error {
 	return nil
 }
 
+// comeBack is how long runners on other machines may take to ask again after the server has
+// started.
+const comeBack = 2 * time.Minute
+
 // openRunners makes the pool, unless somebody else builds.
 func (s *Stack) openRunners(context.Context) (err error) {
 	o := s.o
@@ -194,9 +208,18 @@ func (s *Stack) openRunners(context.Context) (err error) {
 	}
 	o.Caches.Seen = func(e workers.CacheEvent) { s.metrics.RecordCache(string(e.Result), e.Bytes) }
 	if s.pool = o.Workers; s.pool == nil {
-		if s.pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Weights: o.Weights, Dir: filepath.Join(o.Data, "runners"), Log: o.Log,
+		s.tokens = coordinator.NewRegistry(o.Data)
+		known, err := s.tokens.List()
+		if err != nil {
+			return err
+		}
+		await := time.Duration(0)
+		if slices.ContainsFunc(known, func(r coordinator.Runner) bool { return r.Revoked.IsZero() }) {
+			await = comeBack
+		}
+		if s.pool, err = workers.NewPool(workers.PoolOptions{Slots: o.Runners, Weights: o.Weights, Dir: filepath.Join(o.Data, "runners"), Await: await, Log: o.Log,
 			Isolate: o.Isolate, UIDs: o.UIDs, Hide: o.Hide, Show: o.Show, SlotsDir: o.SlotsDir,
-			Runner: workers.RunnerOptions{Checkout: s.share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Caches: o.Caches, Pass: o.Pass, Secrets: o.Secrets, Log: o.Log}}); err != nil {
+			Runner: workers.RunnerOptions{Checkout: s.share, KeepHome: o.KeepHomes, HomeSeed: o.HomeSeed, Caches: o.Caches, Pass: o.Pass, Secrets: o.Secrets, Called: s.repositoryOf, Log: o.Log}}); err != nil {
 			return fmt.Errorf("runners: %w", err)
 		}
 	}
@@ -220,7 +243,7 @@ func (s *Stack) openQueues(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.set = &queueSet{s: s, o: s.o, name: name, share: s.share, metrics: s.metrics, learner: app.NewLearner(), neighbors: app.NewNeighbors()}
+	s.set = &queueSet{s: s, o: s.o, name: name, share: s.share, metrics: s.metrics, learner: app.NewLearner()}
 	s.closes = append(s.closes, s.set.close)
 	return nil
 }
@@ -230,7 +253,7 @@ func (s *Stack) openServer(ctx context.Context) error {
 	o := s.o
 	hooks := map[string]intake.Hook{}
 	for name, r := range o.Receiver {
-		hooks[name] = intake.Hook{Receiver: r, Find: s.set.find, All: s.set.all, CI: s.set.tellCI}
+		hooks[name] = intake.Hook{Receiver: r, Find: func(repository string) []string { return s.set.find(name, repository) }, All: func() map[string][]string { return s.set.all(name) }, CI: s.set.tellCI}
 	}
 	var hook http.Handler
 	if len(hooks) > 0 {
@@ -277,14 +300,14 @@ func (s *Stack) ready() error {
 	return s.queues.Ready()
 }
 
-// moved returns the receiver of a repository's present place: webhooks bear its id and
-// its present name, and people use that name.
-func (s *Stack) moved(repository string) func(now forge.Place) {
+// moved returns the receiver of the present place of a repository at a forge: webhooks bear
+// its id and its present name, and people use that name.
+func (s *Stack) moved(hook, repository string) func(now forge.Place) {
 	return func(now forge.Place) {
 		if s.intake != nil {
-			s.intake.Moved(repository, now)
+			s.intake.Moved(hook, repository, now)
 		}
-		s.set.renamed(repository, now)
+		s.set.renamed(hook, repository, now)
 	}
 }
 
@@ -361,8 +384,9 @@ func (s *Stack) Close() error {
 type lateSource struct{ s *Stack }
 
 var (
-	_ api.Ledgers = lateSource{}
-	_ api.Pasts   = lateSource{}
+	_ api.Ledgers      = lateSource{}
+	_ api.Pasts        = lateSource{}
+	_ api.FlakesSource = lateSource{}
 )
 
 func (l lateSource) Queues() []string                       { return l.s.queues.Queues() }
@@ -381,6 +405,9 @@ func (l lateSource) Submit(ctx context.Context, n string, e queue.Event) error {
 }
 func (l lateSource) Ledger(ctx context.Context, n, what string, most int) (api.LedgerView, error) {
 	return l.s.queues.Ledger(ctx, n, what, most)
+}
+func (l lateSource) Flakes(ctx context.Context, n string) ([]api.FlakyTarget, error) {
+	return l.s.queues.Flakes(ctx, n)
 }
 func (l lateSource) Forgetting(ctx context.Context, n string, f queue.Forgotten) (api.ForgetView, error) {
 	return l.s.queues.Forgetting(ctx, n, f)

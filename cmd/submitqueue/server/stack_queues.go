@@ -41,12 +41,12 @@ type served struct {
 type queueSet struct {
 	s         *Stack
 	o         Options
-	name      string     // under which this server owns queues
-	keys      *queueKeys // nil: no forge gives ids; set before there are queues of one
+	name      string                // under which this server owns queues
+	keys      map[string]*queueKeys // of forges that give ids, by their names; set before there are queues of one
 	share     *app.Share
 	metrics   *app.Metrics
-	learner   *app.Learner // of all queues
-	neighbors *app.Neighbors
+	learner   *app.Learner              // of all queues
+	neighbors map[string]*app.Neighbors // by the forge's name; guarded by mu
 
 	once     sync.Once // the pool of checkouts
 	pool     *checkout.Pool
@@ -54,7 +54,7 @@ type queueSet struct {
 	mu       sync.Mutex
 	running  bool // the server does
 	queues   []*served
-	routes   map[string][]string // keys of queues by what stands for the repository, in lower case
+	routes   map[string]map[string][]string // by the forge's name: keys of queues by what stands for the repository, in lower case
 	opening  map[string]bool
 	finished bool
 	lacks    func() error // why there are queues that cannot be opened yet; nil: there are none
@@ -93,15 +93,20 @@ func (set *queueSet) open(ctx context.Context, q Queue) (*served, error) {
 		return nil, err
 	}
 	return &served{Queue: q, mirror: clone, workers: controller, runners: runners, ci: ci, done: make(chan struct{}), owner: app.NewOwner(app.OwnerOptions{
-		Queue: q.Key(), Called: q.Called, Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
+		Queue: q.Key(), Called: q.Called, Site: q.Site, Branch: q.Branch, Follow: q.Follow, Name: set.name, Store: set.s.store, Forge: q.Forge,
 		Mirror: clone, Workers: controller, Analyzers: o.Analyzers.With(set.pool), Now: o.Now, Metrics: set.metrics, Log: o.Log,
-		Moved: set.s.moved(q.Repository), Targets: func() []string { return set.targets(q.Repository) },
-		Missed: q.Look, Observer: set.s.observer(q.Key()), Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Learner: set.learner, Neighbors: set.neighbors, Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Key(), Words: texts.Words{Local: o.Requests != nil, Branch: q.Branch}},
+		Moved: set.s.moved(q.Hook, q.Repository), Targets: func() []string { return set.targets(q.Hook, q.Repository) },
+		Missed: q.Look, Observer: set.s.observer(q.Key()), Notify: set.s.notify, Model: predict.Named(predict.Models(), model), Learner: set.learner, Neighbors: set.among(q.Hook), Texts: texts.Options{BaseURL: set.s.Base, RepoURL: q.URL, Queue: q.Key(), Words: texts.Words{Local: o.Requests != nil, Branch: q.Branch, Mark: q.Mark}},
 	})}, nil
 }
 
 // add opens a queue and lets it run, if the server does. It returns its key.
 func (set *queueSet) add(ctx context.Context, q Queue) (key string, err error) {
+	if q.Alone != "" {
+		if q, err = set.alone(ctx, q); err != nil {
+			return "", err
+		}
+	}
 	if q.Under, err = app.Under(ctx, set.s.store, q.Key(), q.Branch); err != nil {
 		return "", err
 	}
@@ -149,11 +154,14 @@ func (set *queueSet) release(name string) {
 	delete(set.opening, name)
 }
 
-// use has names kept that repositories have by now.
-func (set *queueSet) use(keys *queueKeys) {
+// use has names kept that repositories of a forge have by now.
+func (set *queueSet) use(hook string, keys *queueKeys) {
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	set.keys = keys
+	if set.keys == nil {
+		set.keys = map[string]*queueKeys{}
+	}
+	set.keys[hook] = keys
 }
 
 // wait has the server not be ready while lacks returns an error.
@@ -176,53 +184,92 @@ func (set *queueSet) missing() error {
 
 // route makes the table of webhooks anew. The caller holds mu.
 func (set *queueSet) route() {
-	routes := map[string][]string{}
+	routes := map[string]map[string][]string{}
 	for _, q := range set.queues {
+		if routes[q.Hook] == nil {
+			routes[q.Hook] = map[string][]string{}
+		}
 		key := strings.ToLower(q.Repository)
-		routes[key] = append(routes[key], q.Key())
+		routes[q.Hook][key] = append(routes[q.Hook][key], q.Key())
 	}
 	set.routes = routes
 }
 
-// find returns the queues of a repository, by what stands for it.
-func (set *queueSet) find(repository string) []string {
+// among returns the neighbors of a forge's queues.
+func (set *queueSet) among(hook string) *app.Neighbors {
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	return set.routes[repository]
+	if set.neighbors == nil {
+		set.neighbors = map[string]*app.Neighbors{}
+	}
+	if set.neighbors[hook] == nil {
+		set.neighbors[hook] = app.NewNeighbors()
+	}
+	return set.neighbors[hook]
+}
+
+// find returns the queues of a repository at a forge, by what stands for it.
+func (set *queueSet) find(hook, repository string) []string {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	return set.routes[hook][repository]
 }
 
 // targets returns the branches that the queues of a repository land on: as they are
 // configured, and as they are called by now.
-func (set *queueSet) targets(repository string) (out []string) {
+func (set *queueSet) targets(hook, repository string) (out []string) {
 	set.mu.Lock()
 	queues := slices.Clone(set.queues)
 	set.mu.Unlock()
 	for _, q := range queues {
-		if strings.EqualFold(q.Repository, repository) {
+		if q.Hook == hook && strings.EqualFold(q.Repository, repository) {
 			out = append(out, q.Branch, q.owner.Target())
 		}
 	}
 	return out
 }
 
-// called reports whether a repository has a queue that is called so by now.
-func (set *queueSet) called(repository string) bool {
+// called reports whether a repository at a forge has a queue that is called so by now.
+func (set *queueSet) called(hook, repository string) bool {
 	set.mu.Lock()
 	queues := slices.Clone(set.queues)
 	set.mu.Unlock()
 	return slices.ContainsFunc(queues, func(q *served) bool {
 		name, _, _ := strings.Cut(q.owner.Called(), "@")
-		return strings.EqualFold(name, repository)
+		return q.Hook == hook && strings.EqualFold(name, q.Site+repository)
 	})
 }
 
-// renamed takes in what a repository is called by now.
-func (set *queueSet) renamed(repository string, now forge.Place) {
+// repositoryOf returns what the repository of a queue is called by now; "": nobody knows yet,
+// or another repository here had that name before, so that taking it gives nobody a secret.
+func (s *Stack) repositoryOf(key string) string {
+	if s.set == nil {
+		return ""
+	}
+	s.set.mu.Lock()
+	queues := slices.Clone(s.set.queues)
+	s.set.mu.Unlock()
+	i := slices.IndexFunc(queues, func(q *served) bool { return q.Key() == key })
+	if i < 0 {
+		return ""
+	}
+	own := queues[i]
+	name, _, _ := strings.Cut(own.owner.Called(), "@")
+	if slices.ContainsFunc(queues, func(q *served) bool {
+		return q.Hook == own.Hook && q.Repository != own.Repository && q.owner.Had(strings.TrimPrefix(name, q.Site))
+	}) {
+		return ""
+	}
+	return name
+}
+
+// renamed takes in what a repository at a forge is called by now.
+func (set *queueSet) renamed(hook, repository string, now forge.Place) {
 	set.mu.Lock()
-	queues, keys := slices.Clone(set.queues), set.keys
+	queues, keys := slices.Clone(set.queues), set.keys[hook]
 	set.mu.Unlock()
 	for _, q := range queues {
-		if q.Repository == repository {
+		if q.Hook == hook && q.Repository == repository && now.Name != "" {
 			q.owner.Renamed(now.Name)
 		}
 	}
@@ -236,11 +283,11 @@ func (set *queueSet) renamed(repository string, now forge.Place) {
 	}
 }
 
-// all returns the table of webhooks.
-func (set *queueSet) all() map[string][]string {
+// all returns the table of a forge's webhooks.
+func (set *queueSet) all(hook string) map[string][]string {
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	return maps.Clone(set.routes)
+	return maps.Clone(set.routes[hook])
 }
 
 // start lets all queues run, and those that come later.

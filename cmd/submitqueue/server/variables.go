@@ -12,7 +12,7 @@ import (
 // variableFlags say what steps find in their environment besides what every runner passes.
 type variableFlags struct {
 	Env    []string `name:"env" env:"SUBMITQUEUE_STEP_ENV" help:"A variable of the server's own environment that steps see, such as HTTPS_PROXY." placeholder:"NAME"`
-	Secret []string `name:"secret" env:"SUBMITQUEUE_SECRETS" help:"A variable of steps whose value is in a file that only the server can read, and is shown as *** in logs. Whoever may have a change built can use it." placeholder:"NAME=FILE"`
+	Secret []string `name:"secret" env:"SUBMITQUEUE_SECRETS" help:"A variable of steps whose value is in a file that only the server can read, and is shown as *** in logs. Everybody who may have a change built can use it; with OWNER/REPO: before it, in that repository only." placeholder:"[OWNER/REPO:]NAME=FILE"`
 }
 
 // read returns what the flags name.
@@ -23,11 +23,11 @@ func (f variableFlags) read() (secrets []workers.Secret, err error) {
 		}
 	}
 	for _, text := range f.Secret {
-		s, err := workers.ReadSecret(text)
+		s, err := workers.ReadSecretOf(text)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("--secret: %w", err)
-		case slices.Contains(f.Env, s.Name), slices.ContainsFunc(secrets, func(t workers.Secret) bool { return t.Name == s.Name }):
+		case slices.Contains(f.Env, s.Name), slices.ContainsFunc(secrets, func(t workers.Secret) bool { return t.Name == s.Name && strings.EqualFold(t.Of, s.Of) }):
 			return nil, fmt.Errorf("--secret: %s is named twice: keep one", s.Name)
 		}
 		secrets = append(secrets, s)

@@ -165,7 +165,7 @@ func TestSimulateChecksFirst(t *testing.T) {
 	}{
 		{[]string{"--set", "nonsense=1"}, `unknown key "nonsense"; there are: `},
 		{[]string{"--set", "nonsense=1", "--strategy", "bors"}, `unknown key "nonsense"; there are: batch`},
-		{[]string{"--set", "=1", "--strategy", "oracle"}, `unknown key "": no strategy that is to run has settings; others have: auto, batch, `},
+		{[]string{"--set", "=1", "--strategy", "oracle"}, `unknown key "": no strategy that is to run has settings; others have: assignment, auto, batch, `},
 		{[]string{"--set", "epoch=1", "--strategy", "oracle,ours"}, `unknown key "epoch": it is a setting of speculate-all, submitqueue-2019, submitqueue-2024, and`},
 		{[]string{"--set", "retries=1", "--strategy", "single"}, `unknown key "retries": it is a setting of ours, ours-informed, and`},
 		{[]string{"--set", "batch=x", "--strategy", "oracle,bors"}, "bors: setting batch"},

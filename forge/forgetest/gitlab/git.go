@@ -162,3 +162,18 @@ func (p *Project) Has(commit, file string) bool {
 	_, err := p.git(nil, "cat-file", "-e", commit+":"+file)
 	return err == nil
 }
+
+// Import takes over the branches of another repository, as an import into an empty project
+// does: nothing follows it up.
+func (p *Project) Import(dir string) error {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	if _, err := p.git(nil, "fetch", "-q", "--no-tags", dir, "+refs/heads/*:refs/heads/*"); err != nil {
+		return err
+	}
+	names, err := p.git(nil, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads")
+	for name := range strings.FieldsSeq(names) {
+		p.cached[name] = true
+	}
+	return err
+}

@@ -25,13 +25,22 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	}
 	_, password, _ := r.BasicAuth()
 	s.mu.Lock()
-	who, p := s.tokens[password], s.project(path)
+	s.pulls = append(s.pulls, Request{r.Method, r.URL.Path, http.StatusOK})
+	who, p := s.holder(password), s.project(path)
 	moved := p != nil && !strings.EqualFold(p.path, path)
 	level := 0
 	if p != nil {
 		level = p.level(who)
 	}
+	down := service == "git-upload-pack" && s.outage.fails()
+	if down {
+		s.pulls[len(s.pulls)-1].Status = http.StatusBadGateway
+	}
 	s.mu.Unlock()
+	if down {
+		http.Error(w, "GitLab is not responding", http.StatusBadGateway)
+		return
+	}
 	switch {
 	case who == nil:
 		w.Header().Set("WWW-Authenticate", `Basic realm="GitLab"`)

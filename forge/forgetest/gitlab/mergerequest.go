@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -37,6 +38,8 @@ type mergeRequest struct {
 	createdAt   time.Time
 	updatedAt   time.Time
 	assignees   []*User
+	blockers    []*mergeRequest
+	external    []ExternalCheck
 	newStatus   string // a detailed_merge_status that nobody knows; empty: none
 }
 
@@ -362,12 +365,30 @@ func (p *Project) Assign(by string, iid int, to ...string) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	mr := p.mr(iid)
+	before := mr.assignees
 	mr.assignees = nil
 	for _, u := range to {
 		mr.assignees = append(mr.assignees, p.s.user(u))
 	}
+	names := func(list, without []*User) (out []string) {
+		for _, u := range list {
+			if !slices.Contains(without, u) {
+				out = append(out, "@"+u.Name)
+			}
+		}
+		return out
+	}
+	var said []string
+	if on := names(mr.assignees, before); len(on) > 0 {
+		said = append(said, "assigned to "+strings.Join(on, ", "))
+	}
+	if off := names(before, mr.assignees); len(off) > 0 {
+		said = append(said, "unassigned "+strings.Join(off, ", "))
+	}
+	now := p.s.now()
+	mr.notes = append(mr.notes, &note{id: p.s.nextID(), author: p.s.user(by), body: strings.Join(said, " and "), system: true, createdAt: now, updatedAt: now})
 	mr.touch()
-	mr.tell("update", p.s.user(by), obj{"changes": obj{"assignees": obj{"previous": []obj{}, "current": userObjects(mr.assignees)}}})
+	mr.tell("update", p.s.user(by), obj{"changes": obj{"assignees": obj{"previous": userObjects(before), "current": userObjects(mr.assignees)}}})
 }
 
 // SetStatus has a merge request show a detailed_merge_status that a later version of GitLab

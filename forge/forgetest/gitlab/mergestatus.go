@@ -42,29 +42,78 @@ func (mr *mergeRequest) asked() {
 	}
 }
 
-// refusal is the first check that fails, cheapest first, but for CI; "": none.
-func (mr *mergeRequest) refusal() string {
-	p := mr.project
-	switch {
-	case mr.state != "opened":
-		return "not_open"
-	case mr.draft():
-		return "draft_status"
-	case mr.empty() || mr.from == nil || mr.from.gone:
-		return "commits_status"
-	case p.set.MustResolve && slices.ContainsFunc(mr.threads, func(t *thread) bool { return !t.resolved && !t.single }):
-		return "discussions_not_resolved"
-	case mr.syncing.After(p.s.now()):
-		return "approvals_syncing"
-	case p.s.opts.Premium && len(mr.approvals) < p.set.Approvals:
-		return "not_approved"
-	case mr.rebaseNeeded():
-		return "need_rebase"
+// mergeCheck is one of the checks of a merge request: "SUCCESS", "FAILED", "CHECKING" or
+// "INACTIVE".
+type mergeCheck struct{ name, state string }
+
+// checks are those of a merge request in GitLab's order, cheapest first, but for conflicts
+// and CI.
+func (mr *mergeRequest) checks() []mergeCheck {
+	p, s := mr.project, mr.project.s
+	failed := func(yes bool) string { return map[bool]string{true: "FAILED", false: "SUCCESS"}[yes] }
+	where := func(on bool, state string) string {
+		if !on {
+			return "INACTIVE"
+		}
+		return state
 	}
-	if _, ok := p.mergeTree(p.tip(mr.target), mr.head()); !ok {
+	approved := failed(len(mr.approvals) < p.set.Approvals)
+	if mr.syncing.After(s.now()) {
+		approved = "CHECKING"
+	}
+	return []mergeCheck{
+		{"not_open", failed(mr.state != "opened")},
+		{"draft_status", failed(mr.draft())},
+		{"commits_status", failed(mr.empty() || mr.from == nil || mr.from.gone)},
+		{"discussions_not_resolved", where(p.set.MustResolve, failed(slices.ContainsFunc(mr.threads, func(t *thread) bool { return !t.resolved && !t.single })))},
+		{"not_approved", where(s.opts.Premium, approved)},
+		{"merge_request_blocked", where(s.opts.Premium, failed(slices.ContainsFunc(mr.blockers, func(b *mergeRequest) bool { return b.state != "merged" })))},
+		{"status_checks_must_pass", where(s.opts.Premium && len(mr.external) > 0, failed(slices.ContainsFunc(mr.external, func(e ExternalCheck) bool { return e.Status != "passed" })))},
+		{"need_rebase", where(p.set.MergeMethod != "merge", failed(mr.rebaseNeeded()))},
+	}
+}
+
+// refusal is the first check that fails, but for CI; "": none.
+func (mr *mergeRequest) refusal() string {
+	for _, c := range mr.checks() {
+		switch {
+		case c.state == "FAILED":
+			return c.name
+		case c.state == "CHECKING":
+			return "approvals_syncing"
+		}
+	}
+	if mr.conflicts() {
 		return "conflict"
 	}
 	return ""
+}
+
+func (mr *mergeRequest) conflicts() bool {
+	_, ok := mr.project.mergeTree(mr.project.tip(mr.target), mr.head())
+	return !ok
+}
+
+// Block has a merge request depend on others, as on its page; none: on no one any more.
+func (p *Project) Block(iid int, by ...int) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	mr := p.mr(iid)
+	mr.blockers = nil
+	for _, n := range by {
+		mr.blockers = append(mr.blockers, p.mr(n))
+	}
+}
+
+// ExternalCheck is an external status check of a merge request: "pending", "passed" or
+// "failed".
+type ExternalCheck struct{ Name, Status string }
+
+// SetExternal sets the external status checks of a merge request.
+func (p *Project) SetExternal(iid int, checks ...ExternalCheck) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.mr(iid).external = checks
 }
 
 func (mr *mergeRequest) rebaseNeeded() bool {

@@ -90,21 +90,26 @@ func (mr *mergeRequest) tellNote(n *note, action string) {
 		"merge_request": mr.attributes()})
 }
 
-func (p *Project) tellPush(who *User, m refMove) {
+func (p *Project) tellPush(who *User, m refMove) { p.send(PushHook, p.pushPayload(who, m)) }
+
+func (p *Project) pushPayload(who *User, m refMove) obj {
 	commits := []obj{}
 	if m.new != "" {
 		commits = append(commits, obj{"id": m.new, "message": p.subject(m.new)})
 	}
-	p.send(PushHook, obj{"object_kind": "push", "event_name": "push", "before": orZero(m.old), "after": orZero(m.new), "ref": m.ref, "checkout_sha": orNull(m.new),
-		"user_id": who.ID, "user_name": who.Name, "user_username": who.Name, "project_id": p.id, "project": p.brief(), "commits": commits, "total_commits_count": len(commits)})
+	return obj{"object_kind": "push", "event_name": "push", "before": orZero(m.old), "after": orZero(m.new), "ref": m.ref, "checkout_sha": orNull(m.new),
+		"user_id": who.ID, "user_name": who.Name, "user_username": who.Name, "project_id": p.id, "project": p.brief(), "commits": commits, "total_commits_count": len(commits)}
 }
 
-// tell tells of a pipeline, as it is when the job runs.
+// tell sends the hook of a pipeline as it is when the job runs, with its latest builds:
+// neither bridges nor statuses that somebody has posted (lib/gitlab/data_builder/pipeline.rb).
 func (pl *pipeline) tell() {
 	pl.project.s.later("pipeline hook", 0, func() {
 		builds := []obj{}
 		for _, j := range pl.jobs {
-			builds = append(builds, obj{"id": j.id, "name": j.name, "stage": j.stage, "status": j.state, "allow_failure": j.may})
+			if !j.status && !j.bridge && !j.retried {
+				builds = append(builds, obj{"id": j.id, "name": j.name, "stage": j.stage, "status": j.state, "allow_failure": j.may})
+			}
 		}
 		pl.project.send(PipelineHook, obj{"object_kind": "pipeline", "user": pl.user.json(), "project": pl.project.brief(), "builds": builds,
 			"object_attributes": obj{"id": pl.id, "ref": pl.ref, "sha": pl.sha, "source": pl.source, "status": pl.status(), "tag": false, "created_at": hookStamp(pl.made), "finished_at": nil}})
@@ -112,6 +117,9 @@ func (pl *pipeline) tell() {
 }
 
 func (pl *pipeline) tellJob(j *job) {
+	if j.bridge {
+		return
+	}
 	pl.project.s.later("job hook", 0, func() {
 		pl.project.send(JobHook, obj{"object_kind": "build", "ref": pl.ref, "sha": pl.sha, "build_id": j.id, "build_name": j.name, "build_stage": j.stage,
 			"build_status": j.state, "build_allow_failure": j.may, "pipeline_id": pl.id, "project_id": pl.project.id, "project_name": pl.project.path,
@@ -169,11 +177,6 @@ func (j *job) statusJSON() obj {
 func (n *note) json(iid int) obj {
 	return obj{"id": n.id, "body": n.body, "author": n.author.json(), "system": n.system, "internal": n.internal, "confidential": n.internal,
 		"created_at": stamp(n.createdAt), "updated_at": stamp(n.updatedAt), "noteable_iid": iid, "noteable_type": "MergeRequest", "resolvable": false}
-}
-
-func (h *hook) json(now time.Time) obj {
-	return obj{"id": h.id, "url": h.URL, "alert_status": h.alert(now), "disabled_until": stamp(h.until), "push_events": true, "merge_requests_events": true, "note_events": true,
-		"pipeline_events": true, "job_events": true, "confidential_note_events": true, "enable_ssl_verification": true}
 }
 
 func orEmpty(list []string) []string {

@@ -35,6 +35,7 @@ type job struct {
 	words     string
 	url       string
 	may       bool // may fail
+	bridge    bool // starts another pipeline
 	retried   bool
 	log       string
 	made      time.Time
@@ -118,10 +119,12 @@ func (pl *pipeline) status() string {
 	return "failed"
 }
 
-// pushedPipeline makes the pipeline of a push, unless its options say otherwise.
+// pushedPipeline makes the pipeline of a push, unless its options say otherwise: ci.skip
+// leaves one that is skipped, and ci.no_pipeline, behind a feature flag of the project,
+// none (lib/gitlab/ci/pipeline/chain/no_pipeline.rb).
 func (p *Project) pushedPipeline(who *User, m refMove, options []string) {
 	switch {
-	case slices.Contains(options, "ci.no_pipeline"), len(p.set.Jobs) == 0 && !p.set.Broken, p.set.Rules, p.set.Merged:
+	case slices.Contains(options, "ci.no_pipeline") && !p.set.NoOption, len(p.set.Jobs) == 0 && !p.set.Broken, p.set.Rules, p.set.Merged:
 		return
 	case slices.Contains(options, "ci.skip"), strings.Contains(p.subject(m.new), "[skip ci]"):
 		p.addPipeline(who, m.branch(), m.new, "push").drop("skipped")
@@ -153,8 +156,8 @@ func (p *Project) addPipeline(who *User, ref, sha, source string) *pipeline {
 	}
 	pl := &pipeline{project: p, id: p.s.nextID(), ref: ref, sha: sha, source: source, user: who, made: p.s.now(), alone: "created"}
 	if source != "external" {
-		for _, name := range p.set.Jobs {
-			pl.jobs = append(pl.jobs, &job{id: p.s.nextID(), name: name, stage: "test", state: "pending", user: who, ref: ref, made: p.s.now(), pipelines: pl})
+		for i, name := range slices.Concat(p.set.Jobs, p.set.Bridges) {
+			pl.jobs = append(pl.jobs, &job{id: p.s.nextID(), name: name, stage: "test", state: "pending", user: who, ref: ref, made: p.s.now(), bridge: i >= len(p.set.Jobs), pipelines: pl})
 		}
 	}
 	p.pipelines = append(p.pipelines, pl)
@@ -163,7 +166,10 @@ func (p *Project) addPipeline(who *User, ref, sha, source string) *pipeline {
 }
 
 // create is POST .../pipeline: it takes a ref that REST sees, ignores [skip ci], and says
-// 400 to all that does not suit it.
+// 400 to all that does not suit it (lib/api/ci/pipelines.rb, which runs the service with
+// ignore_skip_ci and without save_on_errors, so that a refusal leaves no pipeline). Branches
+// that REST sees are those of repository.rb's branch_names, which the post-receive job
+// expires.
 func (p *Project) create(who *User, ref string, vars map[string]string) (*pipeline, *refused) {
 	bad := func(text string) *refused {
 		return &refused{http.StatusBadRequest, obj{"message": obj{"base": []string{text}}}}
@@ -182,7 +188,7 @@ func (p *Project) create(who *User, ref string, vars map[string]string) (*pipeli
 		return nil, bad("jobs:test config should implement a script: or a trigger: keyword")
 	case len(p.set.Jobs) == 0:
 		return nil, bad("Missing CI config file")
-	case p.set.Rules:
+	case p.set.Rules || p.set.PushOnly:
 		return nil, bad("Pipeline filtered out by workflow rules.")
 	}
 	p.created++
@@ -223,7 +229,7 @@ func (pl *pipeline) retry(who *User) {
 	for _, j := range slices.Clone(pl.jobs) {
 		if (j.state == "failed" || j.state == "canceled") && !j.retried && !j.status {
 			j.retried = true
-			pl.jobs = append(pl.jobs, &job{id: pl.project.s.nextID(), name: j.name, stage: j.stage, state: "pending", user: who, ref: j.ref, made: pl.project.s.now(), may: j.may, pipelines: pl})
+			pl.jobs = append(pl.jobs, &job{id: pl.project.s.nextID(), name: j.name, stage: j.stage, state: "pending", user: who, ref: j.ref, made: pl.project.s.now(), may: j.may, bridge: j.bridge, pipelines: pl})
 		}
 	}
 	pl.tell()

@@ -50,10 +50,19 @@ type Settings struct {
 	AutoCancel    bool   // redundant pipelines
 	PerMinute     int    // pipelines that POST may make; 0: any number
 
-	Jobs   []string // that .gitlab-ci.yml has; none: no pipelines
-	Broken bool     // its YAML is
-	Rules  bool     // its workflow rules filter every pipeline
-	Merged bool     // it makes pipelines for merge requests instead of branches
+	NoCI      bool           // CI is switched off
+	Runners   int            // that are online
+	Protected []string       // variables that only protected refs get
+	PushRules map[string]any // as the REST interface has them; only with Premium
+	Rulings   int            // approval rules; only with Premium
+
+	Jobs     []string // that .gitlab-ci.yml has; none: no pipelines
+	Bridges  []string // jobs besides that start another pipeline
+	Broken   bool     // its YAML is
+	Rules    bool     // its workflow rules filter every pipeline
+	PushOnly bool     // and every one that was not pushed
+	Merged   bool     // it makes pipelines for merge requests instead of branches
+	NoOption bool     // the option ci.no_pipeline is switched off for the project
 }
 
 // Guard protects branches of a name or pattern.
@@ -222,7 +231,7 @@ func (p *Project) json() obj {
 		"http_url_to_repo": p.s.url + "/" + p.path + ".git", "merge_method": method, "squash_option": cmp.Or(p.set.Squash, "default_off"),
 		"only_allow_merge_if_pipeline_succeeds": p.set.MustSucceed, "allow_merge_on_skipped_pipeline": p.set.SkippedPass,
 		"only_allow_merge_if_all_discussions_are_resolved": p.set.MustResolve, "remove_source_branch_after_merge": p.set.DeleteSource,
-		"merge_trains_enabled": p.set.Trains, "merge_requests_enabled": true, "permissions": access,
+		"merge_trains_enabled": p.set.Trains, "builds_access_level": map[bool]string{true: "disabled", false: "enabled"}[p.set.NoCI], "ci_config_path": "", "merge_requests_enabled": true, "permissions": access,
 		"ci_pipeline_variables_minimum_override_role": role(p.set.VariablesFrom), "namespace": obj{"full_path": p.path[:max(0, strings.LastIndex(p.path, "/"))]}}
 }
 

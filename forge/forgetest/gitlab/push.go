@@ -84,7 +84,11 @@ func (p *Project) forbidden(who *User, m refMove) string {
 
 // push is the one door through which refs move. The objects are in place.
 func (p *Project) push(who *User, moves []refMove, options []string, atomic bool) pushResult {
-	if r := p.plannedRefusal(moves); r != nil {
+	r := p.plannedRefusal(moves)
+	if r == nil && who == p.s.bot {
+		r = p.s.outage.refusal()
+	}
+	if r != nil {
 		if r.Applied {
 			p.transact(moves)
 			p.received(who, moves, options)
@@ -254,6 +258,20 @@ func (p *Project) Tip(branch string) string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	return p.tip(branch)
+}
+
+// History counts the commits of a branch, and the merges among them.
+func (p *Project) History(branch string) (commits, merges int) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	list := must2(p.git(nil, "rev-list", "--parents", "refs/heads/"+branch))
+	for line := range strings.Lines(list) {
+		commits++
+		if len(strings.Fields(line)) > 2 {
+			merges++
+		}
+	}
+	return commits, merges
 }
 
 // MergeCommit makes the merge of two commits, on which no branch is: as somebody's git does

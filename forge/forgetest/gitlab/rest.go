@@ -27,6 +27,7 @@ type call struct {
 	r      *http.Request
 	header http.Header // of the answer
 	who    *User
+	token  string
 	p      *Project // that the path names
 	vars   map[string]string
 	params map[string]any // of the query, and of the body
@@ -63,12 +64,12 @@ type endpoint struct {
 // serve answers all that comes.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case strings.HasPrefix(r.URL.Path, "/api/v4/"):
+	case strings.HasPrefix(r.URL.Path, "/api/v4/"), r.URL.Path == graphQL:
 		s.serveREST(w, r)
 	case strings.Contains(r.URL.Path, ".git/"):
 		s.serveGit(w, r)
 	default:
-		http.NotFound(w, r)
+		s.servePage(w, r)
 	}
 }
 
@@ -79,14 +80,24 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request) {
 	}
 	rec := httptest.NewRecorder()
 	s.mu.Lock()
-	s.requests = append(s.requests, Request{r.Method, r.URL.EscapedPath()})
+	at := len(s.requests)
+	s.requests = append(s.requests, Request{Method: r.Method, Path: r.URL.EscapedPath()})
 	s.work()
 	fault := s.fault(r)
-	if fault == nil || fault.Done {
+	if fault == nil || fault.Done || fault.Half {
 		s.answer(rec, r, body)
+	}
+	if fault == nil || fault.Half {
+		s.requests[at].Status = rec.Code
+	} else if !fault.Cut {
+		s.requests[at].Status = fault.Status
 	}
 	s.mu.Unlock()
 	if fault != nil {
+		fault.hang(r.Context())
+		if fault.Cut || fault.Half {
+			half(w, rec, fault)
+		}
 		rec = httptest.NewRecorder()
 		for k, v := range fault.Header {
 			rec.Header()[k] = v
@@ -98,7 +109,7 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request) {
 		rec.WriteString(fault.Body)
 	}
 	s.log.Debug("REST", "method", r.Method, "path", r.URL.EscapedPath(), "status", rec.Code)
-	if s.opts.Judge != nil && fault == nil {
+	if s.opts.Judge != nil && fault == nil && r.URL.Path != graphQL {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		s.opts.Judge(Exchange{r, body, rec.Code, rec.Body.Bytes()})
 	}
@@ -109,13 +120,28 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(rec.Body.Bytes())
 }
 
+// half ends a connection without an answer, or in the middle of it.
+func half(w http.ResponseWriter, answer *httptest.ResponseRecorder, f *Fault) {
+	if f.Half {
+		body := answer.Body.Bytes()
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", itoa(len(body)))
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush()
+	}
+	panic(http.ErrAbortHandler)
+}
+
 // answer answers a request. The caller holds the lock.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 	c := &call{s: s, r: r, header: w.Header(), vars: map[string]string{}, params: map[string]any{}}
-	c.who = s.tokens[r.Header.Get("Private-Token")]
+	c.token = r.Header.Get("Private-Token")
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		c.who = s.tokens[bearer]
+		c.token = bearer
 	}
+	c.header.Set("Date", s.now().Format(http.TimeFormat))
+	c.who = s.holder(c.token)
 	out, no := c.run(body)
 	status := c.status
 	if status == 0 {
@@ -138,12 +164,18 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 }
 
 func (c *call) run(body []byte) (any, *refused) {
+	if c.r.URL.Path == graphQL {
+		return c.graph(body)
+	}
 	e, segments := find(c.r, c.vars)
 	if e == nil {
 		return nil, &refused{404, obj{"error": "404 Not Found"}}
 	}
 	if c.who == nil {
 		return nil, &refused{401, obj{"message": "401 Unauthorized"}}
+	}
+	if no := c.scope(); no != nil {
+		return nil, no
 	}
 	for name, v := range c.r.URL.Query() {
 		c.params[strings.TrimSuffix(name, "[]")] = v[len(v)-1]

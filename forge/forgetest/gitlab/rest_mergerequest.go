@@ -167,6 +167,29 @@ var getApprovalState = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) 
 	return obj{"approval_rules_overwritten": false, "rules": rules}, nil
 })
 
+var getBlocks = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) {
+	if no := c.tiered(); no != nil {
+		return nil, no
+	}
+	var list []any
+	for i, b := range mr.blockers {
+		list = append(list, obj{"id": i + 1, "blocking_merge_request": obj{"id": b.id, "iid": b.iid, "project_id": b.project.id, "state": b.state, "title": b.title,
+			"references": obj{"full": b.project.path + "!" + itoa(b.iid)}}})
+	}
+	return c.page(list)
+})
+
+var getExternal = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) {
+	if no := c.tiered(); no != nil {
+		return nil, no
+	}
+	var list []any
+	for i, e := range mr.external {
+		list = append(list, obj{"id": i + 1, "name": e.Name, "external_url": "https://checks.example.org", "status": e.Status})
+	}
+	return c.page(list)
+})
+
 var getVersions = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) {
 	var list []any
 	for _, v := range slices.Backward(mr.versions) {

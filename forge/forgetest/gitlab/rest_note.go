@@ -2,6 +2,7 @@ package gitlab
 
 import (
 	"slices"
+	"time"
 )
 
 var getNotes = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) {
@@ -28,6 +29,17 @@ var postNote = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) {
 	}
 	if len([]rune(c.text("body"))) > 1_000_000 {
 		return nil, &refused{400, obj{"message": obj{"note": []string{"is too long (maximum is 1000000 characters)"}}}}
+	}
+	if limit := c.s.opts.NotesPerMinute; limit > 0 {
+		old := c.s.now().Add(-time.Minute)
+		of := slices.DeleteFunc(c.s.noted[c.who], func(at time.Time) bool { return !at.After(old) })
+		if len(of) >= limit {
+			return nil, &refused{429, obj{"message": obj{"error": "This endpoint has been requested too many times. Try again later."}}}
+		}
+		if c.s.noted == nil {
+			c.s.noted = map[*User][]time.Time{}
+		}
+		c.s.noted[c.who] = append(of, c.s.now())
 	}
 	n := mr.addNote(c.who, c.text("body"))
 	if n == nil {

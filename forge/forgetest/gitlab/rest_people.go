@@ -36,40 +36,6 @@ func getGroupMembers(c *call) (any, *refused) {
 	return c.page(list)
 }
 
-func getHooks(c *call) (any, *refused) {
-	var list []any
-	for _, h := range c.p.hooks {
-		list = append(list, h.json(c.s.now()))
-	}
-	return c.page(list)
-}
-
-func postHook(c *call) (any, *refused) {
-	c.status = 201
-	return c.p.addHook(Hook{URL: c.text("url"), Token: c.text("token")}).json(c.s.now()), nil
-}
-
-func (c *call) hook() (*hook, *refused) {
-	if h := c.p.hook(c.id("hook")); h != nil {
-		return h, nil
-	}
-	return nil, notFound("Hook")
-}
-
-func putHook(c *call) (any, *refused) {
-	h, no := c.hook()
-	if no != nil {
-		return nil, no
-	}
-	if c.given("url") {
-		h.URL = c.text("url")
-	}
-	if c.given("token") {
-		h.Token = c.text("token")
-	}
-	return h.json(c.s.now()), nil
-}
-
 func getHookEvents(c *call) (any, *refused) {
 	h, no := c.hook()
 	if no != nil {

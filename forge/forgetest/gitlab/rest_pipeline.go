@@ -1,6 +1,7 @@
 package gitlab
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -56,14 +57,23 @@ var getPipeline = aboutPipeline(func(c *call, pl *pipeline) (any, *refused) { re
 var getPipelineJobs = aboutPipeline(func(c *call, pl *pipeline) (any, *refused) {
 	var list []any
 	for _, j := range slices.Backward(pl.jobs) {
-		if !j.status && (!j.retried || c.text("include_retried") == "true") {
+		if !j.status && !j.bridge && (!j.retried || c.text("include_retried") == "true") {
 			list = append(list, j.json())
 		}
 	}
 	return c.page(list)
 })
 
-var getBridges = aboutPipeline(func(c *call, _ *pipeline) (any, *refused) { return c.page(nil) })
+// getBridges lists the jobs that start another pipeline, which /jobs leaves out.
+var getBridges = aboutPipeline(func(c *call, pl *pipeline) (any, *refused) {
+	var list []any
+	for _, j := range slices.Backward(pl.jobs) {
+		if j.bridge && !j.retried {
+			list = append(list, j.json())
+		}
+	}
+	return c.page(list)
+})
 
 // cancelPipeline answers 200, whatever there was to cancel.
 var cancelPipeline = aboutPipeline(func(c *call, pl *pipeline) (any, *refused) {
@@ -170,7 +180,11 @@ func deleteBranch(c *call) (any, *refused) {
 	if tip == "" {
 		return nil, notFound("Branch")
 	}
-	if err := c.p.push(c.who, []refMove{{"refs/heads/" + name, tip, ""}}, nil, true).err([]refMove{{ref: name}}); err != nil {
+	moves := []refMove{{"refs/heads/" + name, tip, ""}}
+	if text := c.p.forbidden(c.who, moves[0]); text == TextDelete && name != c.p.main { // refused by git only
+		must(c.p.transact(moves))
+		c.p.received(c.who, moves, nil)
+	} else if err := c.p.push(c.who, moves, nil, true).err(moves); err != nil {
 		return nil, &refused{403, obj{"message": "403 Forbidden"}}
 	}
 	c.status = 204
@@ -184,8 +198,8 @@ func guardObject(pattern string, g Guard) obj {
 
 func getGuards(c *call) (any, *refused) {
 	var list []any
-	for pattern, g := range c.p.guards {
-		list = append(list, guardObject(pattern, g))
+	for _, pattern := range slices.Sorted(maps.Keys(c.p.guards)) {
+		list = append(list, guardObject(pattern, c.p.guards[pattern]))
 	}
 	return c.page(list)
 }

@@ -13,8 +13,21 @@ func routes() []endpoint {
 		mr = pr + "/merge_requests/:iid"
 	)
 	return []endpoint{
-		route("GET", "user", 0, func(c *call) (any, *refused) { return c.who.json(), nil }),
-		route("GET", "version", 0, func(*call) (any, *refused) { return obj{"version": "19.0.0", "revision": "fake"}, nil }),
+		route("GET", "user", 0, func(c *call) (any, *refused) {
+			return c.who.json().with(obj{"bot": botName.MatchString(c.who.Name)}), nil
+		}),
+		route("GET", "version", 0, func(c *call) (any, *refused) { return obj{"version": c.s.version(), "revision": "fake"}, nil }),
+		route("GET", "metadata", 0, func(c *call) (any, *refused) {
+			return obj{"version": c.s.version(), "revision": "fake", "enterprise": true}, nil
+		}),
+		route("GET", "personal_access_tokens/self", 0, getToken),
+		route("POST", "personal_access_tokens/self/rotate", 0, rotateToken),
+		route("GET", "groups/:group", 0, getGroup),
+		route("GET", "groups/:group/projects", 0, getGroupProjects),
+		route("GET", "groups/:group/hooks", 0, getHooks),
+		route("POST", "groups/:group/hooks", 0, postHook),
+		route("PUT", "groups/:group/hooks/:hook", 0, putHook),
+		route("POST", "groups/:group/hooks/:hook/test/:trigger", 0, testHook),
 		route("GET", "users", 0, getUsers),
 		route("GET", "groups/:group/members/all", 0, getGroupMembers),
 		route("GET", pr, 10, func(c *call) (any, *refused) { return c.p.json(), nil }),
@@ -27,6 +40,8 @@ func routes() []endpoint {
 		route("PUT", mr+"/rebase", 30, putRebase),
 		route("GET", mr+"/approvals", 10, getApprovals),
 		route("GET", mr+"/approval_state", 10, getApprovalState),
+		route("GET", mr+"/blocks", 10, getBlocks),
+		route("GET", mr+"/status_checks", 30, getExternal),
 		route("GET", mr+"/versions", 10, getVersions),
 		route("GET", mr+"/discussions", 10, getDiscussions),
 		route("GET", mr+"/closes_issues", 10, getClosesIssues),
@@ -43,7 +58,15 @@ func routes() []endpoint {
 		route("PUT", pr+"/issues/:iid", 20, putIssue),
 		route("GET", pr+"/issues/:iid", 10, getIssue),
 		route("GET", pr+"/protected_branches", 30, getGuards),
+		route("POST", pr+"/protected_branches", 40, postGuard),
 		route("GET", pr+"/protected_branches/:branch", 30, getGuard),
+		route("GET", pr+"/repository/files/:file/raw", 10, getFile),
+		route("GET", pr+"/ci/lint", 30, getLint),
+		route("GET", pr+"/runners", 40, getRunners),
+		route("GET", pr+"/variables", 40, getVariables),
+		route("GET", pr+"/push_rule", 40, getPushRule),
+		route("GET", pr+"/approvals", 30, getApprovalSettings),
+		route("GET", pr+"/approval_rules", 30, getApprovalRules),
 		route("GET", pr+"/repository/branches", 10, getBranches),
 		route("GET", pr+"/repository/branches/:branch", 10, getBranch),
 		route("DELETE", pr+"/repository/branches/:branch", 30, deleteBranch),
@@ -64,6 +87,7 @@ func routes() []endpoint {
 		route("POST", pr+"/hooks", 40, postHook),
 		route("PUT", pr+"/hooks/:hook", 40, putHook),
 		route("GET", pr+"/hooks/:hook/events", 40, getHookEvents),
+		route("POST", pr+"/hooks/:hook/test/:trigger", 40, testHook),
 		route("POST", pr+"/hooks/:hook/events/:event/resend", 40, resendHook),
 	}
 }

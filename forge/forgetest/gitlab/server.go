@@ -26,8 +26,17 @@ type Options struct {
 	Held bool
 	// Premium has what the free tier answers with 403 or 404.
 	Premium bool
+	// Unsigned has webhooks not be signed, as before version 19 or with that feature off.
+	Unsigned bool
+	// Bot is the name of the bot's account. Empty: "submitqueue".
+	Bot string
 	// Dateless leaves out when approvals were given, as versions before 17 do.
 	Dateless bool
+	// NotesPerMinute is how many notes an account may write in a minute. 0: any number;
+	// gitlab.com takes 60.
+	NotesPerMinute int
+	// Unchecked has GraphQL not know the checks of a merge request, as before version 16.5.
+	Unchecked bool
 	// BranchHooks is the number of branches of a kind in one push from which on no hook is
 	// sent. 0: GitLab's default, 3.
 	BranchHooks int
@@ -62,15 +71,20 @@ type Server struct {
 	lastID   int
 	users    map[string]*User // by name in lower case
 	tokens   map[string]*User
+	papers   map[string]*Token // by the same text
 	projects []*Project
-	groups   map[string][]int // path in lower case → ids of users
+	groups   map[string][]int   // path in lower case → ids of users
+	hooks    map[string][]*hook // of groups, by path in lower case
 	jobs     []*backgroundJob
 	letters  []*letter // webhooks to send
 	faults   []*Fault
+	outage   *outage
 	requests []Request
+	pulls    []Request // by git
 	bot      *User
 	botToken string
-	acted    []Action // quick actions that were executed as the bot
+	noted    map[*User][]time.Time // when notes were written, of late
+	acted    []Action              // quick actions that were executed as the bot
 }
 
 // User is an account.
@@ -79,8 +93,12 @@ type User struct {
 	Name string
 }
 
-// Request is one request that reached the REST interface.
-type Request struct{ Method, Path string }
+// Request is one request that reached the REST interface or git. The status is 0 where no
+// answer was given, or not yet.
+type Request struct {
+	Method, Path string
+	Status       int
+}
 
 // New starts a server on a port of the kernel's choice.
 func New(o Options) (*Server, error) {
@@ -92,7 +110,7 @@ func New(o Options) (*Server, error) {
 	}
 	o.BranchHooks = cmp.Or(o.BranchHooks, 3)
 	s := &Server{opts: o, log: o.Logger, rng: rand.New(rand.NewPCG(o.Seed, 1)), lastID: 100,
-		users: map[string]*User{}, tokens: map[string]*User{}, groups: map[string][]int{}}
+		users: map[string]*User{}, tokens: map[string]*User{}, papers: map[string]*Token{}, groups: map[string][]int{}}
 	if o.Dir == "" {
 		dir, err := os.MkdirTemp("", "gitlabtest-")
 		if err != nil {
@@ -105,7 +123,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.url = "http://" + ln.Addr().String()
-	s.bot = s.user("submitqueue")
+	s.bot = s.user(cmp.Or(o.Bot, "submitqueue"))
 	s.botToken = s.token(s.bot)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	s.done.Go(func() {
@@ -167,6 +185,7 @@ func (s *Server) userByID(id int) *User {
 func (s *Server) token(u *User) string {
 	t := fmt.Sprintf("glpat-%d-%d", u.ID, s.nextID())
 	s.tokens[t] = u
+	s.papers[t] = &Token{id: s.lastID, Name: "token of " + u.Name, Scopes: []string{"api"}, Expires: s.now().Add(300 * 24 * time.Hour)}
 	return t
 }
 
@@ -202,6 +221,13 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
+// GitRequests lists what git asked for, in order.
+func (s *Server) GitRequests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.pulls...)
+}
+
 // Fault makes requests fail.
 type Fault struct {
 	Method string // empty: any
@@ -210,7 +236,10 @@ type Fault struct {
 	Body   string // empty: a short JSON
 	Header http.Header
 	Done   bool // it is carried out all the same, and only its answer is lost
-	Times  int  // 0: once
+	Cut    bool // no answer is given: the connection ends
+	Half   bool // of the answer, only the first half arrives
+	Hang   time.Duration
+	Times  int // 0: once
 }
 
 // Fail makes the next requests that fit fail.
@@ -234,7 +263,7 @@ func (s *Server) fault(r *http.Request) *Fault {
 			return f
 		}
 	}
-	return nil
+	return s.outage.fault()
 }
 
 // AddProject makes a private project with one commit on its default branch. Path is
@@ -244,7 +273,7 @@ func (s *Server) AddProject(path, branch string, maintainers ...string) (*Projec
 	defer s.mu.Unlock()
 	p := &Project{s: s, id: s.nextID(), path: path, main: branch, members: map[int]int{s.bot.ID: 40},
 		mrs: map[int]*mergeRequest{}, guards: map[string]Guard{}, cached: map[string]bool{},
-		set: Settings{MergeMethod: "merge", VariablesFrom: 40, AutoCancel: true, Reset: s.opts.Premium}}
+		set: Settings{MergeMethod: "merge", VariablesFrom: 40, AutoCancel: true, Runners: 1, Reset: s.opts.Premium}}
 	p.dir = filepath.Join(s.opts.Dir, fmt.Sprintf("%d.git", p.id))
 	for _, m := range maintainers {
 		p.members[s.user(m).ID] = 40

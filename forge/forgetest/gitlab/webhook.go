@@ -22,6 +22,9 @@ type Hook struct {
 	Token   string // sent as X-Gitlab-Token
 	Signing string // "whsec_" and base64 of 32 bytes; empty: it is not signed
 	Events  []string
+	Name    string
+	NoTLS   bool   // certificates are not looked at
+	Filter  string // of branches
 }
 
 // hook is one with what became of it.
@@ -113,8 +116,11 @@ func (p *Project) hook(id int) *hook {
 // off is lost.
 func (p *Project) send(kind string, payload obj) {
 	body := must2(json.Marshal(payload))
-	for _, h := range p.hooks {
+	for _, h := range p.listening() {
 		if h.alert(p.s.now()) != "executable" || len(h.Events) > 0 && !slices.Contains(h.Events, kind) {
+			continue
+		}
+		if p.s.outage.losesHook() {
 			continue
 		}
 		p.s.letters = append(p.s.letters, &letter{h, fmt.Sprintf("key-%d", p.s.nextID()), kind, body})

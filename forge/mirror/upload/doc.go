@@ -20,6 +20,17 @@
 //
 // What a client claims to have only shortens what it is sent.
 //
+// # What a checkout holds beside the commit
+//
+// Where the job's step asks for submodules or files of Git LFS, the token opens these as well,
+// as the mirror has them (mirror.Outside), whatever credentials they take: the runner has none.
+//
+//	GET  /git/shop.git/submitqueue/outside       our own runner's list of both
+//	git fetch …/git/shop.git/submodules/0.git    the first submodule: its one commit
+//	git fetch …/git/lib.git                      the same, as git finds url = ../lib.git
+//	POST /git/shop.git/info/lfs/objects/batch    what git-lfs asks: contents of this commit's pointers only
+//	GET  /git/shop.git/info/lfs/objects/OID
+//
 // # Bounds
 //
 // So many uploads run at once (Options.AtOnce), each for so long (Options.Limit). One ends

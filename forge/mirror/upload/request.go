@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/submitqueue/submitqueue/queue"
 )
 
 // packet is a line of git's protocols, with its length (gitprotocol-common).
@@ -62,21 +60,21 @@ func isObject(s string) bool {
 }
 
 // has reports whether an object is of the commit's own tree.
-func (repo *repository) has(ctx context.Context, oid string, commit queue.CommitID) (bool, error) {
+func (repo *repository) has(ctx context.Context, oid string) (bool, error) {
 	repo.once.Do(func() {
-		repo.trees, repo.fault = repo.list(context.WithoutCancel(ctx), commit)
+		repo.trees, repo.fault = repo.list(context.WithoutCancel(ctx))
 	})
 	return repo.trees[oid], repo.fault
 }
 
 // list returns the objects of a commit's tree.
-func (repo *repository) list(ctx context.Context, commit queue.CommitID) (map[string]bool, error) {
-	root, err := repo.git(ctx, "rev-parse", "--verify", string(commit)+"^{tree}").Output()
+func (repo *repository) list(ctx context.Context) (map[string]bool, error) {
+	root, err := repo.git(ctx, "rev-parse", "--verify", string(repo.commit)+"^{tree}").Output()
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]bool{strings.TrimSpace(string(root)): true}
-	cmd := repo.git(ctx, "ls-tree", "-r", "-t", "-z", string(commit))
+	cmd := repo.git(ctx, "ls-tree", "-r", "-t", "-z", string(repo.commit))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 )
 
@@ -29,6 +30,11 @@ type Grant struct {
 	Commit queue.CommitID
 	// Objects returns the folder of git's objects that has the commit.
 	Objects func(context.Context) (dir string, err error)
+	// Path is that of the repository on this server, without .git; submodules whose addresses
+	// are relative to it are found beside it. "": all paths are the repository's.
+	Path string
+	// Outside returns what a checkout of the commit is to hold beside it; nil: nothing.
+	Outside func(context.Context) (*mirror.Outside, error)
 	// Ends is closed when the token is good no more; nil: it is told by Access alone.
 	Ends <-chan struct{}
 }
@@ -37,6 +43,7 @@ type Grant struct {
 type Options struct {
 	Access func(token string) (Grant, bool) // required; in constant time for all tokens
 	Dir    string                           // for repositories of its own, emptied at the start; required
+	Base   func() string                    // the address under which the handler is found, for links to files of Git LFS; default: the request's host
 	AtOnce int                              // uploads; default 16
 	Limit  time.Duration                    // of one; default 10 min
 	Log    *slog.Logger                     // required
@@ -47,19 +54,22 @@ type Handler struct {
 	o    Options
 	turn chan struct{}
 
-	mu    sync.Mutex
-	views map[view]*repository
-	order []view // oldest first
+	mu      sync.Mutex
+	views   map[view]*repository
+	order   []view           // oldest first
+	outside map[string]*held // by the token, as long as that is good
 }
 
 // view names a repository of the handler's own.
 type view struct {
 	objects string
 	commit  queue.CommitID
+	alone   bool // what came before the commit is not there
 }
 
 // repository has one ref to one commit, and borrows the mirror's objects.
 type repository struct {
+	view
 	dir  string
 	made sync.Once
 	err  error
@@ -85,23 +95,20 @@ func New(o Options) (*Handler, error) {
 	if err := errors.Join(os.RemoveAll(o.Dir), os.MkdirAll(o.Dir, 0o700)); err != nil {
 		return nil, err
 	}
-	return &Handler{o: o, turn: make(chan struct{}, o.AtOnce), views: map[view]*repository{}}, nil
+	return &Handler{o: o, turn: make(chan struct{}, o.AtOnce), views: map[view]*repository{}, outside: map[string]*held{}}, nil
 }
 
-// ServeHTTP answers a request of git's smart HTTP for reading.
+// ServeHTTP answers a request of git's smart HTTP for reading, of Git LFS, and of our own
+// runner.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	path, refs := strings.CutSuffix(r.URL.Path, ".git/info/refs")
-	_, pack := strings.CutSuffix(r.URL.Path, ".git/git-upload-pack")
-	switch {
-	case refs && r.Method == http.MethodGet && path != "":
-		if r.URL.Query().Get("service") != "git-upload-pack" {
-			http.Error(w, "This repository can be fetched from, by clients of git 1.6.6 and newer, and not be pushed to.", http.StatusForbidden)
-			return
-		}
-	case pack && r.Method == http.MethodPost:
-	default:
+	serve := h.route(r)
+	if serve == nil {
 		http.NotFound(w, r)
+		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/info/refs") && r.URL.Query().Get("service") != "git-upload-pack" {
+		http.Error(w, "This repository can be fetched from, by clients of git 1.6.6 and newer, and not be pushed to.", http.StatusForbidden)
 		return
 	}
 	_, token, ok := r.BasicAuth()
@@ -120,34 +127,90 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-ctx.Done():
 		}
 	}()
-	select {
-	case h.turn <- struct{}{}:
-		defer func() { <-h.turn }()
-	case <-ctx.Done():
-		w.Header().Set("Retry-After", "10")
-		http.Error(w, "Too many runners fetch at once; try again.", http.StatusServiceUnavailable)
-		return
-	}
-	repo, err := h.view(ctx, g)
-	if err != nil {
-		h.o.Log.Warn("serve a commit to a runner", "commit", g.Commit, "error", err)
-		http.Error(w, "The commit cannot be read; the server's log says why.", http.StatusInternalServerError)
-		return
-	}
-	if refs {
-		h.advertise(ctx, w, repo)
-		return
-	}
-	h.upload(ctx, w, r, g, repo)
+	serve(ctx, w, opened{g, token})
 }
 
-// view returns the repository for a grant.
-func (h *Handler) view(ctx context.Context, g Grant) (*repository, error) {
-	objects, err := g.Objects(ctx)
-	if err != nil {
-		return nil, err
+// inTurn has an answer wait while too many are being sent.
+func (h *Handler) inTurn(serve func(context.Context, http.ResponseWriter, opened)) func(context.Context, http.ResponseWriter, opened) {
+	return func(ctx context.Context, w http.ResponseWriter, o opened) {
+		select {
+		case h.turn <- struct{}{}:
+			defer func() { <-h.turn }()
+		case <-ctx.Done():
+			w.Header().Set("Retry-After", "10")
+			http.Error(w, "Too many runners fetch at once; try again.", http.StatusServiceUnavailable)
+			return
+		}
+		serve(ctx, w, o)
 	}
-	key := view{objects, g.Commit}
+}
+
+// opened is what a request's token opens.
+type opened struct {
+	Grant
+	token string
+}
+
+// route returns what answers a request, or nil.
+func (h *Handler) route(r *http.Request) func(context.Context, http.ResponseWriter, opened) {
+	repo, rest, ok := strings.Cut(r.URL.Path, ".git/")
+	if !ok || repo == "" {
+		return nil
+	}
+	if modules, below, ok := strings.Cut(rest, ".git/"); ok && strings.HasPrefix(modules, "submodules/") {
+		repo, rest = repo+".git/"+modules, below
+	}
+	switch {
+	case rest == "info/refs" && r.Method == http.MethodGet:
+		return h.inTurn(func(ctx context.Context, w http.ResponseWriter, o opened) {
+			if view, ok := h.find(ctx, w, o, repo); ok {
+				h.advertise(ctx, w, view)
+			}
+		})
+	case rest == "git-upload-pack" && r.Method == http.MethodPost:
+		return h.inTurn(func(ctx context.Context, w http.ResponseWriter, o opened) {
+			if view, ok := h.find(ctx, w, o, repo); ok {
+				h.upload(ctx, w, r, view)
+			}
+		})
+	case rest == "info/lfs/objects/batch" && r.Method == http.MethodPost:
+		return func(ctx context.Context, w http.ResponseWriter, o opened) { h.batch(ctx, w, r, o) }
+	case strings.HasPrefix(rest, objectsPath) && r.Method == http.MethodGet:
+		return h.inTurn(func(ctx context.Context, w http.ResponseWriter, o opened) {
+			h.object(ctx, w, o, strings.TrimPrefix(rest, objectsPath))
+		})
+	case rest == "submitqueue/outside" && r.Method == http.MethodGet:
+		return h.list
+	}
+	return nil
+}
+
+// find returns the repository that a request is about: that of a submodule which its path
+// names, else the job's. It answers where that cannot be read.
+func (h *Handler) find(ctx context.Context, w http.ResponseWriter, o opened, path string) (*repository, bool) {
+	key := view{commit: o.Commit}
+	m, isModule, err := h.module(ctx, o, path)
+	switch {
+	case err != nil:
+	case isModule:
+		key = view{filepath.Join(m.Git, "objects"), m.Commit, true}
+	default:
+		key.objects, err = o.Objects(ctx)
+	}
+	var repo *repository
+	if err == nil {
+		repo, err = h.view(key)
+	}
+	if err != nil {
+		h.o.Log.Warn("serve a commit to a runner", "commit", key.commit, "error", err)
+		http.Error(w, "The commit cannot be read; the server's log says why.", http.StatusInternalServerError)
+		return nil, false
+	}
+	return repo, true
+}
+
+// view returns the repository of a view.
+func (h *Handler) view(key view) (*repository, error) {
 	h.mu.Lock()
 	repo := h.views[key]
 	if repo == nil {
@@ -156,7 +219,7 @@ func (h *Handler) view(ctx context.Context, g Grant) (*repository, error) {
 			h.mu.Unlock()
 			return nil, err
 		}
-		repo = &repository{dir: dir}
+		repo = &repository{dir: dir, view: key}
 		h.views[key] = repo
 		h.order = append(h.order, key)
 		if len(h.order) > keptViews { // a fetch under way has its files open, or asks again
@@ -167,7 +230,7 @@ func (h *Handler) view(ctx context.Context, g Grant) (*repository, error) {
 		}
 	}
 	h.mu.Unlock()
-	repo.made.Do(func() { repo.err = repo.make(objects, g.Commit) })
+	repo.made.Do(func() { repo.err = repo.make() })
 	return repo, repo.err
 }
 
@@ -183,10 +246,13 @@ const config = `[core]
 	auto = 0
 `
 
-func (repo *repository) make(objects string, commit queue.CommitID) error {
+func (repo *repository) make() error {
 	files := map[string]string{
-		"HEAD": "ref: " + Ref + "\n", "config": config, Ref: string(commit) + "\n",
-		"objects/info/alternates": objects + "\n", "objects/pack/.keep": "",
+		"HEAD": "ref: " + Ref + "\n", "config": config, Ref: string(repo.commit) + "\n",
+		"objects/info/alternates": repo.objects + "\n", "objects/pack/.keep": "",
+	}
+	if repo.alone {
+		files["shallow"] = string(repo.commit) + "\n"
 	}
 	for name, content := range files {
 		path := filepath.Join(repo.dir, filepath.FromSlash(name))
@@ -229,7 +295,7 @@ func (h *Handler) advertise(ctx context.Context, w http.ResponseWriter, repo *re
 }
 
 // upload sends what a client wants, if it may have that.
-func (h *Handler) upload(ctx context.Context, w http.ResponseWriter, r *http.Request, g Grant, repo *repository) {
+func (h *Handler) upload(ctx context.Context, w http.ResponseWriter, r *http.Request, repo *repository) {
 	in := io.Reader(http.MaxBytesReader(w, r.Body, maxRequest))
 	if r.Header.Get("Content-Encoding") == "gzip" {
 		zipped, err := gzip.NewReader(in)
@@ -250,11 +316,11 @@ func (h *Handler) upload(ctx context.Context, w http.ResponseWriter, r *http.Req
 		return
 	}
 	for _, oid := range wants {
-		if oid == string(g.Commit) {
+		if oid == string(repo.commit) {
 			continue
 		}
-		if ok, err := repo.has(ctx, oid, g.Commit); err != nil {
-			h.o.Log.Warn("list a commit's objects", "commit", g.Commit, "error", err)
+		if ok, err := repo.has(ctx, oid); err != nil {
+			h.o.Log.Warn("list a commit's objects", "commit", repo.commit, "error", err)
 			http.Error(w, "The commit cannot be read; the server's log says why.", http.StatusInternalServerError)
 			return
 		} else if !ok {
@@ -268,7 +334,7 @@ func (h *Handler) upload(ctx context.Context, w http.ResponseWriter, r *http.Req
 	cmd := repo.git(ctx, "upload-pack", "--stateless-rpc", "--strict", ".")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(raw), w, &errs
 	if err := cmd.Run(); err != nil && ctx.Err() == nil {
-		h.o.Log.Debug("send a commit", "commit", g.Commit, "error", err, "git", last(errs.String())) // the client sees it cut off
+		h.o.Log.Debug("send a commit", "commit", repo.commit, "error", err, "git", last(errs.String())) // the client sees it cut off
 	}
 }
 

@@ -1,3 +1,3 @@
 // Package live is `submitqueue demo`: the running product that package demo plays
-// with and judges, a server beside a simulated GitHub in one process.
+// with and judges, a server beside a simulated GitHub or GitLab in one process.
 package live

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,13 +20,11 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
 	"github.com/submitqueue/submitqueue/forge"
-	"github.com/submitqueue/submitqueue/forge/forgetest"
-	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// Command runs the whole product against a simulated GitHub.
+// Command runs the whole product against a simulated forge.
 type Command struct {
 	demo.Flags
 	Redis string `default:"auto" placeholder:"URL" help:"A Redis that runs already, as redis://HOST:PORT/DB; what the demo stores there stays. Unless told, a private redis-server, or where there is none one in memory."`
@@ -45,7 +42,7 @@ func (c *Command) Run(ctx context.Context) error {
 	}
 	err = demo.Run(ctx, c.Flags, demo.Deps{
 		Start: func(_ context.Context, runners int) (demo.Stack, error) {
-			return startDemo(demoOptions{Dir: dir, Runners: runners, Redis: c.Redis, Log: file})
+			return startDemo(demoOptions{Dir: dir, Runners: runners, Redis: c.Redis, Forge: c.Forge, Log: file})
 		},
 		Out: os.Stdout, Getenv: os.Getenv, Now: time.Now,
 	})
@@ -89,30 +86,28 @@ func keepLog(path string, failed bool) (kept bool, err error) {
 	return false, os.Remove(path)
 }
 
-const (
-	demoOwner  = "acme"
-	demoSecret = "the-simulated-forge-signs-with-this"
-)
+// hosts are the simulated forges, by the name of the flag.
+var hosts = map[string]func(dir string) (host, error){"github": newHub, "gitlab": newLab}
 
 // demoOptions are what a demoStack needs beside the plan.
 type demoOptions struct {
 	Dir     string // there is nothing else in it but tmp; whoever made it removes it
 	Runners int
 	Redis   string // as stackOptions have it
+	Forge   string // "github" or "gitlab"
 	Log     *os.File
 }
 
-// demoStack is a simulated GitHub and the product beside it, in one process.
+// demoStack is a simulated forge and the product beside it, in one process.
 type demoStack struct {
 	log     *slog.Logger
 	logFile string
-	hub     *forgetest.Server
-	repo    *forgetest.Repository
+	host    host
 	stack   *server.Stack
 	options server.Options
 	branch  string
+	mark    string // what the forge writes before a number
 	first   string // the commit that the changes start from
-	name    string // of the repository, with its owner
 	keeps   bool   // its Redis outlives it: no other demo may have the same names
 
 	builds, main atomic.Int64
@@ -132,12 +127,15 @@ func startDemo(o demoOptions) (_ *demoStack, err error) {
 		}
 	}()
 	d.keeps = o.Redis != "" && o.Redis != "auto"
-	d.hub, err = forgetest.New(forgetest.Options{Dir: filepath.Join(o.Dir, "forge"), WebhookSecret: demoSecret, RateLimit: 1 << 30})
+	if d.host, err = hosts[o.Forge](o.Dir); err != nil {
+		return nil, err
+	}
+	name, receiver, err := d.host.receiver()
 	if err != nil {
 		return nil, err
 	}
 	d.options = server.Options{Data: filepath.Join(o.Dir, "data"), Redis: o.Redis, Runners: o.Runners, Listen: "127.0.0.1:0", Log: d.log,
-		Receiver: map[string]forge.Receiver{"github": github.NewReceiver(demoSecret)}, Observer: d.count}
+		Receiver: map[string]forge.Receiver{name: receiver}, Observer: d.count}
 	return d, nil
 }
 
@@ -156,40 +154,26 @@ func (d *demoStack) count(t speculation.Turn) {
 
 // Publish implements demo.Stack.
 func (d *demoStack) Publish(ctx context.Context, p *demo.Plan) error {
-	var err error
-	d.name = demoOwner + "/" + p.Name
+	name := p.Name
 	if d.keeps {
-		d.name += "-" + strings.ToLower(rand.Text()[:8])
+		name += "-" + strings.ToLower(rand.Text()[:8])
 	}
-	if d.repo, err = d.hub.AddRepository(demoOwner, strings.TrimPrefix(d.name, demoOwner+"/"), p.Branch); err != nil {
+	var err error
+	if d.first, err = d.host.make(ctx, p, name); err != nil {
 		return err
 	}
 	d.branch = p.Branch
-	role := "write"
-	if p.Bare != "" {
-		role = "admin" // it is the user's own repository: all of it may change
-		if err := pushAll(ctx, p.Bare, d.repo.Dir()); err != nil {
-			return err
-		}
-	} else if d.first, err = d.repo.Commit(demoOwner, forgetest.Commit{Branch: p.Branch, Message: "A web shop", Files: p.Base}); err != nil {
-		return err
-	}
-	for _, login := range p.Authors() {
-		d.hub.AddUser(login)
-		d.repo.SetPermission(login, role)
-	}
-	d.repo.ProtectBranch(p.Branch, forgetest.Protection{AllowPushers: []string{"submitqueue", demoOwner}})
-	f, err := github.New(github.Options{BaseURL: d.hub.APIURL(), AppID: d.hub.AppID(), PrivateKey: d.hub.AppKey(),
-		Owner: demoOwner, Name: d.repo.Name(), Logger: d.log})
+	q, err := d.host.queue(p.Branch, d.log)
 	if err != nil {
 		return err
 	}
 	d.options.Open = p.Bare == "" // what it has made itself is no secret
-	d.options.Queues = []server.Queue{{Repository: d.name, Branch: p.Branch, Forge: f, URL: d.page()}}
+	d.mark = q.Mark
+	d.options.Queues = []server.Queue{q}
 	if d.stack, err = server.Start(ctx, d.options); err != nil {
 		return err
 	}
-	d.hub.SetWebhook("http://"+d.stack.Server.Addr()+"/webhook", demoSecret)
+	d.host.listen(d.stack.Server.Addr())
 	return d.proven(ctx)
 }
 
@@ -247,38 +231,31 @@ func redKeys(ledger map[queue.Digest]*queue.Entry, targets []string) []string {
 	return lines
 }
 
-// pushAll copies all branches of a bare repository into another.
-func pushAll(ctx context.Context, from, to string) error {
-	cmd := exec.CommandContext(ctx, "git", "push", "--quiet", to, "+refs/heads/*:refs/heads/*")
-	cmd.Dir = from
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("copying the repository: %w: %s", err, bytes.TrimSpace(out))
-	}
-	return nil
-}
-
 // Open implements demo.Stack.
 func (d *demoStack) Open(_ context.Context, c demo.Change) (demo.Pull, error) {
 	if len(c.Files) > 0 {
-		if _, err := d.repo.Commit(c.Author, forgetest.Commit{Branch: c.Branch, From: d.first, Message: c.Title, Files: c.Files}); err != nil {
+		if _, err := d.host.commit(c.Author, commit{branch: c.Branch, from: d.first, message: c.Title, files: c.Files}); err != nil {
 			return demo.Pull{}, err
 		}
 	}
-	n, err := d.repo.Open(forgetest.Pull{Author: c.Author, Branch: c.Branch, Base: d.branch, Title: c.Title, Body: c.Body})
-	return demo.Pull{Number: n, Head: d.repo.Head(c.Branch), Change: c}, err
+	n, head, err := d.host.open(c, d.branch)
+	return demo.Pull{Number: n, Mark: d.mark, Head: head, Change: c}, err
 }
 
 // Land implements demo.Stack.
 func (d *demoStack) Land(_ context.Context, p demo.Pull) error {
-	d.repo.Comment(p.Change.Author, p.Number, "/land")
+	d.host.comment(p.Change.Author, p.Number, "/land")
 	return nil
 }
 
 // Retry implements demo.Stack.
 func (d *demoStack) Retry(_ context.Context, p demo.Pull) error {
-	d.repo.Comment(p.Change.Author, p.Number, "/land retry")
+	d.host.comment(p.Change.Author, p.Number, "/land retry")
 	return nil
 }
+
+// Play implements demo.Stack.
+func (d *demoStack) Play() (string, error) { return d.host.play() }
 
 // Rows implements demo.Stack.
 func (d *demoStack) Rows(context.Context) ([]demo.Row, error) {
@@ -297,7 +274,7 @@ func (d *demoStack) Rows(context.Context) ([]demo.Row, error) {
 			if v.Change.ID == "" {
 				why = v.Notice
 			}
-			row := demo.RowOf(v, texts.Reason(why), now)
+			row := demo.RowOf(v, texts.Words{Mark: d.mark}.Reason(queue.Change{}, why), now)
 			row.Number = n
 			rows = append(rows, row)
 		}
@@ -320,12 +297,10 @@ func (d *demoStack) Links() demo.Links {
 	if !d.options.Open {
 		dashboard += d.stack.Server.Link()
 	}
-	return demo.Links{Clone: d.repo.CloneURL(), Dashboard: dashboard, Pulls: d.page(),
+	clone, page, label := d.host.links()
+	return demo.Links{Clone: clone, Dashboard: dashboard, Pulls: page, Label: label,
 		Notes: []string{"Redis: " + redis, "Server log: " + d.logFile}}
 }
-
-// page is where people read the repository.
-func (d *demoStack) page() string { return d.hub.URL() + "/" + d.name }
 
 // Close implements demo.Stack.
 func (d *demoStack) Close() error {
@@ -333,8 +308,8 @@ func (d *demoStack) Close() error {
 	if d.stack != nil {
 		errs = append(errs, d.stack.Close())
 	}
-	if d.hub != nil {
-		errs = append(errs, d.hub.Close())
+	if d.host != nil {
+		errs = append(errs, d.host.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/demo"
-	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 )
@@ -13,14 +12,13 @@ var _ demo.Breaker = (*demoStack)(nil)
 
 // PushPast implements demo.Breaker.
 func (d *demoStack) PushPast(_ context.Context, commits []demo.Pushed) ([]string, error) {
-	d.hub.HoldWebhooks() // of several pushes, so that the queue sees them as one
-	defer d.hub.ReleaseWebhooks()
+	defer d.host.hold()() // of several pushes, so that the queue sees them as one
 	d.timing.Lock()
 	d.slowest = 0
 	d.timing.Unlock()
 	var ids []string
 	for _, c := range commits {
-		id, err := d.repo.Commit(c.Author, forgetest.Commit{Branch: d.branch, Message: c.Message, Files: c.Files})
+		id, err := d.host.commit(c.Author, commit{branch: d.branch, message: c.Message, files: c.Files})
 		if err != nil {
 			return ids, err
 		}

@@ -1,4 +1,6 @@
-package server
+// Package cacheflags has the flags that say what runners keep of what steps ask to have kept:
+// the same for the server's own and for those on other machines.
+package cacheflags
 
 import (
 	"errors"
@@ -10,17 +12,20 @@ import (
 	"github.com/submitqueue/submitqueue/workers/cache/s3"
 )
 
-// cacheFlags say what runners keep of what steps ask to have kept.
-type cacheFlags struct {
+// Flags say what runners keep.
+type Flags struct {
 	Caches    string `enum:"slot,shared,off" default:"slot" env:"SUBMITQUEUE_CACHES" help:"What is kept of the folders that steps name as caches: slot (each runner keeps its own), shared (a runner that has none yet takes what is in --cache-dir or --cache-s3), or off (steps run without)."`
 	Megabytes int    `name:"cache-mb" default:"10240" env:"SUBMITQUEUE_CACHE_MB" help:"Megabytes of disk that the caches of each runner may take; those that were kept longest ago go first."`
-	Dir       string `name:"cache-dir" type:"path" env:"SUBMITQUEUE_CACHE_DIR" help:"With --caches shared: a folder for archives of caches, which servers may share; ten times --cache-mb may be there." placeholder:"DIR"`
+	Dir       string `name:"cache-dir" type:"path" env:"SUBMITQUEUE_CACHE_DIR" help:"With --caches shared: a folder for archives of caches, which machines may share; ten times --cache-mb may be there." placeholder:"DIR"`
 	S3        string `name:"cache-s3" env:"SUBMITQUEUE_CACHE_S3" help:"With --caches shared: a store that speaks the protocol of Amazon S3, with the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY." placeholder:"s3://BUCKET/PREFIX?endpoint=HOST&region=REGION"`
 }
 
+// most is a bound with which megabytes stay numbers of bytes.
+const most = 1 << 20
+
 // Validate refuses a bound that keeps nothing, or overflows, and a store that is missing or
 // that nobody uses.
-func (f *cacheFlags) Validate() error {
+func (f *Flags) Validate() error {
 	stores := 0
 	for _, given := range []string{f.Dir, f.S3} {
 		if given != "" {
@@ -28,8 +33,8 @@ func (f *cacheFlags) Validate() error {
 		}
 	}
 	switch {
-	case f.Megabytes < 1 || f.Megabytes > mostMegabytes:
-		return fmt.Errorf("--cache-mb is a number from 1 to %d, not %d; --caches off keeps nothing", mostMegabytes, f.Megabytes)
+	case f.Megabytes < 1 || f.Megabytes > most:
+		return fmt.Errorf("--cache-mb is a number from 1 to %d, not %d; --caches off keeps nothing", most, f.Megabytes)
 	case f.Caches == "shared" && stores != 1:
 		return errors.New("--caches shared needs either --cache-dir or --cache-s3")
 	case f.Caches != "shared" && stores > 0:
@@ -38,8 +43,8 @@ func (f *cacheFlags) Validate() error {
 	return nil
 }
 
-// open returns what the flags say of the runners.
-func (f *cacheFlags) open(log *slog.Logger) (c workers.Caches, err error) {
+// Open returns what the flags say of the runners.
+func (f *Flags) Open(log *slog.Logger) (c workers.Caches, err error) {
 	if f.Caches == "off" {
 		return c, nil
 	}

@@ -1,0 +1,81 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// play opens the plan's pull requests and leaves the rest to a person: it says where to
+// comment and how to push, and then a line for each state that a pull request comes to,
+// until ctx ends.
+func play(ctx context.Context, plan *Plan, stack Stack, deps Deps) error {
+	clone, err := stack.Play()
+	if err != nil {
+		return err
+	}
+	for _, c := range plan.Changes {
+		if _, err := stack.Open(ctx, c); err != nil {
+			return fmt.Errorf("open %s: %w", c.Branch, err)
+		}
+	}
+	links := stack.Links()
+	fmt.Fprintf(deps.Out, `
+Pull requests:  %s
+Dashboard:      %s
+
+%d pull requests are open, and none is asked to land. It is your turn:
+
+1. Open one of them in the browser and comment /land. Try /cancel, /land explain and /land help, too.
+2. Push a change of your own. The address holds a password that only this terminal shows:
+
+   git clone %s && cd %s
+   git switch -c mine
+   # edit a file
+   git commit --all --message 'My change'
+   git push origin mine
+
+   The push opens a pull request and prints where it is.
+
+Interrupt to stop. Everything is removed then, the clone apart.
+
+`, links.Pulls, links.Dashboard, len(plan.Changes), clean(clone), clean(plan.Name))
+	return watchPlay(ctx, stack, deps)
+}
+
+// watchPlay prints what becomes of the pull requests until ctx ends.
+func watchPlay(ctx context.Context, stack Stack, deps Deps) error {
+	said := map[int]string{}
+	tick := time.NewTicker(deps.Poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		rows, err := stack.Rows(ctx)
+		if errors.Is(err, context.Canceled) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Number, b.Number) })
+		for _, r := range rows {
+			now := r.label()
+			if said[r.Number] == now || r.Phase == "" && !r.decided() {
+				continue
+			}
+			said[r.Number] = now
+			line := fmt.Sprintf("%s  #%d %s: %s", deps.Now().Format("15:04:05"), r.Number, clean(r.Title), now)
+			if r.decided() {
+				line += reason(r.why())
+			}
+			fmt.Fprintln(deps.Out, line)
+		}
+	}
+}

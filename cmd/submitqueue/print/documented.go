@@ -1,0 +1,27 @@
+package print
+
+import "errors"
+
+// Documented returns an error about which the documentation has a place, such as
+// "troubleshoot#main-is-red"; an empty place adds nothing. Its text is that of err.
+func Documented(err error, place string) error {
+	if err == nil || place == "" {
+		return err
+	}
+	return documented{err, place}
+}
+
+// PlaceOf returns the place in the documentation that is about an error, or "".
+func PlaceOf(err error) string {
+	if d := (documented{}); errors.As(err, &d) {
+		return d.place
+	}
+	return ""
+}
+
+type documented struct {
+	error
+	place string
+}
+
+func (d documented) Unwrap() error { return d.error }

@@ -1,0 +1,221 @@
+package gitlab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xanzy/go-gitlab"
+
+	"github.com/submitqueue/submitqueue/forge"
+)
+
+// HookName is the name of the webhooks that we make.
+const HookName = "SubmitQueue"
+
+// HookPath is where a server takes webhooks of GitLab.
+const HookPath = "/webhook/gitlab"
+
+// HookFacts are a webhook, as GitLab shows it: never its secrets.
+type HookFacts struct {
+	ID       int        `json:"id"`
+	URL      string     `json:"url"`
+	Name     string     `json:"name"`
+	Alert    string     `json:"alert_status"`   // "executable", "temporarily_disabled" or "disabled"
+	Off      *time.Time `json:"disabled_until"` // when GitLab tries again
+	Push     bool       `json:"push_events"`
+	Requests bool       `json:"merge_requests_events"`
+	Notes    bool       `json:"note_events"`
+	Jobs     bool       `json:"job_events"`
+	Lines    bool       `json:"pipeline_events"`
+	TLS      bool       `json:"enable_ssl_verification"`
+	Filter   string     `json:"push_events_branch_filter"`
+	Template string     `json:"custom_webhook_template"`
+	Token    *bool      `json:"token_present"`         // nil: the instance does not say (before 19)
+	Signed   *bool      `json:"signing_token_present"` // likewise: it cannot sign
+	Group    string     `json:"-"`                     // whose it is; "": the project's
+}
+
+// HookNeed is an event that a webhook has to tell.
+type HookNeed struct {
+	Field string // of the REST interface
+	Name  string // on GitLab's page
+	Why   string
+	Told  func(HookFacts) bool
+}
+
+// HookNeeds are the events that the server lives on.
+func HookNeeds() []HookNeed {
+	return []HookNeed{
+		{"push_events", "Push events", "the target branch has moved", func(h HookFacts) bool { return h.Push }},
+		{"note_events", "Comments", "commands", func(h HookFacts) bool { return h.Notes }},
+		{"merge_requests_events", "Merge request events", "heads, labels and approvals", func(h HookFacts) bool { return h.Requests }},
+		{"job_events", "Job events", "results of CI", func(h HookFacts) bool { return h.Jobs }},
+		{"pipeline_events", "Pipeline events", "builds of CI that have ended", func(h HookFacts) bool { return h.Lines }},
+	}
+}
+
+// Secret reports whether it carries any secret, as far as the instance says.
+func (h HookFacts) Secret() (has, told bool) {
+	if h.Token == nil && h.Signed == nil {
+		return false, false
+	}
+	return h.Token != nil && *h.Token || h.Signed != nil && *h.Signed, true
+}
+
+// Until is when GitLab tries a hook again that it has switched off for a while.
+func (h HookFacts) Until() time.Time { return stamped(h.Off) }
+
+// LeadsTo reports whether a hook's address is the one of a server, at url.
+func (h HookFacts) LeadsTo(url string) bool {
+	return strings.EqualFold(strings.TrimSuffix(h.URL, "/"), strings.TrimSuffix(url, "/")+HookPath)
+}
+
+// Ours reports whether a hook looks like one of a server of ours, wherever that is.
+func (h HookFacts) Ours() bool {
+	return h.Name == HookName || strings.HasSuffix(strings.TrimSuffix(h.URL, "/"), HookPath)
+}
+
+// DeliveryFacts are one webhook that was sent.
+type DeliveryFacts struct {
+	ID      int       `json:"id"`
+	Trigger string    `json:"trigger"`
+	Status  string    `json:"response_status"` // a number, or "internal error"
+	At      time.Time `json:"created_at"`
+}
+
+// Arrived reports whether it was taken.
+func (d DeliveryFacts) Arrived() bool {
+	return len(d.Status) == 3 && (d.Status[0] == '2' || d.Status[0] == '3')
+}
+
+// HookPlace is what a webhook is of: a project by its number, or a group by its path.
+type HookPlace struct {
+	Project int
+	Group   string
+}
+
+func (p HookPlace) path() string {
+	if p.Group != "" {
+		return "groups/" + gitlab.PathEscape(p.Group) + "/hooks"
+	}
+	return "projects/" + strconv.Itoa(p.Project) + "/hooks"
+}
+
+// ErrTier is why a group has no webhooks: its tier has none.
+var ErrTier = errors.New("gitlab: webhooks of groups need the Premium tier")
+
+// ListHooks lists the webhooks of a project or a group. ErrTier: the tier of the group has
+// none, or the account may not see them, which GitLab does not tell apart.
+func (f *Forge) ListHooks(ctx context.Context, at HookPlace) ([]HookFacts, error) {
+	list, err := readAll[HookFacts](ctx, f, "list the webhooks", at.path())
+	if at.Group != "" && (errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrForbidden)) {
+		return nil, fmt.Errorf("%w: %w", ErrTier, err)
+	}
+	for i := range list {
+		list[i].Group = at.Group
+	}
+	return list, err
+}
+
+// HookWish is what a webhook is to be like.
+type HookWish struct {
+	URL    string
+	Secret Secret // empty: as it was
+}
+
+// SetHook makes a webhook, or has one become as is wished: with the events that the server
+// lives on. An instance that cannot sign drops a signing key without a word: the answer's
+// Signed tells.
+func (f *Forge) SetHook(ctx context.Context, at HookPlace, id int, w HookWish) (HookFacts, error) {
+	body := map[string]any{"url": w.URL, "name": HookName, "push_events_branch_filter": "", "custom_webhook_template": ""}
+	for _, n := range HookNeeds() {
+		body[n.Field] = true
+	}
+	for _, other := range []string{"issues_events", "confidential_issues_events", "confidential_note_events", "tag_push_events", "wiki_page_events", "deployment_events", "releases_events"} {
+		body[other] = false
+	}
+	if !strings.HasPrefix(w.URL, "http://") {
+		body["enable_ssl_verification"] = true
+	}
+	switch {
+	case w.Secret.Signing != "": // a token beside it would be sent in the open for nothing
+		body["signing_token"], body["token"] = w.Secret.Signing, ""
+	case w.Secret.Token != "":
+		body["token"] = w.Secret.Token
+	}
+	doing, method, path := "make the webhook", http.MethodPost, at.path()
+	if id != 0 {
+		doing, method, path = "mend the webhook", http.MethodPut, path+"/"+strconv.Itoa(id)
+	}
+	var out HookFacts
+	err := f.ask(ctx, doing, method, path, body, &out)
+	if err != nil && says(err, "is blocked", "local network", "invalid url given") {
+		err = fmt.Errorf("%w; GitLab does not send webhooks to this address: where it is one of your own network, an administrator allows it under Admin > Settings > Network > Outbound requests", err)
+	}
+	out.Group = at.Group
+	return out, err
+}
+
+// TestHook has GitLab send a push event to a webhook at once, and returns why it did not
+// arrive, as GitLab says it. A webhook that was switched off is on again when it does.
+func (f *Forge) TestHook(ctx context.Context, at HookPlace, id int) error {
+	return f.ask(ctx, "send a webhook as a test", http.MethodPost, at.path()+"/"+strconv.Itoa(id)+"/test/push_events", nil, nil)
+}
+
+// surveyHooks reads the webhooks by which a server may be told of the project. Those of
+// groups are shown to their owners only.
+func (f *Forge) surveyHooks(ctx context.Context, s *Survey) {
+	s.Hooks, s.HooksErr = f.ListHooks(ctx, HookPlace{Project: s.Repo.ID})
+	if s.HooksErr != nil {
+		return
+	}
+	for _, h := range s.Hooks {
+		if !h.Ours() {
+			continue
+		}
+		list, err := f.deliveries(ctx, s.Repo.ID, h.ID)
+		if errors.Is(err, forge.ErrNotFound) { // before 17.3
+			continue
+		}
+		if err != nil {
+			s.DeliveriesErr = err
+			continue
+		}
+		s.Deliveries[h.ID] = list
+	}
+	for group := parentOf(s.Project); group != ""; group = parentOf(group) {
+		list, err := f.ListHooks(ctx, HookPlace{Group: group})
+		if err != nil {
+			break
+		}
+		s.Hooks = append(s.Hooks, list...)
+	}
+}
+
+// deliveries are the newest webhooks of a hook, without what they have said.
+func (f *Forge) deliveries(ctx context.Context, project, hook int) ([]DeliveryFacts, error) {
+	path := fmt.Sprintf("projects/%d/hooks/%d/events?per_page=20", project, hook)
+	var raw []json.RawMessage
+	if err := f.ask(ctx, "list which webhooks have arrived", http.MethodGet, path, nil, &raw); err != nil {
+		return nil, err
+	}
+	list := make([]DeliveryFacts, 0, len(raw))
+	for _, one := range raw {
+		var d DeliveryFacts
+		if json.Unmarshal(one, &d) == nil {
+			list = append(list, d)
+		}
+	}
+	return list, nil
+}
+
+// parentOf is the group that a project or a group is in; "": none.
+func parentOf(path string) string {
+	return path[:max(0, strings.LastIndex(path, "/"))]
+}

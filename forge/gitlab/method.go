@@ -1,0 +1,30 @@
+package gitlab
+
+import (
+	"context"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// Methods implements forge.Accustomed: the project's merge method and its squash option. A
+// history that is to be straight, with merge commits or without, gets the commits of a merge
+// request made anew on the branch, as its button "Rebase" does.
+func (f *Forge) Methods(ctx context.Context) ([]config.Method, error) {
+	p, err := f.settings(ctx)
+	if err != nil {
+		return nil, failure(ctx, "read how merge requests are merged", err)
+	}
+	own := config.MethodMerge
+	if p.MergeMethod == "rebase_merge" || p.MergeMethod == "ff" {
+		own = config.MethodRebase
+	}
+	switch p.SquashOption {
+	case "always":
+		return []config.Method{config.MethodSquash}, nil
+	case "default_on":
+		return []config.Method{config.MethodSquash, own}, nil
+	case "never":
+		return []config.Method{own}, nil
+	}
+	return []config.Method{own, config.MethodSquash}, nil
+}

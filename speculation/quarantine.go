@@ -1,0 +1,286 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+// A failure of a target in quarantine does not count. This file is where that is decided,
+// and all of the core goes by it: the key's entry gets a pass that is marked (Entry.Excused),
+// so the gate lets it through, nobody is blamed, and main is not red.
+//
+// A target of a key is in quarantine where both say so at this moment:
+//
+//   - the configuration in force, of main: no change excuses its own failures, and one that
+//     adds an entry is judged without it;
+//   - the step in the tree of the commit that has the key: one that takes an entry out must
+//     pass the target, so that main is green by its own configuration when it has landed.
+//
+// Say that main has `quarantine: [{targets: [./web]}]`, and ./web fails in the build of a
+// change. Its entry is excused, and the change lands. A week later the entry's last day is
+// over: what was excused counts no more, main is surveyed, ./web is run there, and where it
+// fails main is red, as if there had been no quarantine.
+//
+// What is excused is never in the archive. A step that names no target fails for all that it
+// was asked for, and that is excused where all of it is in quarantine; so such targets are a
+// job of their own (apart).
+
+// excuses reports whether failures of a step's target do not count now. own is the step in
+// the tree of the commit.
+func (c *judging) excuses(own config.Step, target string) bool {
+	return own.Quarantined(target, c.facts.Now.Time()) && c.inQuarantine(queue.Aim{Step: own.Name, Target: target})
+}
+
+// inQuarantine reports whether main's configuration has a target in quarantine now.
+func (c *judging) inQuarantine(a queue.Aim) bool {
+	base, ok := c.s.Main.Config.StepNamed(a.Step)
+	return ok && !c.s.Main.Unread && base.Quarantined(a.Target, c.facts.Now.Time())
+}
+
+// excused returns a result without the failures that do not count, and the targets that
+// these are of. With nothing else that has failed, or is not known, it has passed.
+func (c *judging) excused(j *queue.Job, r queue.JobDone) (queue.JobDone, []string) {
+	if r.Outcome != queue.JobFailed && r.Outcome != queue.JobTimeout || len(j.Step.Quarantine) == 0 {
+		return r, nil
+	}
+	var out []string
+	if len(r.Passed)+len(r.Failed) == 0 {
+		if slices.ContainsFunc(j.Keys, func(k queue.Key) bool { return !c.excuses(j.Step, k.Target) }) {
+			return r, nil
+		}
+		r.Outcome = queue.JobPassed
+		return r, j.Targets()
+	}
+	asked := j.Targets()
+	r.Failed = slices.DeleteFunc(slices.Clone(r.Failed), func(f queue.TargetFailure) bool {
+		if !slices.Contains(asked, f.Target) || !c.excuses(j.Step, f.Target) {
+			return false
+		}
+		if !slices.Contains(out, f.Target) {
+			out = append(out, f.Target)
+		}
+		return true
+	})
+	if len(out) > 0 && len(r.Failed) == 0 && !slices.ContainsFunc(asked, func(t string) bool { return !slices.Contains(out, t) && !slices.Contains(r.Passed, t) }) {
+		r.Outcome = queue.JobPassed
+	}
+	return r, out
+}
+
+// excuse writes that a key has failed in a build, which does not count. r is all that the
+// build has shown.
+func (c *judging) excuse(b *queue.Build, j *queue.Job, k queue.Key, r queue.JobDone) {
+	tail := r.Tail
+	for _, f := range r.Failed {
+		if f.Target == k.Target && f.Tail != "" {
+			tail = f.Tail
+		}
+	}
+	e := c.entry(k)
+	c.writeFailure(e, b, r, tail)
+	if !c.excuseAs(e, c.shownIn(b, k, r)) {
+		j.Outdated = true
+		return
+	}
+	id := derived.DurationID(j.Step.Name, k.Target)
+	next := queue.Duration{ID: id} // of a target that has never passed there may be no other record
+	if d := c.s.Durations[id]; d != nil {
+		next = *d
+	}
+	next.Excused++
+	next.Shaken, next.ShakenIn = c.facts.Now, b.ID
+	c.s.Durations[id] = &next
+	c.touch(queue.KindDuration, id)
+}
+
+// excuseAs marks an entry of one key that has failed as excused, and reports whether it
+// counts as passed now.
+func (c *judging) excuseAs(e *queue.Entry, s shown) bool {
+	if e.Passed != 0 {
+		return true
+	}
+	if c.tooOld(e.Keys[0], s) {
+		return false
+	}
+	e.Excused, e.Confirmed, e.Began = s.ended, 0, s.began
+	e.Passed, e.By, e.Change, e.Commit, e.Head = s.ended, s.by, s.change, s.commit, false
+	e.Step, e.Machine, e.Host, e.Tools = s.step.Name, s.machine, s.host, s.step.Fingerprint
+	c.touch(queue.KindEntry, string(e.ID))
+	c.facts.Ledger.Learned(e.ID, e)
+	return true
+}
+
+// weighQuarantine takes in that another configuration is in force, or that entries of it
+// have ended: what was excused and is not in quarantine any more counts no more, and what
+// has failed and is in quarantine now does not count.
+func (c *judging) weighQuarantine() {
+	for _, id := range derived.Sorted(c.s.Ledger) {
+		e := c.s.Ledger[id]
+		if e == nil || e.Excused == 0 && (e.Passed != 0 || len(e.Failures) == 0) {
+			continue
+		}
+		own, known := c.stepOf(e)
+		holds := known && !slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return !c.excuses(own, k.Target) })
+		switch {
+		case e.Excused != 0 && !holds:
+			c.revoke(e)
+		case e.Excused == 0 && holds:
+			c.excuseFailed(e, own)
+		}
+	}
+}
+
+// excuseFailed excuses what has failed before it was in quarantine, of one key or of a set.
+func (c *judging) excuseFailed(e *queue.Entry, own config.Step) {
+	last := e.Failures[len(e.Failures)-1]
+	if last.Tool {
+		return
+	}
+	for _, k := range e.Keys {
+		c.excuseAs(c.entry(k), shown{span: span{last.Start(), last.At}, asked: last.Start(), by: last.Build, change: last.Ran.Change, commit: last.Ran.Commit,
+			step: own, machine: last.Machine, host: last.Host})
+	}
+}
+
+// apart divides what a build asks of a step that names no targets: what is in quarantine is
+// a job of its own, so that its failures are told from the others'.
+func (c *judging) apart(st config.Step, keys []queue.Key) [][]queue.Key {
+	if len(keys) == 0 {
+		return nil
+	}
+	if st.NamesTargets() || len(st.Quarantine) == 0 {
+		return [][]queue.Key{keys}
+	}
+	var counts, not []queue.Key
+	for _, k := range keys {
+		if c.excuses(st, k.Target) {
+			not = append(not, k)
+		} else {
+			counts = append(counts, k)
+		}
+	}
+	return slices.DeleteFunc([][]queue.Key{counts, not}, func(part []queue.Key) bool { return len(part) == 0 })
+}
+
+// unread takes in that a push of ours has moved main to a link whose tree has another
+// quarantine than the configuration in force: until main has been read, nothing is in
+// quarantine.
+func (c *judging) unread(l *queue.Link) {
+	if !c.otherQuarantine(l) {
+		return
+	}
+	c.s.Main.Unread = true
+	c.touchMain()
+	c.weighQuarantine()
+}
+
+// mayExcuse reports whether all that has failed on a path is in quarantine in its tree, and
+// may be on main when the changes below it have landed: what main has in quarantine then
+// decides, and not what it has now.
+func (c *judging) mayExcuse(l *queue.Link, broken []*queue.Entry) bool {
+	if l.Parent == c.s.Main.Tip {
+		return false
+	}
+	return !slices.ContainsFunc(broken, func(e *queue.Entry) bool {
+		return slices.ContainsFunc(e.Keys, func(k queue.Key) bool {
+			own, ok := c.facts.Links.Step(l, k)
+			return !ok || !own.Quarantined(k.Target, c.facts.Now.Time())
+		})
+	})
+}
+
+// editsQuarantine reports whether one of some changes brings another quarantine than main
+// has.
+func (c *judging) editsQuarantine(changes []queue.ChangeID) bool {
+	return slices.ContainsFunc(changes, func(id queue.ChangeID) bool {
+		for l := range c.facts.Links.LinksOf[id] {
+			if c.otherQuarantine(l) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// otherQuarantine reports whether the tree of a link has another quarantine than the
+// configuration in force.
+func (c *judging) otherQuarantine(l *queue.Link) bool {
+	set := c.s.Steps[l.Steps]
+	return set != nil && slices.ContainsFunc(set.Steps, func(st config.Step) bool {
+		base, _ := c.s.Main.Config.StepNamed(st.Name)
+		return !config.SameQuarantine(base, st)
+	})
+}
+
+// stepOf returns the step of an entry's keys, if a link or build still has it.
+func (c *judging) stepOf(e *queue.Entry) (config.Step, bool) {
+	for _, id := range derived.Sorted(c.s.Steps) {
+		if st, ok := c.s.Steps[id].Step(e.Keys[0].Step); ok {
+			return st, true
+		}
+	}
+	return config.Step{}, false
+}
+
+// endQuarantine takes in that the last day of entries is over, and asks for a turn when the
+// next one will be.
+func (c *judging) endQuarantine() {
+	m := &c.s.Main
+	if m.Config == nil {
+		return
+	}
+	var next queue.Instant
+	over := false
+	for _, s := range m.Config.Steps {
+		for _, q := range s.Quarantine {
+			ends := q.Ends()
+			if ends.IsZero() {
+				continue
+			}
+			switch at := queue.At(ends); {
+			case at > c.facts.Now:
+				next = queue.Earliest(next, at)
+			case at > m.Lapsed:
+				over = true
+			}
+		}
+	}
+	c.wakeAt(next)
+	if !over {
+		return
+	}
+	m.Lapsed = c.facts.Now
+	c.touchMain()
+	c.weighQuarantine()
+	if m.Tip != "" {
+		c.surveyAnew() // what main has failed in quarantine is in no archive
+	}
+	c.note(queue.Note{What: "quarantine-over", Commit: m.Tip, Reason: queue.Reason{Names: overNow(m)}})
+}
+
+// overNow names what main's configuration has in entries that are over, up to
+// queue.MostExcused.
+func overNow(m *queue.Main) (names []string) {
+	for _, q := range m.Config.Quarantines(m.Lapsed.Time()) {
+		if q.Over {
+			names = append(names, q.Targets...)
+		}
+	}
+	return names[:min(len(names), queue.MostExcused)]
+}
+
+// onlyExcused reports whether all that has failed in a build was excused.
+func (c *judging) onlyExcused(b *queue.Build) bool {
+	some := false
+	for _, k := range b.Keys() {
+		e := c.s.Ledger[k.ID()]
+		if e == nil || e.Passed == 0 {
+			return false
+		}
+		some = some || e.Excused != 0 && slices.ContainsFunc(e.Failures, func(f queue.Failure) bool { return f.Build == b.ID })
+	}
+	return some
+}

@@ -1,0 +1,124 @@
+package coordinator
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/workers"
+)
+
+// maxTrace is what is read of a job's trace, and maxTraceLine of a line.
+const (
+	maxTrace     = 1 << 30
+	maxTraceLine = 256 << 10
+)
+
+// trace takes a piece of a job's output, strictly in order.
+func (c *Coordinator) trace(w http.ResponseWriter, r *http.Request) {
+	j := c.jobOf(w, r, "")
+	if j == nil {
+		return
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4<<20))
+	if err != nil {
+		answer(w, http.StatusBadRequest, message{"400 Bad Request: the piece of the trace is cut off, or too large"})
+		return
+	}
+	var from, to int64
+	if _, err := fmt.Sscanf(r.Header.Get("Content-Range"), "%d-%d", &from, &to); err != nil {
+		answer(w, http.StatusBadRequest, message{"400 Bad Request: Content-Range is FIRST-LAST"})
+		return
+	}
+	j.mu.Lock()
+	fits, begun := from == j.length && j.trial != nil, j.begun
+	if fits {
+		j.take(raw)
+	}
+	if begun != j.begun {
+		c.saveLocked(j)
+	}
+	length := j.length
+	j.mu.Unlock()
+	c.beat(j)
+	c.status(w, j)
+	w.Header().Set("Range", fmt.Sprintf("0-%d", length))
+	if !fits {
+		answer(w, http.StatusRequestedRangeNotSatisfiable, message{"416 Range Not Satisfiable"})
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// take reads a piece of the trace. What comes behind the first maxTrace bytes is counted
+// only: a runner whose piece is refused sends the same for ever.
+func (j *job) take(raw []byte) {
+	j.sum = crc32.Update(j.sum, crc32.IEEETable, raw)
+	read := min(int64(len(raw)), max(0, maxTrace-j.length))
+	j.length += int64(len(raw))
+	raw = raw[:read]
+	for len(raw) > 0 {
+		part, rest, ended := bytes.Cut(raw, []byte{'\n'})
+		if room := maxTraceLine - len(j.line); len(part) > room {
+			part, j.long = part[:room], true
+		}
+		j.line = append(j.line, part...)
+		if ended {
+			j.read(string(j.line))
+			j.line, j.long = j.line[:0], false
+		}
+		raw = rest
+	}
+}
+
+// ends is what the script prints behind its mark when the step has ended.
+var ends = regexp.MustCompile(`^(end \d+( \d+)?|timeout)$`)
+
+// read reads a line of the trace. What the runner itself says before and behind the step
+// goes to the log only.
+func (j *job) read(line string) {
+	text := strings.TrimSuffix(line, "\r")
+	if at := strings.Index(text, j.mark+" "); at > 0 && j.shown && !j.finished && ends.MatchString(text[at+len(j.mark)+1:]) {
+		_, _ = j.trial.Write([]byte(text[:at] + "\n")) // the last line of the step, which has no end
+		text = text[at:]
+	}
+	rest, marked := strings.CutPrefix(text, j.mark+" ")
+	switch {
+	case marked && !j.shown:
+		if commit, ok := strings.CutPrefix(rest, "begin "); ok {
+			if commit == string(j.a.Build.Commit) {
+				j.shown = true
+				if j.begun.IsZero() {
+					j.begun = time.Now()
+				}
+			} else {
+				j.other = commit
+			}
+		} else if path, ok := strings.CutPrefix(rest, "pointer ./"); ok {
+			j.pointer = workers.Clean(path[:min(len(path), 200)])
+		}
+	case marked && !j.finished:
+		if how, ok := strings.CutPrefix(rest, "end "); ok {
+			code, seconds, _ := strings.Cut(how, " ")
+			if n, err := strconv.Atoi(code); err == nil {
+				j.finished, j.code = true, n
+			}
+			if n, err := strconv.Atoi(seconds); err == nil && n >= 0 {
+				j.seconds = &n
+			}
+		} else if rest == "timeout" {
+			j.timeout = true
+		}
+	case strings.Contains(text, j.mark): // the script itself, which some runners print
+	case j.shown && !j.finished:
+		_, _ = j.trial.Write([]byte(line + "\n")) // never fails
+	default:
+		_, _ = io.WriteString(j.log, j.mask(workers.Clean(text))+"\n")
+	}
+}

@@ -1,0 +1,199 @@
+package gitlabci
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Answer is whether something happens, as far as the file tells.
+type Answer int
+
+// The answers.
+const (
+	No Answer = iota
+	Maybe
+	Yes
+)
+
+// Run is what a pipeline is made for.
+type Run struct {
+	Branch  string
+	Default string // branch of the project
+	Source  string // "push", "api", ...
+}
+
+// File is what a CI file says.
+type File struct {
+	Err      error // it could not be read
+	Includes bool  // there is more in other files
+	Jobs     []Job // sorted by name
+	workflow []rule
+	governed bool // there are workflow rules
+	vars     map[string]*string
+}
+
+// Job is one job of a file.
+type Job struct {
+	Name     string
+	Manual   bool // it waits for somebody who starts it, whatever its rules say
+	Parallel bool // it becomes several, with numbers or words behind the name
+	rules    []rule
+	ruled    bool
+	only     []string
+	except   []string
+	limited  bool // only names what this package does not know
+	vars     map[string]*string
+}
+
+// rule is one of a list of which the first that holds decides.
+type rule struct {
+	If      string
+	unknown bool   // it asks for something beyond If that is not known here
+	when    string // "never": nothing happens; "manual": somebody has to start it
+}
+
+// global are the keys of the top that are no jobs.
+var global = []string{"default", "include", "stages", "variables", "workflow", "image", "services", "cache", "before_script", "after_script", "spec", "types"}
+
+// Read reads a file.
+func Read(data []byte) (f File) {
+	var top map[string]any
+	if err := yaml.Unmarshal(data, &top); err != nil {
+		f.Err = errors.New(strings.TrimSpace(yaml.FormatError(err, false, false)))
+		return f
+	}
+	_, f.Includes = top["include"]
+	f.vars = variablesOf(top["variables"])
+	if w, ok := top["workflow"].(map[string]any); ok {
+		f.workflow, f.governed = rulesOf(w["rules"])
+	}
+	for name, value := range top {
+		body, ok := value.(map[string]any)
+		if !ok || slices.Contains(global, name) || strings.HasPrefix(name, ".") {
+			continue
+		}
+		body, err := extended(top, body, 0)
+		if err != nil {
+			f.Err = fmt.Errorf("job %s: %w", name, err)
+			continue
+		}
+		f.Jobs = append(f.Jobs, jobOf(name, body))
+	}
+	slices.SortFunc(f.Jobs, func(a, b Job) int { return strings.Compare(a.Name, b.Name) })
+	return f
+}
+
+// deepest is how far extends leads.
+const deepest = 11
+
+// extended is a job with what it extends; its own keys come first. What is in other files
+// is left out.
+func extended(top, body map[string]any, depth int) (map[string]any, error) {
+	if depth > deepest {
+		return nil, errors.New("extends leads in a circle")
+	}
+	out := map[string]any{}
+	for _, name := range listOf(body["extends"]) {
+		parent, ok := top[name].(map[string]any)
+		if !ok {
+			continue
+		}
+		parent, err := extended(top, parent, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range parent {
+			out[k] = v
+		}
+	}
+	for k, v := range body {
+		if k != "extends" {
+			out[k] = v
+		}
+	}
+	return out, nil
+}
+
+func jobOf(name string, body map[string]any) Job {
+	j := Job{Name: name, vars: variablesOf(body["variables"]), Manual: body["when"] == "manual"}
+	_, j.Parallel = body["parallel"]
+	if j.rules, j.ruled = rulesOf(body["rules"]); j.ruled {
+		for i := range j.rules {
+			if j.rules[i].when == "" {
+				j.rules[i].when, _ = body["when"].(string)
+			}
+		}
+		j.Manual = false
+	}
+	j.only, j.limited = refsOf(body["only"])
+	var more bool
+	j.except, more = refsOf(body["except"])
+	j.limited = j.limited || more
+	return j
+}
+
+// refsOf reads only and except: names of refs, and whether there is more to them.
+func refsOf(v any) (refs []string, more bool) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return listOf(v), false
+	}
+	for key := range m {
+		more = more || key != "refs"
+	}
+	return listOf(m["refs"]), more
+}
+
+func rulesOf(v any) (list []rule, there bool) {
+	items, ok := v.([]any)
+	if !ok {
+		return nil, v != nil
+	}
+	for _, item := range items {
+		m, ok := item.(map[string]any)
+		if !ok {
+			list = append(list, rule{unknown: true}) // such as !reference
+			continue
+		}
+		r := rule{}
+		r.If, _ = m["if"].(string)
+		r.when, _ = m["when"].(string)
+		_, r.unknown = m["exists"] // changes is true for a branch that is new
+		list = append(list, r)
+	}
+	return list, true
+}
+
+func listOf(v any) (list []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, x := range v {
+			if s, ok := x.(string); ok {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// variablesOf reads variables that the file sets.
+func variablesOf(v any) map[string]*string {
+	out := map[string]*string{}
+	m, _ := v.(map[string]any)
+	for name, value := range m {
+		if full, ok := value.(map[string]any); ok {
+			value = full["value"]
+		}
+		if value != nil {
+			text := fmt.Sprint(value)
+			out[name] = &text
+		}
+	}
+	return out
+}

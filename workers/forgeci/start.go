@@ -1,0 +1,171 @@
+package forgeci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// starts reports whether runs are asked for, and not made by pushes.
+func (c *Controller) starts(ctx context.Context) bool {
+	return c.o.Starter != nil && c.o.Starter.CIStarts(ctx)
+}
+
+// variables are what the jobs of a build's run are told of it.
+func (c *Controller) variables(e *entry) []forge.CIVariable {
+	b := e.build
+	var steps, chain []string
+	for _, j := range b.Jobs {
+		steps = append(steps, j.Step.Name)
+	}
+	for _, id := range b.Chain {
+		chain = append(chain, string(id))
+	}
+	return []forge.CIVariable{
+		{Name: "SUBMITQUEUE_BUILD", Value: string(b.ID)},
+		{Name: "SUBMITQUEUE_BRANCH", Value: c.o.Branch},
+		{Name: "SUBMITQUEUE_CHANGE", Value: string(b.Change)},
+		{Name: "SUBMITQUEUE_CHAIN", Value: strings.Join(chain, " ")},
+		{Name: "SUBMITQUEUE_MAIN", Value: string(b.Main)},
+		{Name: "SUBMITQUEUE_STEPS", Value: strings.Join(steps, " ")},
+		{Name: "SUBMITQUEUE_TARGETS_REF", Value: e.side},
+	}
+}
+
+// unstarted reports whether a build's ref is there and its run is still to be asked for.
+func (e *entry) unstarted() bool { return e.asks && e.arrived && e.pushed.IsZero() && e.done == nil }
+
+// begin asks for the run of a build whose ref is there, or finds the one that it asked
+// for before a restart.
+func (c *Controller) begin(ctx context.Context, e *entry) {
+	began := c.o.Now()
+	run, err := c.askFor(ctx, e)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+	case err == nil && e.done != nil: // stopped meanwhile
+		c.mu.Unlock()
+		err = c.o.CI.CancelRun(ctx, run.ID)
+		c.mu.Lock()
+		if err != nil {
+			c.o.Log.Warn("a run could not be cancelled", "build", e.build.ID, "run", run.ID, "error", err)
+		}
+	case e.done != nil:
+	case err == nil:
+		e.adopt(run, began)
+		e.log.say("asked for run %d on %s", run.ID, e.branch)
+		c.settle(e)
+	case errors.Is(err, forge.ErrPushStarts):
+		e.log.say("the push to %s is to start its run: %v", e.branch, err)
+		c.o.Log.Info("runs cannot be asked for with variables here; pushes start them", "error", err)
+		e.asks, e.arrived, e.notBefore = false, false, c.o.Now()
+		e.tries = -1 // nothing pushes it meanwhile
+		c.mu.Unlock()
+		_, _, err := c.o.Refs.Push(ctx, []mirror.RefMove{{Branch: e.branch}}) // the same commit on the same ref is no event
+		c.mu.Lock()
+		if e.tries = 0; err != nil {
+			e.asks, e.arrived, e.unsure, e.beginAt = true, true, true, c.o.Now().Add(c.o.Poll)
+		}
+		poke(c.toPush)
+	default:
+		c.notBegun(e, err)
+	}
+}
+
+// askFor returns the run of a build.
+func (c *Controller) askFor(ctx context.Context, e *entry) (forge.CIRun, error) {
+	c.mu.Lock()
+	unsure := e.unsure
+	e.unsure = true // until it is answered
+	c.mu.Unlock()
+	if unsure {
+		runs, err := c.o.CI.CIRuns(ctx, e.branch)
+		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+			return forge.CIRun{}, err
+		}
+		for _, r := range runs {
+			if r.Asked && r.Commit == e.build.Commit {
+				return r, nil
+			}
+		}
+	}
+	return c.o.Starter.CIStart(ctx, e.branch, e.build.Commit, c.variables(e))
+}
+
+// adopt has a run be the only one that counts.
+func (e *entry) adopt(run forge.CIRun, began time.Time) {
+	e.run, e.pushed, e.look = run.ID, began, e.look || run.Done
+	for id, r := range e.runs {
+		if id != run.ID {
+			delete(e.runs, id)
+			e.foreign[r.Suite] = true
+		}
+	}
+	e.foldRun(run)
+}
+
+// notBegun takes in why a run could not be asked for. The caller holds mu.
+func (c *Controller) notBegun(e *entry, err error) {
+	c.o.Log.Warn("the run of a build could not be asked for", "build", e.build.ID, "ref", e.branch, "error", err)
+	e.log.say("no run on %s yet: %v", e.branch, err)
+	var transient *forge.Transient
+	e.starts++
+	switch {
+	case !errors.As(err, &transient):
+		c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, NoCheck: true, Detail: "the forge makes no run for " + e.branch + ": " + oneLine(err.Error())})
+	case e.starts >= pushTries:
+		c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: fmt.Sprintf("no run could be had for %s: %s", e.branch, oneLine(err.Error()))})
+	default:
+		e.beginAt = c.o.Now().Add(max(backoff(e.starts-1), transient.After))
+		poke(c.toSee)
+	}
+}
+
+// readOwn reads the run that was asked for, and what its jobs report, in one answer. It
+// reports whether that is all that a build waits for: a check that no job of the run brings
+// may be another CI's. Where a job has the name, what others post under it is not asked for.
+func (c *Controller) readOwn(ctx context.Context, e *entry) (enough bool, got forge.CIResults, err error) {
+	c.mu.Lock()
+	run := e.run
+	var checks []config.Check
+	var names []string
+	for _, j := range e.jobs {
+		if !j.done {
+			checks = append(checks, j.Step.Checks...)
+		}
+	}
+	c.mu.Unlock()
+	if run == 0 || c.o.Starter == nil {
+		return false, got, nil
+	}
+	for _, check := range checks {
+		names = append(names, check.Name)
+	}
+	of, got, err := c.o.Starter.CIRunResults(ctx, run, names)
+	if errors.Is(err, forge.ErrNotFound) {
+		return false, forge.CIResults{}, nil
+	} else if err != nil {
+		return false, got, err
+	}
+	for _, check := range checks {
+		if !slices.ContainsFunc(got.List, func(r forge.CIResult) bool { return check.Is(r.Name, r.App) }) {
+			return false, forge.CIResults{}, nil
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, known := e.runs[run]; known && of.Done {
+		r.Done, r.Word = true, of.Word
+		e.foldRun(r)
+	}
+	return true, got, nil
+}
