@@ -80,43 +80,30 @@ type Options struct {
 
 // Pages renders pages. Its methods may be called at the same time.
 type Pages struct {
-	words   Words
-	wordsOf func(branch string) Words // may be nil
-	byName  map[string]*template.Template
+	options Options
+	words   Words // of whose queue is shown
 }
 
 // New returns the pages.
-func New(o Options) *Pages {
-	p := &Pages{words: o.Words, wordsOf: o.WordsOf, byName: map[string]*template.Template{}}
-	for name, t := range parsed() {
-		p.byName[name] = template.Must(t.Clone()).Funcs(template.FuncMap{
-			"warning": func() string { return o.Warning }, "notice": func() string { return o.Notice }, "closed": func() bool { return o.Closed }})
-	}
-	return p
-}
+func New(o Options) *Pages { return &Pages{options: o, words: o.Words} }
 
 // of returns the pages in the words of a queue.
 func (p *Pages) of(v queue.QueueView) *Pages {
-	if p.wordsOf == nil || v.Main.Branch == "" {
+	if p.options.WordsOf == nil || v.Main.Branch == "" {
 		return p
 	}
-	out := *p
-	out.words = p.wordsOf(v.Main.Branch)
-	return &out
+	return &Pages{options: p.options, words: p.options.WordsOf(v.Main.Branch)}
 }
 
-// parsed returns every page before anybody's options are known. Nobody renders these: a
-// template that was rendered cannot be cloned.
+// parsed returns every page, for all Pages of the program.
 var parsed = sync.OnceValue(func() map[string]*template.Template {
 	pages := map[string]*template.Template{}
 	for _, name := range []string{"queues", "queue", "change", "search", "log", "runners", "flakes", "problem", "setup", "setupgo", "setupmade", "setuplab", "setuplabmade", "signin", "enter", "leave", "docs"} {
-		pages[name] = template.Must(template.New(name).Funcs(template.FuncMap{"warning": unset, "notice": unset, "closed": unset}).ParseFS(templates,
+		pages[name] = template.Must(template.ParseFS(templates,
 			"templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return pages
 })
-
-func unset() string { panic("a page is rendered that was not made by New") }
 
 // Static serves the pages' style sheet, script and icon.
 func Static() http.Handler { return Files(static, "static") }
@@ -170,6 +157,13 @@ func (p *Pages) Problem(w io.Writer, status int, text string) error {
 	}{page{Title: http.StatusText(status), Bare: true}, status, clean(text)})
 }
 
+// frame is what the layout shows: a page, and what its server says on every page.
+type frame struct {
+	Warning, Notice string
+	Closed          bool
+	Page            any // embeds page
+}
+
 func (p *Pages) render(w io.Writer, name string, model any) error {
-	return p.byName[name].ExecuteTemplate(w, "layout", model)
+	return parsed()[name].ExecuteTemplate(w, "layout", frame{p.options.Warning, p.options.Notice, p.options.Closed, model})
 }
