@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 // An owner stands still right before its push, which begins with the pull request's
 // branch, and another one takes the queue over: when the first goes on, it pushes nothing.
 func TestPushOfAnOwnerThatLostItsLease(t *testing.T) {
-	refused := make(chan struct{}, 1)
-	h := newHub(t, hubOptions{files: methods("method: squash"), talkative: true, wrap: func(s queue.Store) queue.Store { return refusing{s, refused} }})
+	refused := make(chan struct{})
+	h := newHub(t, hubOptions{files: methods("method: squash"), talkative: true, wrap: func(s queue.Store) queue.Store { return &refusing{Store: s, refused: refused} }})
 	h.proven()
 	before := map[string]string{"main": h.Head("main")}
 	still := make(chan struct{})
@@ -40,19 +41,32 @@ func TestPushOfAnOwnerThatLostItsLease(t *testing.T) {
 	mustNot(t, h.store.Release(t.Context(), hubQueue, other))
 }
 
-// refusing tells when a lease is refused to a push; the owner asks for it as well.
+// refusing tells when a lease is refused to a push. The owner asks for it as well, and
+// commits: it is not told that the queue is another's before the push is.
 type refusing struct {
 	queue.Store
-	refused chan<- struct{}
+	refused chan struct{}
+	once    sync.Once
 }
 
-func (s refusing) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (int64, error) {
+func (s *refusing) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (int64, error) {
 	token, err := s.Store.Acquire(ctx, name, owner, ttl)
 	if errors.Is(err, queue.ErrNotOwner) && bytes.Contains(debug.Stack(), []byte("(*pusher).owning")) {
+		s.once.Do(func() { close(s.refused) })
+	}
+	return token, s.later(ctx, err)
+}
+
+func (s *refusing) Commit(ctx context.Context, t queue.Turn) error {
+	return s.later(ctx, s.Store.Commit(ctx, t))
+}
+
+func (s *refusing) later(ctx context.Context, err error) error {
+	if errors.Is(err, queue.ErrNotOwner) {
 		select {
-		case s.refused <- struct{}{}:
-		default:
+		case <-s.refused:
+		case <-ctx.Done():
 		}
 	}
-	return token, err
+	return err
 }
