@@ -26,8 +26,8 @@ type Starter interface {
 	CIStart(ctx context.Context, branch string, commit queue.CommitID, variables []CIVariable) (CIRun, error)
 	// CIRunResults reads how far a run that was asked for has come (CIRun.Done and Word
 	// alone), and what its jobs report. Both are of one answer: where the run has ended,
-	// so have its jobs. names are the checks that are wanted; others may be left out.
-	// ErrNotFound: it is gone, or has no jobs.
+	// so have its jobs; a run has all its jobs from its beginning. names are the checks
+	// that are wanted; others may be left out. ErrNotFound: it is gone, or has no jobs.
 	CIRunResults(ctx context.Context, id int64, names []string) (CIRun, CIResults, error)
 }
 

@@ -14,13 +14,17 @@ import (
 // judgeEnded is about checks that have all ended, and none has failed. It is too
 // early to say that they have passed while a run on the ref may still bring a check of
 // one of the names: a job appears when those that it needs have ended, and a second
-// workflow may have one of the name.
+// workflow may have one of the name. A run that was asked for has all its jobs from its
+// beginning (forge.Starter), so one look after the last news is enough.
 func (e *entry) judgeEnded(j *job, f finding, at moment) finding {
 	if !j.byRuns() {
 		f.outcome = queue.JobPassed
 		return f
 	}
 	calm, running := e.calm(at), e.running(at.skew)
+	if e.run != 0 {
+		running = ""
+	}
 	if running == "" && !e.sure.Before(calm) && !e.sure.Before(e.heard) {
 		f.outcome = queue.JobPassed
 		return f
@@ -34,7 +38,7 @@ func (e *entry) judgeEnded(j *job, f finding, at moment) finding {
 	switch {
 	case running == "" && at.now.Before(calm):
 		f.due = calm
-	case running == "" && at.now.Before(e.heard.Add(at.pause)) && !e.told(at.skew):
+	case running == "" && e.run == 0 && at.now.Before(e.heard.Add(at.pause)) && !e.told(at.skew):
 		f.due = e.heard.Add(at.pause) // the webhook of a run's end comes after those of its checks
 	case running == "":
 		f.look = true

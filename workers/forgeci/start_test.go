@@ -163,6 +163,34 @@ func TestALookAtARunThatWasAskedFor(t *testing.T) {
 	}
 }
 
+// A build whose jobs have passed waits for no others of its run: one look, after the news
+// of the last one, is enough.
+func TestOtherJobsOfARunThatWasAskedFor(t *testing.T) {
+	a := &asking{hub: newHub()}
+	c := a.controller(t)
+	mustRun(t, c, order("a"), "run/a")
+	a.until(t, "the run is asked for", func() bool { return len(a.runs) == 1 })
+	for run := int64(0); run == 0; {
+		c.mu.Lock()
+		run = c.builds["a"].run
+		c.mu.Unlock()
+	}
+	a.mu.Lock()
+	suite := a.runs[0].ID
+	a.results = append(a.results, forge.CIResult{ID: 1, Name: "test", Commit: "commit-a", Suite: suite, Branch: ref("a"), Bound: true, State: forge.CIPassed, At: time.Now()},
+		forge.CIResult{ID: 2, Name: "publish", Commit: "commit-a", Suite: suite, Branch: ref("a"), Bound: true, State: forge.CIRunning, At: time.Now()})
+	a.mu.Unlock()
+	c.News(forge.CINews{Look: []string{ref("a")}})
+	if got := fmt.Sprint(c.ofEvent(t)); got != "[started passed done passed run/a]" {
+		t.Errorf("it ended as %s", got)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.own != 1 {
+		t.Errorf("the run was looked at %d times", a.own)
+	}
+}
+
 // Where the answer was lost, or after a restart, the run that is there is found, and no
 // second one is made.
 func TestARunIsAskedForOnce(t *testing.T) {
