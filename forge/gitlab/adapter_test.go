@@ -335,8 +335,12 @@ func TestProtection(t *testing.T) {
 	if p, err := w.forge.Protection(t.Context(), "main"); err != nil || p.MayPush || !p.Protected || p.Rule == "" {
 		t.Errorf("who may merge only: %+v, %v", p, err)
 	}
+	asked := len(w.server.Requests())
+	if p, err := w.forge.Protection(t.Context(), "main"); err != nil || p.MayPush || len(w.server.Requests()) != asked {
+		t.Errorf("right after it was read: %+v, %v, with %d requests", p, err, len(w.server.Requests())-asked)
+	}
 	w.project.Protect("ma*", fake.Guard{Push: 40, Merge: 40})
-	if p, err := w.forge.Protection(t.Context(), "main"); err != nil || !p.MayPush {
+	if p, err := w.newForge().Protection(t.Context(), "main"); err != nil || !p.MayPush {
 		t.Errorf("the most permissive pattern counts: %+v, %v", p, err)
 	}
 }

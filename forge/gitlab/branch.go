@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/xanzy/go-gitlab"
 
@@ -23,15 +24,28 @@ func (f *Forge) branch(ctx context.Context, name string) (*gitlab.Branch, error)
 // Protection implements forge.Forge. GitLab says itself whether we may push: to merge is
 // not enough.
 func (f *Forge) Protection(ctx context.Context, branch string) (forge.Protection, error) {
+	if kept, ok := recall(f, f.protected, branch); ok && time.Since(kept.at) < protectedFor {
+		return kept.Protection, nil
+	}
 	b, err := f.branch(ctx, branch)
 	if err != nil {
+		forget(f, f.protected, branch)
 		return forge.Protection{}, failure(ctx, "read how branch "+branch+" is protected", err)
 	}
 	out := forge.Protection{Protected: b.Protected, MayPush: b.CanPush}
 	if !out.MayPush {
 		out.Rule = "the branch is protected, and the queue's account is not among those who are allowed to push"
 	}
+	remember(f, f.protected, branch, keptProtection{out, time.Now()})
 	return out, nil
+}
+
+// protectedFor is how long a branch's protection is not read again.
+const protectedFor = 5 * time.Minute
+
+type keptProtection struct {
+	forge.Protection
+	at time.Time
 }
 
 // Trains reports whether the project has merge trains: each push of ours would begin its

@@ -71,12 +71,13 @@ type Forge struct {
 
 	locks [64]sync.Mutex // one writer for each thing that is looked for first; by hash
 
-	mu    sync.Mutex
-	id    int    // of the project; 0: not known yet
-	path  string // of the project, as it was last told
-	self  *gitlab.User
-	notes map[noteKey]int // ours
-	users map[string]int  // numbers by name in lower case
+	mu        sync.Mutex
+	id        int    // of the project; 0: not known yet
+	path      string // of the project, as it was last told
+	self      *gitlab.User
+	notes     map[noteKey]int // ours
+	protected map[string]keptProtection
+	users     map[string]int // numbers by name in lower case
 
 	read   *gitlab.Project // nil: not yet
 	readAt time.Time
@@ -111,7 +112,7 @@ func New(o Options) (*Forge, error) {
 	case o.Group == "" && !strings.Contains(strings.Trim(o.Project, "/"), "/"):
 		return nil, fmt.Errorf("gitlab: %q is not the full path of a project, such as group/name", o.Project)
 	}
-	f := &Forge{o: o, log: o.Logger, base: base, path: strings.Trim(o.Project, "/"), id: int(o.ProjectID), notes: map[noteKey]int{}, users: map[string]int{}, stored: map[headKey]time.Time{}}
+	f := &Forge{o: o, log: o.Logger, base: base, path: strings.Trim(o.Project, "/"), id: int(o.ProjectID), notes: map[noteKey]int{}, protected: map[string]keptProtection{}, users: map[string]int{}, stored: map[headKey]time.Time{}}
 	f.pace = &pace{next: http.DefaultTransport, host: base.Host}
 	//lint:ignore SA1019 the library is given; its successor has the same calls under another path
 	f.client, err = gitlab.NewClient(o.Token, gitlab.WithBaseURL(base.String()), gitlab.WithoutRetries(), gitlab.WithCustomLimiter(f.pace),
