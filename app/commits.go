@@ -86,8 +86,8 @@ func (p *commits) fetch(ctx context.Context, picks []queue.Pick) (map[queue.Comm
 	return out, nil
 }
 
-func mergeOf(k queue.Pick, parent queue.CommitID) mirror.Pick {
-	return mirror.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(k),
+func (p *commits) mergeOf(k queue.Pick, parent queue.CommitID) mirror.Pick {
+	return mirror.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(p.Texts.Words, k),
 		Revert: k.Revert,
 		Squash: k.Method == config.MethodSquash, Author: k.Wording.Author, Below: k.Below,
 		Rebase: k.Method == config.MethodRebase, FastForward: k.Method == config.MethodFastForward}
@@ -96,9 +96,9 @@ func mergeOf(k queue.Pick, parent queue.CommitID) mirror.Pick {
 func (p *commits) mergeTogether(ctx context.Context, picks []queue.Pick, parent queue.CommitID) (mirror.Merged, error) {
 	var all []mirror.Pick
 	for _, k := range picks {
-		all = append(all, mergeOf(k, ""))
+		all = append(all, p.mergeOf(k, ""))
 	}
-	return p.Mirror.Merges.MergeTogether(ctx, parent, all, rollupMessage(picks))
+	return p.Mirror.Merges.MergeTogether(ctx, parent, all, rollupMessage(p.Texts.Words, picks))
 }
 
 // hold sees to it that commits are in the mirror.
@@ -200,7 +200,7 @@ func (p *commits) remake(ctx context.Context, m made) error {
 		}
 		now = merged.Commit
 	} else {
-		merged, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(m.picks[0], m.parent)})
+		merged, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{p.mergeOf(m.picks[0], m.parent)})
 		if err != nil {
 			return err
 		}

@@ -149,7 +149,7 @@ func (p *commits) mergings(ctx context.Context, openings []opening) []merging {
 		}
 		out[i] = merging{mirror.Merged{Commit: on, Empty: true}, on, now, err}
 		if err == nil && o.alone {
-			wave, at = append(wave, mergeOf(o.picks[0], on)), append(at, i)
+			wave, at = append(wave, p.mergeOf(o.picks[0], on)), append(at, i)
 		}
 	}
 	made, err := p.Mirror.Merges.MergeWave(ctx, wave)
@@ -173,7 +173,7 @@ func (p *commits) above(ctx context.Context, o opening, missing map[queue.Commit
 		if err := missing[k.Head]; err != nil {
 			return "", err
 		}
-		picks = append(picks, mergeOf(k, ""))
+		picks = append(picks, p.mergeOf(k, ""))
 	}
 	made, err := p.Mirror.Merges.MergeChain(ctx, o.on, picks)
 	if err != nil {

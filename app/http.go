@@ -23,6 +23,7 @@ import (
 	"github.com/submitqueue/submitqueue/app/docs"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/app/web"
+	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -99,7 +100,7 @@ func NewServer(o ServerOptions) *Server {
 	}
 	s := &Server{
 		o:       o,
-		pages:   web.New(web.Options{Words: o.Words, WordsOf: func(branch string) web.Words { w := o.Words; w.Branch = branch; return w }, Warning: texts.Isolation(o.Isolation, o.KeepHomes), Notice: texts.Gaps(o.Gaps), Closed: !o.Public}),
+		pages:   web.New(web.Options{Words: o.Words, WordsOf: func(v queue.QueueView) web.Words { return o.Words.Of(v.Main.Branch, v.Mark) }, Warning: texts.Isolation(o.Isolation, o.KeepHomes), Notice: texts.Gaps(o.Gaps), Closed: !o.Public}),
 		log:     orSilent(o.Log),
 		hosts:   hostsOf(o.Address, o.Hosts),
 		closing: make(chan struct{}),

@@ -19,14 +19,14 @@ const mostCredits = 100
 // is recognised by; nothing in a title, a description or a name can forge them,
 // because they are the last paragraph and each of those is a part of another one,
 // or of a line that begins otherwise.
-func mergeMessage(k queue.Pick) string {
+func mergeMessage(w texts.Words, k queue.Pick) string {
 	text, credits := k.Wording.Text, k.Wording.Credits
 	if k.Revert != "" {
 		return config.Unskipped(fmt.Sprintf("Revert %q", texts.ClipLine(cmp.Or(k.Title, string(k.Revert)), 150))) +
 			fmt.Sprintf("\n\nThis reverts commit %s, which turned the branch red.\n", k.Revert)
 	}
 	if text == "" {
-		text = config.Unskipped(fmt.Sprintf("Merge #%d: %s", k.Number, texts.ClipLine(k.Title, 200)))
+		text = config.Unskipped(fmt.Sprintf("Merge %s: %s", w.Numbered(k.Number), texts.ClipLine(k.Title, 200)))
 	}
 	if k.Method == config.MethodRebase {
 		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself
@@ -39,12 +39,12 @@ func mergeMessage(k queue.Pick) string {
 
 // rollupMessage is the message of a merge of several changes: a line for each,
 // and for each the trailers of mergeMessage.
-func rollupMessage(picks []queue.Pick) string {
+func rollupMessage(w texts.Words, picks []queue.Pick) string {
 	var names []string
 	var titles, trailers strings.Builder
 	for _, k := range picks {
-		names = append(names, fmt.Sprintf("#%d", k.Number))
-		fmt.Fprintf(&titles, "#%d: %s\n", k.Number, texts.ClipLine(k.Title, 200))
+		names = append(names, w.Numbered(k.Number))
+		fmt.Fprintf(&titles, "%s: %s\n", w.Numbered(k.Number), texts.ClipLine(k.Title, 200))
 		fmt.Fprintf(&trailers, "Change: %s\nHead: %s\n", k.Change, k.Head)
 	}
 	last := len(names) - 1

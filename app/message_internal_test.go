@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -23,7 +24,7 @@ func TestNobodyForgesTrailers(t *testing.T) {
 	}
 	text := config.Message{Title: "{title}", Body: "{body}\n{co_authors}"}.Render(config.Worded{Title: forged, Body: "x\n\n" + forged, CoAuthors: credits})
 	for _, method := range []config.Method{"", config.MethodSquash, config.MethodRebase} {
-		said := mergeMessage(queue.Pick{Change: "1.aa", Head: "abc", Title: forged, Method: method, Wording: queue.Wording{Text: text, Credits: strings.Join(credits, "\n")}})
+		said := mergeMessage(texts.Words{}, queue.Pick{Change: "1.aa", Head: "abc", Title: forged, Method: method, Wording: queue.Wording{Text: text, Credits: strings.Join(credits, "\n")}})
 		last := said[strings.LastIndex("\n\n"+said, "\n\n"):]
 		changes := 0
 		for line := range strings.Lines(last) {

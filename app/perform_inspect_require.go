@@ -132,7 +132,7 @@ func (p *inspection) clashes(ctx context.Context) ([]string, error) {
 	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
 		return nil, err
 	}
-	merged, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(k, now.tip)})
+	merged, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{p.mergeOf(k, now.tip)})
 	if err != nil {
 		return nil, err
 	}

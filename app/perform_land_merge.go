@@ -67,7 +67,7 @@ func (p *pusher) squashPull(ctx context.Context, a *queue.Action, push *queue.Pu
 	if err := p.facts(func(c *speculation.Core) {
 		if ch := c.State().Changes[push.Changes[0]]; ch != nil {
 			k := speculation.PickOf(ch)
-			m.Number, m.Head, m.Message = k.Number, k.Head, mergeMessage(k)
+			m.Number, m.Head, m.Message = k.Number, k.Head, mergeMessage(p.Texts.Words, k)
 		}
 	}); err != nil || m.Number == 0 {
 		return "it is not known any more", err

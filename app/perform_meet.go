@@ -19,7 +19,7 @@ func (p *commits) meet(ctx context.Context, a *queue.Action, t queue.Meet) (queu
 	var with []queue.ChangeID
 	for _, k := range t.With {
 		if missing[k.Head] == nil {
-			wave, with = append(wave, mergeOf(k, t.Main)), append(with, k.Change)
+			wave, with = append(wave, p.mergeOf(k, t.Main)), append(with, k.Change)
 		}
 	}
 	below, err := p.Mirror.Merges.MergeWave(ctx, wave)
@@ -30,7 +30,7 @@ func (p *commits) meet(ctx context.Context, a *queue.Action, t queue.Meet) (queu
 	wave = nil
 	for i, m := range below {
 		if m.Clean() {
-			wave, on = append(wave, mergeOf(t.Pick, m.Commit)), append(on, with[i])
+			wave, on = append(wave, p.mergeOf(t.Pick, m.Commit)), append(on, with[i])
 		}
 	}
 	merged, err := p.Mirror.Merges.MergeWave(ctx, wave)

@@ -194,7 +194,7 @@ func (p *observer) holding(ctx context.Context, line []mirror.LineCommit, out []
 		case missing[pick.Head] != nil:
 			continue // its branch has moved, or is gone; it is judged as anybody's commit
 		}
-		made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(*pick, l.Parent)})
+		made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{p.mergeOf(*pick, l.Parent)})
 		if errors.Is(err, forge.ErrNotFound) {
 			continue
 		}

@@ -65,7 +65,7 @@ func (p *commits) stageRevert(ctx context.Context, branch string, t queue.Propos
 	if err := errors.Join(p.prepare(ctx), p.hold(ctx, t.On, t.Commit)); err != nil {
 		return err
 	}
-	made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{mergeOf(t.Pick, t.On)})
+	made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{p.mergeOf(t.Pick, t.On)})
 	if err != nil {
 		return err
 	}

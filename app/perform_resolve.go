@@ -72,7 +72,7 @@ func (p *commits) chain(ctx context.Context, t queue.Resolve, first mirror.Merge
 	}
 	var rest []mirror.Pick
 	for _, k := range single[1:] {
-		rest = append(rest, mergeOf(k, ""))
+		rest = append(rest, p.mergeOf(k, ""))
 	}
 	more, err := p.Mirror.Merges.MergeChain(ctx, first.Commit, rest)
 	return append(merged, more...), err

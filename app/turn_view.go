@@ -33,7 +33,7 @@ func (w *window) untilShow() time.Duration {
 // publish has readers see what they may after a turn, or another change of what an owner
 // knows. The caller is on Run's goroutine and holds turning.
 func (o *Owner) publish() {
-	b := &briefly{api.Brief{Main: queue.Main{Branch: o.Branch}, Away: o.away()}, o.ready}
+	b := &briefly{api.Brief{Mark: o.Texts.Words.Mark, Main: queue.Main{Branch: o.Branch}, Away: o.away()}, o.ready}
 	if o.core != nil {
 		b.Main = o.core.State().Main
 	}
@@ -63,7 +63,7 @@ func (o *Owner) show() {
 		away += "; it is shown as it stood at " + o.until.UTC().Format("15:04:05 MST")
 	}
 	p.view.Key, p.view.Away, p.view.Default = o.Queue, away, defaultText(p.view.Main)
-	p.view.Web = o.Texts.RepoURL
+	p.view.Web, p.view.Mark = o.Texts.RepoURL, o.Texts.Words.Mark
 	if old := w.last.Load(); old != nil {
 		p.view.Version = old.view.Version
 	}

@@ -41,7 +41,7 @@ type CommandRow struct {
 // CommandForm is one way to write a command. Capitals stand for what people fill in.
 type CommandForm struct {
 	Usage string
-	Help  string // a line of Markdown; "": that of a form before it says this, too
+	Help  string // a line of Markdown, in which {noun} is what lands; "": that of a form before it says this, too
 }
 
 // CommandTable is the commands there are, in the order of the help.
@@ -52,7 +52,7 @@ func Commands() CommandTable { return slices.Clone(commands) }
 
 var commands = CommandTable{
 	{Verb: CommandLand, Words: "/land", Takes: takesLaneAndMethod, Who: mayLand, Runs: true, Delegated: true, Enters: true, Forms: []CommandForm{
-		{"/land", "`/land` asks to land this pull request as it is now. Setting the queue's label does the same."},
+		{"/land", "`/land` asks to land this {noun} as it is now. Setting the queue's label does the same."},
 		{"/land priority=LANE", "`/land priority=LANE` does so in a lane, or puts it into another one. The label with `:LANE` behind it does the same."},
 		{"/land method=METHOD", "`/land method=METHOD` lands it by merge, squash, rebase or fast-forward, as far as the configuration allows it."}}},
 	{Verb: CommandCancel, Words: "/land cancel", Who: func(p config.Permissions) config.Who { return or(p.Cancel, mayLand(p)) }, Delegated: true, Forms: []CommandForm{
@@ -68,7 +68,7 @@ var commands = CommandTable{
 		Forms: []CommandForm{
 			{"/land explain", "`/land explain` says what would become of it, or why it is where it is."}}},
 	{Verb: CommandDelegate, Words: "/land delegate", Takes: takesUser, Near: "/land delegate @user", Who: mayDelegate, Runs: true, Forms: []CommandForm{
-		{"/land delegate @USER", "`/land delegate @USER` lets somebody else land this pull request; `/land undelegate` takes that back."}}},
+		{"/land delegate @USER", "`/land delegate @USER` lets somebody else land this {noun}; `/land undelegate` takes that back."}}},
 	{Verb: CommandUndelegate, Words: "/land undelegate", Takes: takesUserOrNone, Who: mayDelegate, Forms: []CommandForm{{"/land undelegate", ""}}},
 	{Verb: CommandNow, Words: "/land now", Takes: takesReason, Near: "/land now REASON", Keeps: true,
 		Who: func(p config.Permissions) config.Who { return or(p.Now, "admin") }, Runs: true, Enters: true, Forms: []CommandForm{

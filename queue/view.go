@@ -62,6 +62,7 @@ type QueueView struct {
 	Trouble    []string // what keeps failing, the longest first, and when it is tried again
 	Default    string   // that the default branch is another one by now, and what to do; "" where it is not
 	Web        string   // address of the repository's pages at its forge; "": it has none
+	Mark       string   // what its forge writes before the number of a change; "": "#"
 	Away       string   // why this server does not show the present state, e.g. that it starts; "" where it does
 	Main       Main
 	Slots      int

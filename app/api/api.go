@@ -75,10 +75,10 @@ func (s *Handlers) Register(r Routes) {
 	r.Post("/api/rows", access.Admin, "import a history", s.keepRows)
 }
 
-// in returns handlers whose texts name a queue's branch.
-func (s *Handlers) in(branch string) *Handlers {
+// in returns handlers whose texts are in the words of a queue.
+func (s *Handlers) in(branch, mark string) *Handlers {
 	out := *s
-	out.o.Words.Branch = branch
+	out.o.Words = s.o.Words.Of(branch, mark)
 	return &out
 }
 
@@ -97,7 +97,7 @@ func (s *Handlers) queues(c echo.Context) error {
 	out := []QueueSummary{}
 	for _, name := range s.o.Source.Queues() {
 		if v, ok := s.o.Source.Queue(name); ok {
-			out = append(out, s.in(v.Main.Branch).summaryOf(v))
+			out = append(out, s.in(v.Main.Branch, v.Mark).summaryOf(v))
 		}
 	}
 	return answer(c, out)
@@ -108,7 +108,7 @@ func (s *Handlers) queue(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	s = s.in(v.Main.Branch)
+	s = s.in(v.Main.Branch, v.Mark)
 	full, err := fullOf(c)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *Handlers) changes(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	s = s.in(v.Main.Branch)
+	s = s.in(v.Main.Branch, v.Mark)
 	phase, stamp := queue.Phase(c.QueryParam("phase")), StampOf(v)
 	has := func(c queue.Change) bool { return phase == "" || phase == c.Phase }
 	if !slices.ContainsFunc(v.Order, func(x queue.View) bool { return has(x.Change) }) && !slices.ContainsFunc(v.Recent, has) {
@@ -151,7 +151,7 @@ func (s *Handlers) change(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	s = s.in(q.Main.Branch)
+	s = s.in(q.Main.Branch, q.Mark)
 	out := s.changeOf(v)
 	out.Answer = s.o.Words.Answer(v)
 	return answer(c, out)
@@ -185,7 +185,7 @@ func (s *Handlers) history(c echo.Context) error {
 	for _, v := range q.Order {
 		known[v.Change.ID] = v.Change
 	}
-	s = s.in(q.Main.Branch)
+	s = s.in(q.Main.Branch, q.Mark)
 	out := []Note{}
 	for _, n := range notes {
 		if (id == "" || string(n.Change) == id || strconv.Itoa(n.Number) == id) && len(out) < most {

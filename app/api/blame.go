@@ -81,7 +81,7 @@ func (s *Handlers) blame(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, s.in(v.Main.Branch).blameOf(v))
+	return answer(c, s.in(v.Main.Branch, v.Mark).blameOf(v))
 }
 
 func (s *Handlers) blameOf(v queue.QueueView) Blame {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,6 +54,10 @@ type CancelCommand struct {
 	User   string `json:"user,omitempty"`   // as in LandCommand
 }
 
+// Called returns the number of a change as its forge writes it; an older server does not
+// say, and has it written as at GitHub.
+func (a Accepted) Called() string { return cmp.Or(a.Name, "#"+strconv.Itoa(a.Number)) }
+
 // PauseCommand holds landings; builds go on.
 type PauseCommand struct {
 	Queue  string `json:"queue,omitempty"`
@@ -72,6 +77,7 @@ type ResumeCommand struct {
 type Accepted struct {
 	Queue  string    `json:"queue"`
 	Number int       `json:"number,omitempty"`
+	Name   string    `json:"name,omitempty"` // as that of a Change
 	Event  string    `json:"event"`          // id; the same for a repeated command
 	At     time.Time `json:"at"`             // when it came, by the server's clock
 	User   string    `json:"user"`           // in whose name it is given
@@ -238,11 +244,12 @@ func (s *Handlers) cancel(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	called := s.in(q.Main.Branch, q.Mark).o.Words.Numbered(v.Change.Number)
 	if v.Change.ID == "" {
-		return &Problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue.", v.Change.Number)}
+		return &Problem{http.StatusConflict, called + " is not in the queue."}
 	}
 	if v.Change.Phase.Final() {
-		return &Problem{http.StatusConflict, fmt.Sprintf("#%d is not in the queue: its last verdict is %q.", v.Change.Number, v.Change.Phase)}
+		return &Problem{http.StatusConflict, fmt.Sprintf("%s is not in the queue: its last verdict is %q.", called, v.Change.Phase)}
 	}
 	return s.submit(c, q.Name, queue.Commented{Number: v.Change.Number, Author: user, Body: "/land cancel"}, Accepted{At: moment(s.now()), Note: note})
 }
@@ -300,6 +307,9 @@ func (s *Handlers) submit(c echo.Context, name string, e queue.Commented, a Acce
 	}
 	s.o.Log.Info("command over HTTP", "queue", name, "number", e.Number, "user", e.Author, "command", e.Body)
 	a.Queue, a.Number, a.Event, a.User = name, e.Number, id, e.Author
+	if b, ok := s.o.Source.Brief(name); ok && e.Number != 0 {
+		a.Name = s.in(b.Main.Branch, b.Mark).o.Words.Numbered(e.Number)
+	}
 	WriteJSON(c.Response(), http.StatusAccepted, a)
 	return nil
 }

@@ -72,7 +72,7 @@ func (s *Handlers) models(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	s, m := s.in(v.Main.Branch), v.Models
+	s, m := s.in(v.Main.Branch, v.Mark), v.Models
 	out := Models{Queue: v.Name, ModelUse: modelUseOf(m), Text: s.o.Words.Models(m), Seen: m.Seen, Versions: []ModelVersion{}}
 	if t := m.Tried; t.At != 0 {
 		out.Tried = &ModelAttempt{At: moment(t.At), Cause: string(t.Cause), Why: t.Why}

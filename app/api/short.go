@@ -53,7 +53,7 @@ func (s *Handlers) queueShort(v queue.QueueView) Queue {
 func (s *Handlers) changeShort(v queue.View) Change {
 	c := v.Change
 	out := Change{
-		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
+		ID: string(c.ID), Number: c.Number, Name: s.o.Words.Numbered(c.Number), Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
 		Lane: c.Lane, Base: c.Base, Parent: c.Parent, Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.reasonShort(c, c.Reason),
 		Position: v.Position, Total: v.Total, Builds: buildsShort(v.Builds), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),

@@ -39,6 +39,7 @@ type Source interface {
 // Brief is what is known of a queue at no cost: it is published with each turn.
 type Brief struct {
 	Name string // by now
+	Mark string // what its forge writes before the number of a change; "": "#"
 	Main queue.Main
 	Away string // why this server does not show the present state, or ""
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	"github.com/submitqueue/submitqueue/app/texts"
@@ -106,11 +108,15 @@ type Upgrade struct {
 	Text       string   `json:"text"`
 }
 
+// Called is that of Accepted.
+func (c Change) Called() string { return cmp.Or(c.Name, "#"+strconv.Itoa(c.Number)) }
+
 // Change is one change. Times are RFC 3339 in UTC and left out where not
 // known. A queue in short has of each what changeShort fills in.
 type Change struct {
 	ID        string     `json:"id"`
 	Number    int        `json:"number"`
+	Name      string     `json:"name"` // the number as its forge writes it: "#7", at GitLab "!7"
 	Title     string     `json:"title"`
 	Branch    string     `json:"branch,omitempty"` // of the head
 	Author    string     `json:"author"`
@@ -314,7 +320,7 @@ func (s *Handlers) hostOf(h queue.HostView) Host {
 func (s *Handlers) changeOf(v queue.View) Change {
 	c := v.Change
 	out := Change{
-		ID: string(c.ID), Number: c.Number, Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
+		ID: string(c.ID), Number: c.Number, Name: s.o.Words.Numbered(c.Number), Title: c.Title, Branch: c.Branch, Author: c.Author, Requester: c.Requester, URL: c.URL,
 		Lane: c.Lane, Base: c.Base, Parent: c.Parent, OnTop: s.o.Words.OnTop(c), Head: string(c.Head), Phase: string(c.Phase), Final: c.Phase.Final(), Reason: s.reasonOf(c, c.Reason),
 		Position: v.Position, Total: v.Total, Ahead: texts.Strings(v.Ahead), Builds: s.buildsOf(v.Builds), Partners: s.partnersOf(v), Attempts: c.Builds,
 		Arrived: moment(c.Arrival), From: moment(v.Forecast.Early), By: moment(v.Forecast.Late), Decided: moment(c.Decided), Until: moment(c.Until),

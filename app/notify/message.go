@@ -24,6 +24,8 @@ type Message struct {
 	Reason  string         `json:"reason,omitempty"` // code of the reason, e.g. "failed"
 	Commit  string         `json:"commit,omitempty"` // on the target branch, where it is about one
 	More    map[string]int `json:"more,omitempty"`   // of "more": how many of each kind
+
+	noun string // what the change is at its forge
 }
 
 // Change is the pull request that a message is about. Only its number is known of one
@@ -54,7 +56,10 @@ func (n *Notifier) messageOf(ctx context.Context, name string, source Source, w 
 	if w.Note.Change != "" {
 		ch = n.find(ctx, source, w.Note.Change)
 	}
-	m := n.message(name, w, n.Words.Notice(ch, w.Note))
+	words := n.Words
+	words.Mark = source.View().Mark
+	m := n.message(name, w, words.Notice(ch, w.Note))
+	m.noun = words.Noun()
 	m.Reason, m.Commit = string(w.Note.Reason.Code), string(w.Note.Commit)
 	if w.Note.Change != "" && w.Note.Number != 0 {
 		m.URL = n.BaseURL + texts.PagePath(name, w.Note.Change)

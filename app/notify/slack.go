@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -11,7 +12,7 @@ import (
 func encodeSlack(m Message, _ []byte, _ time.Time) (body []byte, header http.Header, err error) {
 	text := "*" + slackText(m.Queue) + "* " + slackText(m.Text)
 	if m.Change != nil {
-		text += slackLink(m.Change.URL, "pull request")
+		text += slackLink(m.Change.URL, cmp.Or(m.noun, "pull request"))
 	}
 	text += slackLink(m.URL, "details")
 	body, err = json.Marshal(struct {

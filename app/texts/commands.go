@@ -45,7 +45,7 @@ func (w voice) help() string {
 	lines := []string{first, ""}
 	for _, form := range w.o.Words.forms(w.commands) {
 		if form.Help != "" {
-			lines = append(lines, "- "+form.Help)
+			lines = append(lines, "- "+w.fill(form.Help))
 		}
 	}
 	return strings.Join(append(lines, "", last), "\n")

@@ -82,7 +82,7 @@ func (w voice) ends(c queue.Change) string {
 	moved := c.Verdict.Along && !c.Method.Keeps()
 	text := ""
 	if moved {
-		text = " The branch of the pull request was moved to " + commit + " first"
+		text = " The branch of the " + w.o.Words.Noun() + " was moved to " + commit + " first"
 		if w.o.Default == "" && !c.Verdict.Closed {
 			text += ", so that it is shown as merged"
 		}
@@ -90,23 +90,23 @@ func (w voice) ends(c queue.Change) string {
 	}
 	if c.Verdict.ByForge && w.o.Default == "" {
 		if c.Verdict.Unproven {
-			return w.fill(" The {host} has merged the pull request itself.")
+			return w.fill(" The {host} has merged the {noun} itself.")
 		}
-		return w.fill(" The {host} has merged the pull request itself, and what it made has the parent and the tree of the commit that was proven.")
+		return w.fill(" The {host} has merged the {noun} itself, and what it made has the parent and the tree of the commit that was proven.")
 	}
 	closed := "; so it is closed, with the label " + w.code(LandedLabel) + "."
 	switch {
 	case w.o.Words.Local:
 		return ""
 	case w.o.Default != "":
-		return text + " The forge shows pull requests as merged only where their commits come to the default branch, " + w.code(w.o.Default) + ", and this one is for another branch" + closed +
+		return text + " The forge shows " + w.o.Words.Noun() + "s as merged only where their commits come to the default branch, " + w.code(w.o.Default) + ", and this one is for another branch" + closed +
 			" A `Closes #N` in its description closes no issue; in the message of a commit it does, once that commit is on " + w.code(w.o.Default) + "."
 	case moved && c.Verdict.Closed:
-		return text + " The forge had not taken note of that when " + w.main() + " moved, and shows the pull request as closed all the same, with the label " + w.code(LandedLabel) + "." + issues
+		return text + " The forge had not taken note of that when " + w.main() + " moved, and shows the " + w.o.Words.Noun() + " as closed all the same, with the label " + w.code(LandedLabel) + "." + issues
 	case c.Method.Keeps() || moved:
 		return text
 	}
-	return " The forge cannot show the pull request as merged, because its own commits are not on " + w.main() + closed + issues
+	return " The forge cannot show the " + w.o.Words.Noun() + " as merged, because its own commits are not on " + w.main() + closed + issues
 }
 
 // issues says what has become of those that a description closes.
@@ -119,5 +119,5 @@ const LandedLabel = "landed"
 // CheckPassed is the check on the commit that a change landed as, where its
 // pull request was moved there.
 func CheckPassed(c queue.Change) (state, title, summary string) {
-	return "success", "Landed", "This is the commit on the target branch. It was proven before it was pushed; the comment on the pull request says how."
+	return "success", "Landed", "This is the commit on the target branch. It was proven before it was pushed; the comment of the queue says how."
 }

@@ -39,7 +39,7 @@ func delegated(w voice, r queue.Reason) string {
 	if len(names) < 2 {
 		return "Somebody else may land it now."
 	}
-	return w.code(names[0]) + " may " + w.command("/land") + " this pull request until it is closed; " + w.code(names[1]) +
+	return w.code(names[0]) + " may " + w.command("/land") + " this " + w.o.Words.Noun() + " until it is closed; " + w.code(names[1]) +
 		" says so. Without write access that is for its present commit only. " + w.command("/land undelegate") + " takes it back."
 }
 

@@ -49,7 +49,7 @@ func reasonsEnded() []reasonRow {
 			title: "new commits were pushed",
 			full:  pushed},
 		{code: queue.ReasonClosed, doc: "reasons#closed",
-			title: "the pull request was closed", local: "the branch is gone",
+			title: "the {noun} was closed", local: "the branch is gone",
 			full: func(w voice, r queue.Reason) string {
 				if len(r.Names) > 0 && r.Names[0] == "merged" {
 					return "It was merged outside the queue."
@@ -57,7 +57,7 @@ func reasonsEnded() []reasonRow {
 				if w.o.Words.Local {
 					return "The branch was deleted. To land it, push it again, then " + w.again()
 				}
-				return "The pull request was closed. To land it, reopen it and " + w.again()
+				return "The " + w.o.Words.Noun() + " was closed. To land it, reopen it and " + w.again()
 			}},
 		{code: queue.ReasonRetargeted, doc: "reasons#retargeted",
 			title: "it now asks for another branch",

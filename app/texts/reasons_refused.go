@@ -30,10 +30,10 @@ func reasonsRefused() []reasonRow {
 				return "Changes do not land in that way here."
 			}},
 		{code: queue.ReasonNotOpen, doc: "reasons#not-open",
-			title: "the pull request is not open", local: "there is no such branch to land",
+			title: "the {noun} is not open", local: "there is no such branch to land",
 			full: byHost(
 				func(w voice, _ queue.Reason) string {
-					return "The pull request is not open. Reopen it, then " + w.land() + "."
+					return "The " + w.o.Words.Noun() + " is not open. Reopen it, then " + w.land() + "."
 				},
 				func(w voice, _ queue.Reason) string {
 					return "There is no such branch any more, or its request has ended. Push the branch, then " + w.land() + "."
@@ -81,7 +81,7 @@ func reasonsRefused() []reasonRow {
 			title: "it is not in the queue",
 			full: byHost(
 				func(w voice, _ queue.Reason) string {
-					return "The pull request is not in the queue. " + w.landAgain() + " puts it there."
+					return "The " + w.o.Words.Noun() + " is not in the queue. " + w.landAgain() + " puts it there."
 				},
 				func(w voice, _ queue.Reason) string {
 					return "It is not in the queue. " + w.landAgain() + " puts it there."
@@ -155,7 +155,7 @@ func tooLate(w voice, r queue.Reason) string {
 	case 1:
 		return "Too late: " + w.commit(queue.CommitID(r.Names[0])) + " was already being pushed. To undo it, land a revert."
 	}
-	newer := "The newer commits need a pull request and a " + w.command("/land") + " of their own."
+	newer := "The newer commits need a " + w.o.Words.Noun() + " and a " + w.command("/land") + " of their own."
 	if w.o.Words.Local {
 		newer = "For the newer commits, " + w.land() + " once more."
 	}

@@ -263,6 +263,29 @@ func TestLocalTexts(t *testing.T) {
 	}
 }
 
+// GitLab's changes are merge requests, and "#7" is an issue there.
+func TestGitLabTexts(t *testing.T) {
+	foreign := regexp.MustCompile(`(?i)pull request|(^|[^/\w])#\d`)
+	o := textOptions()
+	o.Words = texts.Words{Mark: "!", Branch: "main"}
+	for name, v := range textStates() {
+		state, title, summary := texts.Check(v, o)
+		for _, text := range []string{texts.Comment(v, o), state + title + summary, strings.Join(o.Words.Answer(v), "\n"), o.Words.Partners(v)} {
+			if m := foreign.FindString(text); m != "" {
+				t.Errorf("%s says %q:\n%s", name, m, text)
+			}
+		}
+	}
+	for _, code := range reasonCodes(t) {
+		for _, r := range []queue.Reason{{Code: code}, {Code: code, Names: []string{"12.ab", "3.cd"}, Detail: "why"}} {
+			full, brief := o.Words.Reason(textChange("", r), r), o.Words.Short(textChange("", r), r)
+			if m := foreign.FindString(full + " " + brief); m != "" {
+				t.Errorf("%s says %q: %q, %q", code, m, full, brief)
+			}
+		}
+	}
+}
+
 // TestCommandsAreSafeToCopy holds that a branch's name is in a command only
 // where the shell takes it for a name.
 func TestCommandsAreSafeToCopy(t *testing.T) {

@@ -10,14 +10,15 @@ import (
 )
 
 // forOthers says how many of the keys that are verified had passed for something else.
-func forOthers(v *queue.Verdict) string {
+func forOthers(w Words, v *queue.Verdict) string {
+	heads := ", %d of them by the CI of " + w.Noun() + "s on their own heads"
 	switch {
 	case v.Heads == v.Keys:
-		return ", by the CI of pull requests on their own heads, and in no build of the queue"
+		return ", by the CI of " + w.Noun() + "s on their own heads, and in no build of the queue"
 	case v.Heads > 0 && v.Reused > 0:
-		return fmt.Sprintf(", %d of them by the CI of pull requests on their own heads, %d in builds made for something else", v.Heads, v.Reused)
+		return fmt.Sprintf(heads+", %d in builds made for something else", v.Heads, v.Reused)
 	case v.Heads > 0:
-		return fmt.Sprintf(", %d of them by the CI of pull requests on their own heads", v.Heads)
+		return fmt.Sprintf(heads, v.Heads)
 	case v.Reused == 0:
 		return ", in builds of this change"
 	case v.Reused == v.Keys:
@@ -43,7 +44,7 @@ func (w voice) proof(v *queue.Verdict) string {
 	case v.Tested:
 		lines = append(lines, "**Proof:** this very commit was tested.")
 	case v.Keys > 0:
-		lines = append(lines, fmt.Sprintf("**Proof:** %s (a step on a target) had passed on other commits at exactly this content%s.", allOf(v.Keys), forOthers(v)))
+		lines = append(lines, fmt.Sprintf("**Proof:** %s (a step on a target) had passed on other commits at exactly this content%s.", allOf(v.Keys), forOthers(w.o.Words, v)))
 	default:
 		lines = append(lines, "**Proof:** it adds nothing that a step would have to verify anew.")
 	}

@@ -20,6 +20,13 @@ type Words struct {
 	Mark   string // what stands before the number of a change, as GitLab's "!"; "": "#"
 }
 
+// Of returns the words of a queue, by its target branch and what its forge writes before
+// the number of a change.
+func (w Words) Of(branch, mark string) Words {
+	w.Branch, w.Mark = branch, mark
+	return w
+}
+
 // Numbered returns the number of a change as its forge writes it.
 func (w Words) Numbered(n int) string { return w.mark() + strconv.Itoa(n) }
 
@@ -29,6 +36,9 @@ func (w Words) mark() string { return cmp.Or(w.Mark, "#") }
 func (w Words) Noun() string {
 	if w.Local {
 		return "branch"
+	}
+	if w.Mark == "!" { // as GitLab writes them
+		return "merge request"
 	}
 	return "pull request"
 }
@@ -46,7 +56,7 @@ func (w Words) Land() string {
 	if w.Local {
 		return "Run submitqueue land BRANCH to put it here."
 	}
-	return "Comment /land on a pull request to put it here."
+	return "Comment /land on a " + w.Noun() + " to put it here."
 }
 
 // Resume returns how to let landings go on, in plain text: a sentence.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"io"
 	"net/url"
 
@@ -129,7 +130,7 @@ func (p *Pages) Change(w io.Writer, c Change, now queue.Instant) error {
 	d := newDirectory(c.Queue, now)
 	v := c.View
 	m := changeModel{
-		page: page{Title: "#" + count(v.Change.Number, "", "") + " " + titleOf(v.Change), Queue: c.Queue.Name, Noun: p.words.Noun(), Live: true},
+		page: page{Title: cmp.Or(c.Queue.Mark, "#") + count(v.Change.Number, "", "") + " " + titleOf(v.Change), Queue: c.Queue.Name, Noun: p.words.Noun(), Live: true},
 		Row:  p.row(d, v), Head: short(v.Change.Head), HeadFull: string(v.Change.Head), HeadPage: d.commitURL(v.Change.Head), Requester: clean(v.Change.Requester), Lane: clean(v.Lane), OnTop: clean(p.words.OnTop(v.Change)),
 		Total: v.Total, Verdict: p.verdict(d, v.Change), NoHistory: c.NoHistory, Started: v.Change.Builds,
 	}

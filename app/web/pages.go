@@ -71,8 +71,8 @@ type Words interface {
 // Options are what Pages need.
 type Options struct {
 	Words Words // required
-	// WordsOf returns the words of a queue by its target branch. nil: Words.
-	WordsOf func(branch string) Words
+	// WordsOf returns the words of a queue. nil: Words.
+	WordsOf func(v queue.QueueView) Words
 	Warning string // shown on every page but the way in; "": none
 	Notice  string // shown at the foot of every page of the queues; "": none
 	Closed  bool   // who reads them has signed in, and may sign out
@@ -89,10 +89,10 @@ func New(o Options) *Pages { return &Pages{options: o, words: o.Words} }
 
 // of returns the pages in the words of a queue.
 func (p *Pages) of(v queue.QueueView) *Pages {
-	if p.options.WordsOf == nil || v.Main.Branch == "" {
+	if p.options.WordsOf == nil {
 		return p
 	}
-	return &Pages{options: p.options, words: p.options.WordsOf(v.Main.Branch)}
+	return &Pages{options: p.options, words: p.options.WordsOf(v)}
 }
 
 // parsed returns every page, for all Pages of the program.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ type ref struct {
 	Queue  string
 	ID     string
 	Number int
+	Mark   string // before the number
 	Title  string
 	Known  bool // the queue view holds it
 }
@@ -20,13 +22,14 @@ type ref struct {
 // directory finds what is known of changes by id.
 type directory struct {
 	queue string
+	mark  string // what the forge writes before the number of a change
 	web   string // address of the repository's pages; "": none
 	now   queue.Instant
 	byID  map[queue.ChangeID]queue.Change
 }
 
 func newDirectory(v queue.QueueView, now queue.Instant) *directory {
-	d := &directory{queue: v.Name, web: strings.TrimSuffix(safeURL(v.Web), "/"), now: now, byID: map[queue.ChangeID]queue.Change{}}
+	d := &directory{queue: v.Name, mark: cmp.Or(v.Mark, "#"), web: strings.TrimSuffix(safeURL(v.Web), "/"), now: now, byID: map[queue.ChangeID]queue.Change{}}
 	for _, c := range v.Recent {
 		d.byID[c.ID] = c
 	}
@@ -38,12 +41,12 @@ func newDirectory(v queue.QueueView, now queue.Instant) *directory {
 
 func (d *directory) ref(id queue.ChangeID) ref {
 	if c, ok := d.byID[id]; ok {
-		return ref{Queue: d.queue, ID: string(id), Number: c.Number, Title: clean(c.Title), Known: true}
+		return ref{Queue: d.queue, ID: string(id), Number: c.Number, Mark: d.mark, Title: clean(c.Title), Known: true}
 	}
 	// An id begins with the pull request's number (queue.NewChangeID).
 	head, _, _ := strings.Cut(string(id), ".")
 	n, _ := strconv.Atoi(head) // 0: not an id of ours; it is shown as it is
-	return ref{Queue: d.queue, ID: string(id), Number: n}
+	return ref{Queue: d.queue, ID: string(id), Number: n, Mark: d.mark}
 }
 
 func (d *directory) refs(ids []queue.ChangeID) []ref {
@@ -90,7 +93,7 @@ const aheadShown = 4
 func (p *Pages) row(d *directory, v queue.View) row {
 	c := v.Change
 	r := row{
-		ref:      ref{Queue: d.queue, ID: string(c.ID), Number: c.Number, Title: titleOf(c), Known: true},
+		ref:      ref{Queue: d.queue, ID: string(c.ID), Number: c.Number, Mark: d.mark, Title: titleOf(c), Known: true},
 		Position: v.Position, URL: safeURL(c.URL), Branch: clean(c.Branch), Author: clean(c.Author), Chip: chipOf(v), Words: p.why(v),
 		Ahead:   d.refs(v.Ahead[:min(len(v.Ahead), aheadShown)]),
 		More:    max(0, len(v.Ahead)-aheadShown),

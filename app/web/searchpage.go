@@ -70,7 +70,7 @@ func (p *Pages) Search(w io.Writer, v queue.QueueView, s Search, now queue.Insta
 
 // matches reports whether each word is part of something that is known of a change.
 func matches(words []string, c queue.Change, r row) bool {
-	known := []string{"#" + count(c.Number, "", ""), c.Title, c.Branch, c.Author, c.Requester, c.Lane, string(c.Head), r.Chip.Label, r.Words}
+	known := []string{r.Mark + count(c.Number, "", ""), c.Title, c.Branch, c.Author, c.Requester, c.Lane, string(c.Head), r.Chip.Label, r.Words}
 	if c.Verdict != nil {
 		known = append(known, string(c.Verdict.Commit))
 		known = append(known, c.Verdict.Conflicts...)

@@ -66,8 +66,8 @@ func newSketch(d *directory, v queue.QueueView) *sketch {
 		}
 		chip := chipOf(c)
 		b := box{
-			ref: ref{Queue: d.queue, ID: string(c.Change.ID), Number: c.Change.Number, Known: true}, Tone: chip.Tone, Label: chip.Label,
-			Title: clipTo(titleOf(c.Change), titleWidth), Full: "#" + count(c.Change.Number, "", "") + " " + titleOf(c.Change) + " (" + chip.Label + ")",
+			ref: ref{Queue: d.queue, ID: string(c.Change.ID), Number: c.Change.Number, Mark: d.mark, Known: true}, Tone: chip.Tone, Label: chip.Label,
+			Title: clipTo(titleOf(c.Change), titleWidth), Full: d.mark + count(c.Change.Number, "", "") + " " + titleOf(c.Change) + " (" + chip.Label + ")",
 		}
 		titles[b.ID] = titleOf(c.Change)
 		at := l.cells[c.Change.ID]

@@ -45,13 +45,13 @@ func (l *Land) Run(ctx context.Context) error {
 	if err := c.Post(ctx, "/api/land", cmd, &ok); err != nil {
 		return err
 	}
-	fmt.Printf("asked to land as #%d\n", ok.Number)
+	fmt.Printf("asked to land as %s\n", ok.Called())
 	return wait(ctx, c, ok, l.Wait)
 }
 
 // numberOf returns the number of a pull request that a word is, or 0.
 func numberOf(word string) int {
-	n, err := strconv.Atoi(strings.TrimPrefix(word, "#"))
+	n, err := strconv.Atoi(strings.TrimLeft(word, "#!"))
 	if err != nil {
 		return 0
 	}
@@ -83,16 +83,16 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 			}
 		case ch.Answered.Before(asked.At): // what it says is of before
 		case ch.ID == "" && ch.Notice == nil:
-			fmt.Printf("#%d is not in the queue: there is no such pull request\n", asked.Number)
+			fmt.Printf("%s is not in the queue: there is no such change\n", asked.Called())
 			return print.ExitCode(1)
 		case ch.Notice != nil && ch.Notice.Code == string(queue.ReasonNotQueued): // its text says the same
-			fmt.Printf("#%d: %s\n", asked.Number, print.OneLine(ch.Notice.Text))
+			fmt.Printf("%s: %s\n", asked.Called(), print.OneLine(ch.Notice.Text))
 			return print.ExitCode(1)
 		case ch.Notice != nil && (ch.ID == "" || ch.Final):
-			fmt.Printf("#%d is not in the queue: %s\n", asked.Number, print.OneLine(ch.Notice.Text))
+			fmt.Printf("%s is not in the queue: %s\n", asked.Called(), print.OneLine(ch.Notice.Text))
 			return print.ExitCode(1)
 		case ch.Notice != nil && (ch.Notice.Code == string(queue.ReasonUnknownLane) || ch.Notice.Code == string(queue.ReasonNoPermission)):
-			fmt.Printf("#%d stays as it was: %s\n", asked.Number, print.OneLine(ch.Notice.Text))
+			fmt.Printf("%s stays as it was: %s\n", asked.Called(), print.OneLine(ch.Notice.Text))
 			return print.ExitCode(1)
 		case !verdict:
 			return nil
@@ -139,6 +139,6 @@ func (l *Cancel) Run(ctx context.Context) error {
 	if err := c.Post(ctx, "/api/cancel", cmd, &ok); err != nil {
 		return err
 	}
-	fmt.Printf("asked to cancel #%d; see: submitqueue status %d\n", ok.Number, ok.Number)
+	fmt.Printf("asked to cancel %s; see: submitqueue status %d\n", ok.Called(), ok.Number)
 	return nil
 }

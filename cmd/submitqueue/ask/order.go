@@ -51,7 +51,7 @@ func (l *Try) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("asked to try as #%d\n", ok.Number)
+	fmt.Printf("asked to try as %s\n", ok.Called())
 	ch, err := answered(ctx, c, ok, func(ch api.Change) bool { return !l.Wait || ch.Phase != string(queue.Trying) })
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (l *Now) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("asked to land #%d before all others\n", ok.Number)
+	fmt.Printf("asked to land %s before all others\n", ok.Called())
 	return wait(ctx, c, ok, l.Wait)
 }
 
@@ -135,7 +135,7 @@ func (t trust) tell(ctx context.Context, path, user string) error {
 		return err
 	}
 	if ch.Notice != nil {
-		fmt.Printf("#%d: %s\n", ok.Number, print.OneLine(ch.Notice.Text))
+		fmt.Printf("%s: %s\n", ok.Called(), print.OneLine(ch.Notice.Text))
 	}
 	return nil
 }
@@ -222,10 +222,10 @@ var followed = []queue.ReasonCode{queue.ReasonExplain, queue.ReasonDelegated, qu
 func refused(ch api.Change, asked api.Accepted) error {
 	switch {
 	case ch.Notice != nil && !slices.Contains(followed, queue.ReasonCode(ch.Notice.Code)):
-		fmt.Printf("#%d: %s\n", asked.Number, print.OneLine(ch.Notice.Text))
+		fmt.Printf("%s: %s\n", asked.Called(), print.OneLine(ch.Notice.Text))
 		return print.ExitCode(1)
 	case ch.ID == "" && ch.Notice == nil:
-		fmt.Printf("#%d: there is no such pull request\n", asked.Number)
+		fmt.Printf("%s: there is no such change\n", asked.Called())
 		return print.ExitCode(1)
 	}
 	return nil

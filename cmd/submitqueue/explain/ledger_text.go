@@ -16,7 +16,7 @@ func (p sheet) ledger(what string, v api.Ledger) {
 	head := ""
 	switch v.Kind {
 	case "change":
-		head = changeName(v.Change) + ": " + print.Counted(len(v.Keys), "key") + " of its present merge"
+		head = p.changeName(v.Change) + ": " + print.Counted(len(v.Keys), "key") + " of its present merge"
 	case "key":
 		head = print.Counted(len(v.Keys), "key") + " whose id begins with " + print.OneLine(what)
 	default:
@@ -60,11 +60,11 @@ func (p sheet) ledgerKey(k api.Key, main string) {
 	}
 	switch {
 	case k.OnMain && len(k.Rests) > 0:
-		p.Hang(lead, "main ("+print.Short(main, 12)+") has it, and "+changeNames(k.Rests)+" in the queue")
+		p.Hang(lead, "main ("+print.Short(main, 12)+") has it, and "+p.changeNames(k.Rests)+" in the queue")
 	case k.OnMain:
 		p.Hang(lead, "main ("+print.Short(main, 12)+") has it")
 	case len(k.Rests) > 0:
-		p.Hang(lead, changeNames(k.Rests)+" in the queue has it, main has not")
+		p.Hang(lead, p.changeNames(k.Rests)+" in the queue has it, main has not")
 	}
 	for _, f := range k.Failures {
 		text := "failed"
@@ -95,7 +95,7 @@ func (p sheet) passedBy(k api.Key) string {
 		text += " in build " + print.Short(k.Build, 10)
 	}
 	if k.Change != "" {
-		text += " of " + changeName(k.Change)
+		text += " of " + p.changeName(k.Change)
 	} else {
 		text += " of main"
 	}
@@ -138,10 +138,10 @@ func (p sheet) forgetting(v api.Forget, yes bool) {
 		p.Hang("  ", "main stays as it is")
 	}
 	if len(v.Changes) > 0 {
-		p.Hang("  ", "built again: "+changeNames(v.Changes))
+		p.Hang("  ", "built again: "+p.changeNames(v.Changes))
 	}
 	if len(v.Landing) > 0 {
-		p.Hang("  ", "being pushed, and not affected: "+changeNames(v.Landing))
+		p.Hang("  ", "being pushed, and not affected: "+p.changeNames(v.Landing))
 	}
 	if !yes {
 		p.Text("Nothing was done. Do it with --yes; passes of older commits are forgotten with it.", "")

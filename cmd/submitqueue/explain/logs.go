@@ -51,7 +51,7 @@ func (l *Logs) Run(ctx context.Context) error {
 
 // build returns the build that is meant.
 func (l *Logs) build(ctx context.Context, c *client.Client) (string, error) {
-	id := strings.TrimPrefix(l.ID, "#")
+	id := strings.TrimLeft(l.ID, "#!")
 	if id == "main" {
 		var q api.Queue
 		if err := c.Get(ctx, "/api/queue?"+url.Values{"queue": {l.Queue}}.Encode(), &q); err != nil {
@@ -72,7 +72,7 @@ func (l *Logs) build(ctx context.Context, c *client.Client) (string, error) {
 	if v := ch.Verdict; v != nil && len(v.Failures) > 0 {
 		return v.Failures[len(v.Failures)-1].Build, nil
 	}
-	return l.one(ch.Builds, fmt.Sprintf("#%d is not built now, and none of its builds has failed; submitqueue status %d says where it stands.", ch.Number, ch.Number))
+	return l.one(ch.Builds, fmt.Sprintf("%s is not built now, and none of its builds has failed; submitqueue status %d says where it stands.", ch.Called(), ch.Number))
 }
 
 // one returns the build that began last, and says which others there are.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/app/api"
@@ -34,7 +35,7 @@ func (l *Status) Run(ctx context.Context) error {
 	}
 	path := "/api/queue?" + url.Values{"queue": {l.Queue}}.Encode()
 	if l.ID != "" {
-		path = "/api/change?" + url.Values{"queue": {l.Queue}, "id": {strings.TrimPrefix(l.ID, "#")}}.Encode()
+		path = "/api/change?" + url.Values{"queue": {l.Queue}, "id": {strings.TrimLeft(l.ID, "#!")}}.Encode()
 	}
 	if l.JSON {
 		return c.Print(ctx, path)
@@ -71,6 +72,7 @@ func (l *Status) Run(ctx context.Context) error {
 type sheet struct {
 	print.Sheet
 	base string // of the server, for links
+	mark string // before the number of a change; "": "#"
 }
 
 // sheetOf prints on the standard output.
@@ -111,10 +113,10 @@ func (p sheet) queue(q api.Queue) {
 	}
 	var rows [][]string
 	for _, ch := range q.Order {
-		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), ch.Forecast, ch.Title})
+		rows = append(rows, []string{ch.Called(), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), ch.Forecast, ch.Title})
 	}
 	for _, ch := range q.Recent[:min(len(q.Recent), 10)] {
-		rows = append(rows, []string{fmt.Sprintf("#%d", ch.Number), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), p.Ago(ch.Decided), ch.Title})
+		rows = append(rows, []string{ch.Called(), cmp.Or(ch.Branch, "-"), phaseOf(ch), whyOf(ch), p.Ago(ch.Decided), ch.Title})
 	}
 	p.Table(queueTable, rows)
 }
@@ -252,7 +254,7 @@ func whyOf(ch api.Change) string {
 
 // Sentence is a change in one line.
 func Sentence(ch api.Change) string {
-	name := fmt.Sprintf("#%d", ch.Number)
+	name := ch.Called()
 	if ch.Branch != "" {
 		name += " " + ch.Branch
 	}
@@ -270,8 +272,9 @@ func Sentence(ch api.Change) string {
 
 // change prints all that is known of one change.
 func (p sheet) change(ch api.Change, notes []api.Note) {
+	p.mark = strings.TrimRight(ch.Called(), "0123456789")
 	if ch.ID == "" {
-		p.Line(fmt.Sprintf("#%d: not in the queue", ch.Number))
+		p.Line(ch.Called() + ": not in the queue")
 		if ch.Notice != nil {
 			p.Text(ch.Notice.Text, "")
 		}
@@ -333,7 +336,7 @@ func (p sheet) facts(ch api.Change) {
 	fact("asked for", p.Clock(ch.Arrived)+" by "+ch.Requester)
 	fact("lane", ch.Lane)
 	if ch.Parent != 0 {
-		fact("on top of", fmt.Sprintf("#%d", ch.Parent))
+		fact("on top of", p.changeName(strconv.Itoa(ch.Parent)))
 	}
 	if ch.Position > 0 {
 		fact("place", fmt.Sprintf("%d of %d", ch.Position, ch.Total))
@@ -393,7 +396,7 @@ func (p sheet) builds(ch api.Change) {
 		}
 		p.Line(fmt.Sprintf("  %s  %d of %s done, %s", print.Short(b.ID, 10), b.Done, print.Counted(b.Steps, "step"), at))
 		if len(b.For) > 0 {
-			p.Hang("  for ", changeNames(b.For))
+			p.Hang("  for ", p.changeNames(b.For))
 		}
 		if !b.Started.IsZero() {
 			fmt.Fprintln(p.Out, "  log: "+p.base+texts.LogPath(b.ID))

@@ -12,7 +12,7 @@ func (p sheet) partners(ch api.Change) {
 	if ch.Partners == nil {
 		return
 	}
-	fact := func(name string, ids []string) { p.Hang(fmt.Sprintf("  %-11s ", name), changeNames(ids)) }
+	fact := func(name string, ids []string) { p.Hang(fmt.Sprintf("  %-11s ", name), p.changeNames(ids)) }
 	if ch.Final {
 		fact("landed with", ch.Partners.Rollup)
 		return
@@ -22,10 +22,10 @@ func (p sheet) partners(ch api.Change) {
 }
 
 // changeNames lists changes as people write them; "" for none.
-func changeNames(ids []string) string {
+func (p sheet) changeNames(ids []string) string {
 	names := make([]string, 0, len(ids))
 	for _, id := range ids {
-		names = append(names, changeName(id))
+		names = append(names, p.changeName(id))
 	}
 	return strings.Join(names, ", ")
 }

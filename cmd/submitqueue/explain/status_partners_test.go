@@ -51,7 +51,7 @@ func TestStatusPartnersFit(t *testing.T) {
 				}
 			}
 			for _, id := range append(ch.Partners.Rollup, ch.Partners.Shares...) {
-				if name := changeName(id); id != hostileName && !strings.Contains(out.String(), name) {
+				if name := (sheet{}).changeName(id); id != hostileName && !strings.Contains(out.String(), name) {
 					t.Fatalf("no %s at %d columns:\n%s", name, width, out.String())
 				}
 			}

@@ -97,7 +97,7 @@ func (p sheet) worth(w *api.Worth) {
 		if !a.Lands {
 			outcome = " does not land "
 		}
-		said = append(said, changeName(a.Change)+outcome+texts.Percent(a.Chance))
+		said = append(said, p.changeName(a.Change)+outcome+texts.Percent(a.Chance))
 	}
 	if more := w.Lands + w.Fails - len(w.Assumes); more > 0 && len(said) > 0 {
 		said = append(said, fmt.Sprintf("and %d more", more))
@@ -141,11 +141,11 @@ func (p sheet) expects(o *api.Outlook) {
 		if a.Red > 0 {
 			text += ", red together with this one " + texts.Percent(a.Red)
 		}
-		p.Hang(lead+changeName(a.Change)+"  ", text)
+		p.Hang(lead+p.changeName(a.Change)+"  ", text)
 	}
 	said = nil
 	for _, x := range o.Pairs {
-		name := changeName(x.With)
+		name := p.changeName(x.With)
 		if x.Landed {
 			name += " (landed)"
 		}
@@ -155,26 +155,26 @@ func (p sheet) expects(o *api.Outlook) {
 		p.Hang(lead, "it may be red together with "+strings.Join(said, ", "))
 	}
 	for _, d := range o.Doubts {
-		p.Hang(lead, suspicion(d))
+		p.Hang(lead, p.suspicion(d))
 	}
 	p.Hang(lead, texts.Percent(o.Trust.Accuracy)+" of the predictions have come true lately; so builds are started from a value of "+
 		texts.Number(o.Trust.Threshold)+" on, and targets verified again from a chance of "+texts.Percent(o.Trust.Single)+" on")
 }
 
-func suspicion(d api.Suspect) string {
+func (p sheet) suspicion(d api.Suspect) string {
 	text := "a build failed, and this change"
 	if d.Pair != "" {
-		text += " together with " + changeName(d.Pair)
+		text += " together with " + p.changeName(d.Pair)
 	}
 	text += " is to blame with a chance of " + texts.Percent(d.Chance)
 	if len(d.Others) == 0 {
 		return text
 	}
-	return text + "; otherwise " + changeNames(d.Others)
+	return text + "; otherwise " + p.changeNames(d.Others)
 }
 
 // changeName returns a change's number as people write it. Its id begins with it.
-func changeName(id string) string {
+func (p sheet) changeName(id string) string {
 	number, _, _ := strings.Cut(id, ".")
-	return "#" + print.OneLine(number)
+	return cmp.Or(p.mark, "#") + print.OneLine(number)
 }

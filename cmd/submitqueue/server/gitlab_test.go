@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,6 +114,15 @@ func TestServeGitLab(t *testing.T) {
 				notes := p.Notes(gl.Bot(), n)
 				return len(notes) == 1 && strings.Contains(notes[0].Body, "anded")
 			})
+			if text := p.Notes(gl.Bot(), n)[0].Body; strings.Contains(text, "pull request") {
+				t.Errorf("the note speaks of another forge: %s", text)
+			}
+			if message := p.Message("main"); method == "merge" && !strings.HasPrefix(message, fmt.Sprintf("Merge !%d: ", n)) {
+				t.Errorf("the message of the merge is %q", message)
+			}
+			if page := string(s.get("/queue?queue=" + url.QueryEscape("group/sub/shop@main"))); !strings.Contains(page, fmt.Sprintf(">!%d<", n)) || strings.Contains(page, fmt.Sprintf(">#%d<", n)) {
+				t.Errorf("the page of the queue has no !%d: %s", n, page)
+			}
 			if got := gl.BotActions(); len(got) != 0 {
 				t.Errorf("executed as the bot: %v", got)
 			}

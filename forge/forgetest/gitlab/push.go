@@ -274,6 +274,13 @@ func (p *Project) History(branch string) (commits, merges int) {
 	return commits, merges
 }
 
+// Message is that of the commit at which a branch is.
+func (p *Project) Message(branch string) string {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return must2(p.git(nil, "log", "-1", "--format=%B", "refs/heads/"+branch))
+}
+
 // MergeCommit makes the merge of two commits, on which no branch is: as somebody's git does
 // before it pushes.
 func (p *Project) MergeCommit(a, b string) string {
