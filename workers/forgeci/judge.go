@@ -35,6 +35,7 @@ type moment struct {
 	pause  time.Duration // how long the webhooks of one thing may come after one another
 	prefix string
 	name   string // of the CI, in results
+	asked  bool   // its runs can be asked for, where it lets us: it is GitLab's
 }
 
 // judge finds what the results of a job come to.
@@ -163,6 +164,8 @@ func (e *entry) absent(j *job, missing []config.Check, at moment) string {
 		text += fmt.Sprintf("run %d was asked for, not pushed: the rules of the job must take the branch `%s/**` with `$CI_PIPELINE_SOURCE == \"api\"`", e.run, at.prefix)
 	case e.skips != "":
 		text += e.skipped()
+	case at.asked:
+		text += fmt.Sprintf("the rules of the job must take the branch `%s/**` with `$CI_PIPELINE_SOURCE == \"push\"`", at.prefix)
 	default:
 		text += fmt.Sprintf("the workflow needs `on: push: branches: ['%s/**']`", at.prefix)
 	}

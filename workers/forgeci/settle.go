@@ -8,7 +8,7 @@ import (
 )
 
 func (c *Controller) moment() moment {
-	return moment{now: c.o.Now(), skew: c.skew, grace: c.o.Grace, pause: min(c.o.Linger, 2*time.Second), prefix: c.o.Prefix, name: c.o.Name}
+	return moment{now: c.o.Now(), skew: c.skew, grace: c.o.Grace, pause: min(c.o.Linger, 2*time.Second), prefix: c.o.Prefix, name: c.o.Name, asked: c.o.Starter != nil}
 }
 
 // settle reports what is known of a build by now. The caller holds mu.

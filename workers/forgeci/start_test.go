@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -266,4 +267,13 @@ func TestRunsThatAreNotBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.until(t, "its refs are deleted, too", func() bool { return len(a.refs) == 0 })
+}
+
+// Where GitLab's pushes start the pipelines, what is missing is explained in its own words.
+func TestWhatIsMissingAtGitLab(t *testing.T) {
+	e, j := &entry{branch: "submitqueue/main/a"}, &job{}
+	got := e.absent(j, []config.Check{{Name: "test"}}, moment{prefix: "submitqueue", asked: true})
+	if !strings.Contains(got, "`$CI_PIPELINE_SOURCE == \"push\"`") || strings.Contains(got, "workflow") {
+		t.Errorf("it says %q", got)
+	}
 }
