@@ -25,7 +25,8 @@ type ForgetCommand struct {
 // Ledger is what is known of the keys that somebody has asked for.
 type Ledger struct {
 	Queue   string `json:"queue"`
-	Kind    string `json:"kind"` // key, target or change
+	Mark    string `json:"mark,omitempty"` // what the forge writes before the number of a change; left out: "#"
+	Kind    string `json:"kind"`           // key, target or change
 	Change  string `json:"change,omitempty"`
 	Main    string `json:"main,omitempty"` // the commit that on_main speaks of
 	Keys    []Key  `json:"keys"`           // those of main first, then the latest
@@ -75,6 +76,7 @@ type Forgotten struct {
 // Forget is what forgetting would do, as things stand.
 type Forget struct {
 	Queue   string   `json:"queue"`
+	Mark    string   `json:"mark,omitempty"` // as that of a Ledger
 	What    string   `json:"what"`
 	Passes  int      `json:"passes"`            // that main or a pending change rests on
 	Main    []string `json:"main,omitempty"`    // targets of main that would be unproven
@@ -111,7 +113,7 @@ func (s *Handlers) ledger(c echo.Context) error {
 	if err != nil {
 		return s.ledgerAway(q.Name, err)
 	}
-	out := Ledger{Queue: q.Name, Kind: v.Kind, Change: string(v.Change), Main: string(v.Main), Keys: []Key{}, More: v.More, Unknown: v.Unknown}
+	out := Ledger{Queue: q.Name, Mark: q.Mark, Kind: v.Kind, Change: string(v.Change), Main: string(v.Main), Keys: []Key{}, More: v.More, Unknown: v.Unknown}
 	for _, k := range v.Keys {
 		out.Keys = append(out.Keys, ledgerKeyOf(k))
 	}
@@ -186,7 +188,7 @@ func (s *Handlers) forgetting(c echo.Context) error {
 	if err != nil {
 		return s.ledgerAway(q.Name, err)
 	}
-	out := Forget{Queue: q.Name, What: f.String(), Passes: v.Passes, Changes: texts.Strings(v.Changes), Landing: texts.Strings(v.Landing)}
+	out := Forget{Queue: q.Name, Mark: q.Mark, What: f.String(), Passes: v.Passes, Changes: texts.Strings(v.Changes), Landing: texts.Strings(v.Landing)}
 	for _, k := range v.Main {
 		if n := len(out.Main); n == 0 || out.Main[n-1] != k.Target {
 			out.Main = append(out.Main, k.Target)

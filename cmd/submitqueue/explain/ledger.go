@@ -55,7 +55,7 @@ func (l *ledgerShowCommand) Run(ctx context.Context) error {
 
 func nothingKnown(what string, v api.Ledger) string {
 	if v.Kind == "change" {
-		return fmt.Sprintf("%s has no merge now, so it has no keys; those of a target are shown by: submitqueue ledger TARGET", sheet{}.changeName(v.Change))
+		return fmt.Sprintf("%s has no merge now, so it has no keys; those of a target are shown by: submitqueue ledger TARGET", sheet{mark: v.Mark}.changeName(v.Change))
 	}
 	return fmt.Sprintf("nothing is known of %q: it is no target of main, and no key or change that the queue remembers; targets are listed by: submitqueue targets", print.OneLine(what))
 }

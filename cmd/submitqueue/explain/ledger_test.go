@@ -24,3 +24,21 @@ func TestLedgerShowsRenewals(t *testing.T) {
 		}
 	}
 }
+
+// Changes are written as their forge writes them, also those that a sheet only mentions.
+func TestNumbersOfTheForge(t *testing.T) {
+	for mark, want := range map[string]string{"": "#12", "!": "!12"} {
+		var out strings.Builder
+		s := statusSheet(&out, print.MostColumns)
+		s.ledger("api", api.Ledger{Kind: "target", Mark: mark, Keys: []api.Key{{ID: "0123456789abcdef", Step: "unit", Target: "api", Change: "12.aabbccdd", State: "passed", Passed: noon(-9), Build: "b1"}}})
+		s.forgetting(api.Forget{Mark: mark, What: "api", Passes: 1, Changes: []string{"12.aabbccdd"}}, false)
+		ch := api.Change{ID: "7.aabbccdd", Number: 7, Parent: 12, Phase: "queued"}
+		if mark != "" {
+			ch.Name = mark + "7"
+		}
+		s.change(ch, nil)
+		if got := strings.Count(out.String(), want); got != 3 || strings.Count(out.String(), want[:1]+"7") == 0 {
+			t.Errorf("%s stands there %d times:\n%s", want, got, out.String())
+		}
+	}
+}

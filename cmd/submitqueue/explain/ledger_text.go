@@ -13,6 +13,7 @@ const mostTail = 5
 
 // ledger prints what is known of keys, a paragraph each.
 func (p sheet) ledger(what string, v api.Ledger) {
+	p.mark = v.Mark
 	head := ""
 	switch v.Kind {
 	case "change":
@@ -119,6 +120,7 @@ func (p sheet) passedBy(k api.Key) string {
 
 // forgetting prints what forgetting does, or would do.
 func (p sheet) forgetting(v api.Forget, yes bool) {
+	p.mark = v.Mark
 	would := "would "
 	if yes {
 		would = "will "
