@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -38,7 +39,7 @@ func (p *inspection) prospect(ctx context.Context) error {
 		return nil
 	}
 	rules := p.now.config.Queue
-	template, worded := rules.Messages.Of(method)
+	template, worded := rules.Messages.Of(method, cmp.Or(p.Texts.Words.Mark, "#"))
 	others := slices.ContainsFunc(rules.Allowed(), func(m config.Method) bool { return !m.Keeps() })
 	if !allowed || !worded && !others {
 		return nil

@@ -22,9 +22,9 @@ type Message struct {
 // Messages are the templates of the commits that the queue makes, by method.
 // Rebase and fast-forward keep the messages that the commits have.
 type Messages struct {
-	// Merge is the message of a merge commit. Default title "Merge #{number}: {title}", and no body.
+	// Merge is the message of a merge commit. Default title "Merge #{number}: {title}", with ! for # at GitLab, and no body.
 	Merge Message `json:"merge,omitzero" yaml:"merge,omitempty"`
-	// Squash is the message of a squashed change. Default title "{title} (#{number})", body "{body}".
+	// Squash is the message of a squashed change. Default title "{title} (#{number})", with ! for # at GitLab, body "{body}".
 	Squash Message `json:"squash,omitzero" yaml:"squash,omitempty"`
 }
 
@@ -105,8 +105,9 @@ func withoutComments(s string) string {
 }
 
 // Of returns the template for a method and whether there is one: where nobody has
-// written one for merge, the usual line is kept.
-func (m Messages) Of(method Method) (Message, bool) {
+// written one for merge, the usual line is kept. mark is what the forge writes before the
+// number of a change, in titles that nobody has written.
+func (m Messages) Of(method Method, mark string) (Message, bool) {
 	switch method {
 	case "", MethodMerge:
 		out := m.Merge
@@ -114,13 +115,13 @@ func (m Messages) Of(method Method) (Message, bool) {
 			return out, false
 		}
 		if out.Title == "" {
-			out.Title = "Merge #{number}: {title}"
+			out.Title = "Merge " + mark + "{number}: {title}"
 		}
 		return out, true
 	case MethodSquash:
 		out := m.Squash
 		if out.Title == "" {
-			out.Title = "{title} (#{number})"
+			out.Title = "{title} (" + mark + "{number})"
 		}
 		if out.Body == "" {
 			out.Body = "{body}"

@@ -117,8 +117,9 @@ func TestServeGitLab(t *testing.T) {
 			if text := p.Notes(gl.Bot(), n)[0].Body; strings.Contains(text, "pull request") {
 				t.Errorf("the note speaks of another forge: %s", text)
 			}
-			if message := p.Message("main"); method == "merge" && !strings.HasPrefix(message, fmt.Sprintf("Merge !%d: ", n)) {
-				t.Errorf("the message of the merge is %q", message)
+			title, _, _ := strings.Cut(p.Message("main"), "\n")
+			if want := map[string]string{"merge": "Merge !%d: /merge /close", "squash": "/merge /close (!%d)"}[method]; title != fmt.Sprintf(want, n) {
+				t.Errorf("what has landed has the title %q", title)
 			}
 			if page := string(s.get("/queue?queue=" + url.QueryEscape("group/sub/shop@main"))); !strings.Contains(page, fmt.Sprintf(">!%d<", n)) || strings.Contains(page, fmt.Sprintf(">#%d<", n)) {
 				t.Errorf("the page of the queue has no !%d: %s", n, page)
