@@ -37,7 +37,7 @@ func TestQueueInShort(t *testing.T) {
 	if len(q.Recent) != 50 || q.Verdicts != 1001 || q.Length != 1 || q.Running != 1 || len(body) > 30_000 {
 		t.Errorf("%d of %d verdicts, %d waiting, %d running, %d bytes", len(q.Recent), q.Verdicts, q.Length, q.Running, len(body))
 	}
-	want := api.Change{ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
+	want := api.Change{ID: "7.aaaaaaaa", Number: 7, Name: "#7", Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
 		Position: 1, Total: 1, Waits: []api.Reason{{Code: "building", Short: q.Order[0].Waits[0].Short}}, Attempts: 2,
 		Builds: []api.Build{{ID: "b1", Commit: "c1", Attempt: 1, Steps: 1, Asked: noon()}}, Forecast: q.Order[0].Forecast,
 		Arrived: v.Order[0].Change.Arrival.Time(), From: v.Order[0].Forecast.Early.Time(), By: v.Order[0].Forecast.Late.Time()}

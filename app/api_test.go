@@ -29,13 +29,13 @@ func TestAPIReads(t *testing.T) {
 	}
 
 	waiting := api.Change{
-		ID: "7.aaaaaaaa", Number: 7, Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
+		ID: "7.aaaaaaaa", Number: 7, Name: "#7", Title: hostileTitle, Branch: "topic", Author: "lena", Requester: "lena", Head: "0123456789", Phase: "pending",
 		Position: 1, Total: 1, Attempts: 2, Arrived: noon().Add(-time.Hour), From: noon().Add(40 * time.Second), By: noon().Add(time.Minute), Forecast: "in 40 s to 1 min",
 		Waits:  []api.Reason{{Code: "building", Text: "Waits for its builds under way (1).", Short: "builds under way", Names: []string{"b1"}, Doc: "/docs/reasons#building"}},
 		Builds: []api.Build{{ID: "b1", Commit: "c1", Attempt: 1, Why: "first", Steps: 1, Asked: noon()}},
 	}
 	rejected := api.Change{
-		ID: "5.bbbbbbbb", Number: 5, Title: "Broken", Author: "omar", Phase: "rejected", Final: true, Decided: noon(),
+		ID: "5.bbbbbbbb", Number: 5, Name: "#5", Title: "Broken", Author: "omar", Phase: "rejected", Final: true, Decided: noon(),
 		Reason: &api.Reason{Code: "failed", Short: "failed in unit: boom",
 			Text:  "unit failed with this commit merged onto main. Push a fix, then comment /land again. If you believe that it failed by chance, /land retry runs it again.",
 			Names: []string{"unit"}, Doc: "/docs/reasons#failed"},
