@@ -10,63 +10,58 @@ import (
 	"testing"
 	"time"
 
-	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/speculation"
 )
 
 // An owner stands still right before its push, which begins with the pull request's
 // branch, and another one takes the queue over: when the first goes on, it pushes nothing.
 func TestPushOfAnOwnerThatLostItsLease(t *testing.T) {
-	refused := make(chan struct{})
-	h := newHub(t, hubOptions{files: methods("method: squash"), talkative: true, wrap: func(s queue.Store) queue.Store { return &refusing{Store: s, refused: refused} }})
+	over := make(chan struct{})
+	h := newHub(t, hubOptions{files: methods("method: squash"), talkative: true, wrap: func(s queue.Store) queue.Store { return &overtaking{Store: s, over: over} }})
 	h.proven()
-	before := map[string]string{"main": h.Head("main")}
-	still := make(chan struct{})
-	h.github.Fail(forgetest.Fault{Method: "GET", Path: "/repos/acme/shop/branches/topic", Until: still, Times: 1})
-	h.land("topic", map[string]string{"a": "a\n"})
-	h.until("its push is under way", func(c *speculation.Core) bool { return c.State().Push != nil })
-	before["topic"] = h.Head("topic")
-	token := must(h.store.Acquire(t.Context(), hubQueue, "hub", time.Minute)) // as it is: the token is its own
-	mustNot(t, h.store.Release(t.Context(), hubQueue, token))
-	other := must(h.store.Acquire(t.Context(), hubQueue, "another", time.Minute))
-	close(still)
-	<-refused // and so the push has asked
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	before := map[string]string{"main": h.Head("main"), "topic": h.Head("topic")}
+	h.Comment("ann", n, "/land")
+	<-over
 	h.stop()
 	for branch, was := range before {
 		if now := h.Head(branch); now != was {
 			t.Errorf("%s has moved from %s to %s: %s", branch, was, now, strings.TrimSpace(git(t, h.Dir(), "log", "-1", "--format=%s", branch)))
 		}
 	}
-	mustNot(t, h.store.Release(t.Context(), hubQueue, other))
 }
 
-// refusing tells when a lease is refused to a push. The owner asks for it as well, and
-// commits: it is not told that the queue is another's before the push is.
-type refusing struct {
+// overtaking gives the queue to another owner right before a push asks if it is still its
+// own. Nothing else of the owner can have heard of that by then.
+type overtaking struct {
 	queue.Store
-	refused chan struct{}
-	once    sync.Once
+	once sync.Once
+	over chan struct{} // closed when another one has it
 }
 
-func (s *refusing) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (int64, error) {
-	token, err := s.Store.Acquire(ctx, name, owner, ttl)
-	if errors.Is(err, queue.ErrNotOwner) && bytes.Contains(debug.Stack(), []byte("(*pusher).owning")) {
-		s.once.Do(func() { close(s.refused) })
+func (s *overtaking) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (int64, error) {
+	var err error
+	if bytes.Contains(debug.Stack(), []byte("(*pusher).owning")) {
+		s.once.Do(func() { err = s.overtake(ctx, name, owner) })
 	}
-	return token, s.later(ctx, err)
+	if err != nil {
+		return 0, err
+	}
+	return s.Store.Acquire(ctx, name, owner, ttl)
 }
 
-func (s *refusing) Commit(ctx context.Context, t queue.Turn) error {
-	return s.later(ctx, s.Store.Commit(ctx, t))
-}
-
-func (s *refusing) later(ctx context.Context, err error) error {
-	if errors.Is(err, queue.ErrNotOwner) {
-		select {
-		case <-s.refused:
-		case <-ctx.Done():
+func (s *overtaking) overtake(ctx context.Context, name, owner string) error {
+	defer close(s.over)
+	for {
+		token, err := s.Store.Acquire(ctx, name, owner, time.Minute) // as it is: the token is its own
+		if err == nil {
+			err = s.Release(ctx, name, token)
+		}
+		if err == nil {
+			_, err = s.Store.Acquire(ctx, name, "another", time.Minute)
+		}
+		if !errors.Is(err, queue.ErrNotOwner) { // else the owner was quicker
+			return err
 		}
 	}
-	return err
 }
