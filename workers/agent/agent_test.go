@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,6 +59,7 @@ type world struct {
 	token  string
 	repo   string
 	commit string
+	ended  map[*agent.Agent]chan struct{}
 
 	mu     sync.Mutex
 	events []queue.Body
@@ -68,7 +70,7 @@ type world struct {
 func newWorld(t *testing.T, change ...func(*coordinator.Options)) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{t: t, repo: filepath.Join(dir, "shop.git")}
+	w := &world{t: t, repo: filepath.Join(dir, "shop.git"), ended: map[*agent.Agent]chan struct{}{}}
 	backend := filepath.Join(strings.TrimSpace(w.git("", "--exec-path")), "git-http-backend")
 	if _, err := os.Stat(backend); err != nil {
 		t.Skip("git-http-backend is not there")
@@ -189,13 +191,27 @@ func (w *world) agent(o agent.Options) *agent.Agent {
 		_ = a.Run(ctx)
 	}()
 	w.t.Cleanup(func() { cancel(); <-done })
+	w.ended[a] = done
 	w.joined()
 	return a
 }
 
+// drain ends an agent, and waits until the server knows: else the next job may be handed to
+// its last question.
+func (w *world) drain(a *agent.Agent) {
+	w.t.Helper()
+	a.Drain()
+	<-w.ended[a]
+	w.until("nobody asks any more", func() bool { return !w.asked() })
+}
+
 func (w *world) joined() {
 	w.t.Helper()
-	w.until("a runner asks", func() bool { m := w.c.Machines(); return len(m) > 0 && m[0].Asking > 0 })
+	w.until("a runner asks", w.asked)
+}
+
+func (w *world) asked() bool {
+	return slices.ContainsFunc(w.c.Machines(), func(m coordinator.Machine) bool { return m.Asking > 0 })
 }
 
 func (w *world) run(id queue.BuildID, run string, timeout time.Duration) {

@@ -31,7 +31,7 @@ func (w *world) cached(id queue.BuildID, run string, limit time.Duration, change
 			return j, w.log(id)
 		}
 	}
-	w.t.Fatalf("no job of %s\n%s", id, w.log(id))
+	w.t.Fatalf("no job of %s, whose end is %+v\n%s", id, w.events[len(w.events)-1], w.log(id))
 	return queue.JobDone{}, ""
 }
 
@@ -100,7 +100,7 @@ func TestCachesOffAndShared(t *testing.T) {
 		if j.Outcome != queue.JobPassed || j.Cached != m.cached || !strings.Contains(log, m.has) {
 			t.Errorf("%s: %+v\n%s", m.id, j, log)
 		}
-		a.Drain()
+		w.drain(a)
 		shared.Wait()
 	}
 }

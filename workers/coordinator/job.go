@@ -180,16 +180,28 @@ func (c *Coordinator) giveBack(j *job) {
 	if was == handed {
 		c.o.Source.Return(j.a.Lease)
 		c.unsave(j)
+		c.free(j)
 	}
 }
 
-// close ends a job; the caller holds mu. Its token opens nothing any more.
+// close ends a job; the caller holds mu. Its token opens nothing any more. Its slot is taken
+// until free: for the source, who asks from a slot that it knows a job of has lost that job.
 func (c *Coordinator) close(j *job) {
 	if j.phase == over {
 		return
 	}
 	j.phase, j.ended = over, time.Now()
 	close(j.gone)
+}
+
+// free has a job's slot be free, when the source has been told that the job has ended.
+func (c *Coordinator) free(j *job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.freeLocked(j)
+}
+
+func (c *Coordinator) freeLocked(j *job) {
 	if j.machine.jobs[j.slot] == j {
 		delete(j.machine.jobs, j.slot)
 	}

@@ -23,7 +23,8 @@ type mkey struct {
 type machine struct {
 	runner Runner
 	system string
-	name   string
+	said   string // name, as the machine has it
+	name   string // said, and more where another machine has that
 	info   protocol.Info
 	tools  []protocol.Tool // what it says that environment commands show there
 	seen   time.Time
@@ -46,13 +47,30 @@ func (c *Coordinator) machineOf(r Runner, system string, info protocol.Info, too
 		c.machines[key] = m
 	}
 	m.runner, m.system, m.info, m.tools, m.seen = r, system, info, tools, time.Now()
-	m.name = r.Name
+	said, own := r.Name, clip(system[max(0, len(system)-6):], 6)
 	if host := clip(info.Labels["host"], 64); host != "" {
-		m.name += "-" + host
-	} else if n := len(system); n > 0 {
-		m.name += "-" + clip(system[max(0, n-6):], 6)
+		said += "-" + host
+	} else if own != "" {
+		said += "-" + own
+	}
+	if m.said != said {
+		m.said, m.name = said, said
+		if c.taken(m) && own != "" {
+			m.name += "-" + own
+		}
 	}
 	return m
+}
+
+// taken reports whether another machine that is there has a machine's name, as clones of one
+// image have: of two with one name, each would end what the other runs. The caller holds mu.
+func (c *Coordinator) taken(m *machine) bool {
+	for _, o := range c.machines {
+		if o != m && o.name == m.name && (len(o.jobs)+len(o.asking) > 0 || time.Since(o.seen) < c.o.Lease) {
+			return true
+		}
+	}
+	return false
 }
 
 // clip makes a word of a hostile text.

@@ -41,6 +41,7 @@ type bench struct {
 	o     coordinator.Options
 	base  string
 	token string
+	wrap  func(*workers.Pool) workers.Source // nil: the pool itself
 
 	mu     sync.Mutex
 	events []queue.Body
@@ -83,7 +84,9 @@ func (b *bench) start(await time.Duration) {
 	b.t.Helper()
 	pool, err := workers.NewPool(workers.PoolOptions{Dir: filepath.Join(b.dir, "pool"), Lease: 5 * time.Second, Await: await, Log: slog.New(slog.DiscardHandler)})
 	b.must(err)
-	b.o.Source = pool
+	if b.o.Source = pool; b.wrap != nil {
+		b.o.Source = b.wrap(pool)
+	}
 	c, err := coordinator.New(b.o)
 	b.must(err)
 	b.mu.Lock()

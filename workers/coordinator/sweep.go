@@ -39,6 +39,7 @@ func (c *Coordinator) look(now time.Time) {
 			back = append(back, j)
 		case now.Sub(j.heard) > c.o.Lease: // the pool ends it, too
 			c.close(j)
+			c.freeLocked(j)
 			forgotten = append(forgotten, j)
 		}
 	}

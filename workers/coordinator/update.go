@@ -96,6 +96,9 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 	c.mu.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if p != over {
+		defer c.free(j)
+	}
 	defer func() {
 		for _, path := range j.files {
 			_ = os.Remove(path) // the folder is emptied at the next start
