@@ -69,6 +69,23 @@ func (w *world) redAt(id queue.CommitID, step string, targets []string) bool {
 	return slices.ContainsFunc(w.trailKeys(t, queue.Trail{Step: step, Targets: targets}), func(k queue.Key) bool { return !w.green(t, k) })
 }
 
+// tellsTargets reports whether each part of a step says on a commit of which
+// target it failed. A part that gives only its exit code fails for every target
+// that is red, whichever it was asked for.
+func (w *world) tellsTargets(id queue.CommitID, step string) bool {
+	parts := 0
+	for _, s := range stepsOf(w.commits[id].tree) {
+		if s.Name != step {
+			continue
+		}
+		if s.Report != config.ReportGoTestJSON {
+			return false
+		}
+		parts++
+	}
+	return parts > 0
+}
+
 // culprits demands of each culprit that it is red where the commit before it is not.
 func (a *audit) culprits() {
 	w := a.w
@@ -86,7 +103,7 @@ func (a *audit) culprits() {
 			}
 			at := slices.IndexFunc(h.Line, func(c queue.HuntCommit) bool { return c.Commit == x.Commit })
 			there := t.Targets
-			if !slices.ContainsFunc(stepsOf(w.commits[x.Commit].tree), func(s config.Step) bool { return s.Name == t.Step && s.Report == config.ReportGoTestJSON }) {
+			if !w.tellsTargets(x.Commit, t.Step) {
 				there = nil // of which it was, nothing is said
 				for _, k := range w.keysOf(w.commits[x.Commit].tree) {
 					there = append(there, k.Target)
