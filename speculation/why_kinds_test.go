@@ -275,3 +275,21 @@ func TestBeliefsAreShown(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// A change whose builds on assumptions are used up still has one on the target branch
+// as it is, and its verdict.
+func TestCapLeavesBuildsForTheFront(t *testing.T) {
+	bad := func(name string) rule { return rule{target: "a", all: []string{name}} }
+	rules := young(config.Rules{Threshold: 0.3, BuildsPerChange: 4, Off: []config.Ingredient{config.IngredientJustInTime, config.IngredientFlips, config.IngredientBypass}})
+	s := newStage(t, rules, stated{good: map[int]float64{1: 0.9, 2: 0.9, 3: 0.9, 4: 0.9}}, bad("c1"), bad("c2"), bad("c3"), bad("c4"))
+	s.changes("a", "a", "a", "a", "a")
+	s.mustStart(20, "B1", "B1.2", "B1.2.3", "B1.2.3.4", "B1.2.3.4.5")
+	for _, first := range []string{"B1", "B2", "B3"} {
+		s.end(first) // fails, and what was built on it is built anew
+	}
+	s.mustSay(5, queue.Next{Code: queue.ReasonWaitsCap, Value: 0.9, Place: 1, Rivals: 1, Limit: 3, Spent: 3})
+	s.end("B4")
+	s.mustGo("B5")
+	s.end("B5")
+	s.mustAll(queue.Rejected, queue.Rejected, queue.Rejected, queue.Rejected, queue.Landed)
+}

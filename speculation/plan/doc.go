@@ -79,7 +79,18 @@
 // 130 decided an hour and had 1,270 pending at minute 500; with them P50/P95/P99 are
 // 0.63/3.73/4.21 of the oracle. On e-500 a new server went from 0.80/1.98/2.27 and 5.00
 // builds to 0.80/1.35/1.84 and 4.77. A new server, without a
-// predictor, still falls behind at that load in a run of five hours.
+// predictor, still falls behind at that load from the third hour on. The builds are not what
+// it lacks then: a quarter of the slots is idle as soon as no more changes come. What it lacks
+// is foresight. About 16 % of the changes of these worlds do not land, and each that is not
+// foreseen has all behind it built anew, one after the other, while five changes at the front
+// hold up a thousand. With the durations known and the chances unknown it is the same
+// (simulate --strategy oracle,ours-informed --predictor 0.2 --predictor-pairs 0.2).
+//
+// These were tried against it on four worlds of 1,600 changes, and gained nothing that
+// differs from chance: changes that fail give way to those proven behind them, or step behind
+// all; a failure counts at the next hash of the same target, too; controls begin with the
+// first failure anywhere; re-verifications go by ends that expect surprises; a change deep
+// in the line is built alone first.
 //
 // The two tables of this page were made before these rules.
 //
