@@ -225,9 +225,14 @@ type Evidence struct {
 	Good    Instant `json:"good,omitempty"`    // when the same was last seen to pass on the target branch; 0: it has nothing of it, or an older version wrote this
 	Control BuildID `json:"control,omitempty"` // that showed it, where it was run again for this
 
+	Partners []ChangeID `json:"partners,omitempty"` // the same has passed with the change before these landed, and they affect it; in order, at most MostPartners
+
 	At   Instant `json:"at,omitempty"`   // of the target branch itself: when it ran last
 	Host string  `json:"host,omitempty"` // of the target branch itself: where that was, if known
 }
+
+// MostPartners bounds the changes that an Evidence names as partners: of more, none is named.
+const MostPartners = 3
 
 // Output returns the tail without the lines in which the runner repeats Step
 // and Run: these are for readers of the whole log. Of the queue's own step,

@@ -278,6 +278,7 @@ func (c *settling) failures(l *queue.Link, broken []*queue.Entry) []queue.Eviden
 			}
 		}
 		c.judging.against(&ev, l, e)
+		ev.Partners = c.partners(l, e)
 		for _, k := range e.Keys {
 			ev.Targets = append(ev.Targets, k.Target)
 		}

@@ -219,6 +219,7 @@ type Evidence struct {
 	Main     string   `json:"main,omitempty"`     // the commit of the branch that it was made on
 	Chain    []string `json:"chain,omitempty"`    // changes merged there before
 	Attempts int      `json:"attempts,omitempty"` // builds that failed
+	Partners []string `json:"partners,omitempty"` // landed changes that it fails only together with, or with one of them
 	Timeout  bool     `json:"timeout"`
 	Log      string   `json:"log"`            // path of the whole log on this server
 	Tail     string   `json:"tail"`           // its last lines
@@ -387,7 +388,7 @@ func (s *Handlers) evidenceOf(c queue.Change, list []queue.Evidence) (out []Evid
 		r := f.Ran
 		out = append(out, Evidence{Step: f.Step, Run: f.Run, Targets: f.Targets, Build: string(f.Build),
 			Change: string(r.Change), Commit: string(r.Commit), Main: string(r.Main), Chain: texts.Strings(r.Chain), Attempts: f.Attempts,
-			Timeout: f.Timeout, Log: texts.LogPath(string(f.Build)), Tail: f.Output(), Line: texts.FailingLine(f), Text: s.o.Words.Failure(c, f), At: moment(f.At), Host: f.Host})
+			Partners: texts.Strings(f.Partners), Timeout: f.Timeout, Log: texts.LogPath(string(f.Build)), Tail: f.Output(), Line: texts.FailingLine(f), Text: s.o.Words.Failure(c, f), At: moment(f.At), Host: f.Host})
 	}
 	return out
 }

@@ -33,6 +33,17 @@ func (w quote) drifts(all []queue.Drift) string {
 	return b.String()
 }
 
+// partners says with which landed changes alone a step fails.
+func (w quote) partners(f queue.Evidence) string {
+	switch len(f.Partners) {
+	case 0:
+		return ""
+	case 1:
+		return ", and only together with " + w.ref(string(f.Partners[0])) + ": it passed with this change before that landed"
+	}
+	return ", and only together with " + w.refs(Strings(f.Partners)) + ", or one of them: it passed with this change before they landed"
+}
+
 // passedOnMain says when the target branch itself was seen to pass what has failed.
 func (w quote) passedOnMain(f queue.Evidence) string {
 	switch {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,6 +60,10 @@ func textStates() map[string]queue.View {
 			Ran: queue.Ran{Change: "51.cc", Commit: "44aa88bb99cc00112233445566778899aabbccdd", Main: "66aa88bb99cc00112233445566778899aabbccdd",
 				Chain: []queue.ChangeID{"12.aa", "42.1f8e0c3a"}}},
 	}}
+	pair := failed
+	pair.Verdict = &queue.Verdict{Commit: failed.Verdict.Commit, Keys: 14, Failures: slices.Clone(failed.Verdict.Failures)}
+	pair.Verdict.Failures[0].Partners, pair.Verdict.Failures[0].Good = []queue.ChangeID{"12.aa"}, textNow.Add(-20*time.Minute)
+	pair.Verdict.Failures[1].Partners = []queue.ChangeID{"12.aa", "14.bb"}
 	cfg := textChange(queue.Rejected, reason(queue.ReasonFailed, config.Path))
 	cfg.Verdict = &queue.Verdict{Failures: []queue.Evidence{{Step: config.Path, Run: `printf '%s\n' "$CONFIG_ERROR"; exit 1`, Targets: []string{config.TargetTree},
 		Build: "b1d2c3e4f5a6b7c8", Attempts: 2, Ran: queue.Ran{Change: "42.1f8e0c3a", Commit: "55aa"},
@@ -169,6 +174,7 @@ func textStates() map[string]queue.View {
 		"rollup": {Change: entered, Position: 3, Total: 90, Rollup: []queue.ChangeID{"12.aa", "14.bb"}, Waits: []queue.Reason{reason(queue.ReasonWaitsBuild, "b1d2c3e4f5a6b7c8")},
 			Builds: []queue.BuildView{shared}},
 		"rejected":        {Change: failed},
+		"rejected-pair":   {Change: pair},
 		"rejected-merge":  {Change: conflict},
 		"rejected-rebase": {Change: unsafe},
 		"rejected-config": {Change: cfg},

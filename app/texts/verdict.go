@@ -115,7 +115,7 @@ func (w voice) failure(c queue.Change, f queue.Evidence, lines int) string {
 	case f.Step == config.Path: // a step of ours, which nobody has configured
 		text = "What is wrong with it"
 	default:
-		text = "**" + w.code(f.Step) + "** " + w.how(f)
+		text = "**" + w.code(f.Step) + "** " + w.how(f) + w.partners(f)
 		if f.Run != "" {
 			text += ". It runs " + codeSpan(f.Run, mostCommand)
 		}

@@ -86,6 +86,7 @@ type failure struct {
 	Targets  []string
 	More     int
 	Attempts int
+	Partners []ref // landed changes that it fails only together with
 	Build    string
 	Log      string
 	Ran      *ran
@@ -194,7 +195,7 @@ func (d *directory) failure(c queue.Change, f queue.Evidence) failure {
 	}
 	text, _ := PlainLog([]byte(f.Output()), true)
 	out := failure{Step: clean(f.Step), Run: clipTo(clean(f.Run), commandShown), Own: f.Step == config.Path,
-		Targets: cleanAll(shown), More: len(f.Targets) - len(shown), Attempts: f.Attempts,
+		Targets: cleanAll(shown), More: len(f.Targets) - len(shown), Attempts: f.Attempts, Partners: d.refs(f.Partners),
 		Build: short(f.Build), Log: logPath(f.Build), Timeout: f.Timeout, Tail: text}
 	if f.At != 0 {
 		out.When = stampOf(f.At, d.now)

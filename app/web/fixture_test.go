@@ -233,7 +233,7 @@ func rejectedChange() queue.Change {
 	c.Reason = queue.Reason{Code: queue.ReasonFailed, Names: []string{"unit"}}
 	c.Decided = ago(50 * time.Minute)
 	c.Verdict = &queue.Verdict{Commit: sha(2), Failures: []queue.Evidence{{
-		Step: "unit", Run: "make test " + hostile, Targets: []string{"//payments", "//payments/retry"}, Build: "89abcdef01234567", Attempts: 2,
+		Step: "unit", Run: "make test " + hostile, Targets: []string{"//payments", "//payments/retry"}, Build: "89abcdef01234567", Attempts: 2, Partners: []queue.ChangeID{idOf(331)},
 		Ran:  queue.Ran{Change: c.ID, Commit: sha(3), Main: sha(1), Chain: []queue.ChangeID{idOf(331)}},
 		Tail: "=== RUN   TestRetryTwice\n    retry_test.go:41: charged 3 times, want 2\n\x1b[31m--- FAIL: TestRetryTwice (0.02s)\x1b[0m\n" + hostile + "\nFAIL\n",
 	}}}

@@ -1,0 +1,83 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+// partners returns the landed changes without which what has failed of a link has passed
+// with its change: with them it is red, though main passes it with them and without the
+// change. They affect a target that has failed. Of several links that have passed it, the
+// one counts that the fewest have landed after. None are returned where that is not known,
+// or where they are more than queue.MostPartners.
+func (c *settling) partners(l *queue.Link, e *queue.Entry) []queue.ChangeID {
+	var best []queue.ChangeID
+	if l.Change == "" || len(l.With) > 0 {
+		return nil
+	}
+	for _, id := range derived.Sorted(c.linksOf(l.Change)) {
+		old := c.s.Links[id]
+		if old == l || !c.passedAll(old, e.Keys) {
+			continue
+		}
+		if with, known := c.landedAfter(old, e.Keys); known && len(with) > 0 && (best == nil || len(with) < len(best)) {
+			best = with
+		}
+	}
+	if len(best) > queue.MostPartners {
+		return nil
+	}
+	return best
+}
+
+// linksOf returns the links of a change by their ids.
+func (c *settling) linksOf(id queue.ChangeID) map[queue.LinkID]bool {
+	out := map[queue.LinkID]bool{}
+	for l := range c.facts.Links.LinksOf[id] {
+		out[l.ID] = true
+	}
+	return out
+}
+
+// passedAll reports whether a link has passed the step and target of each key.
+func (c *settling) passedAll(l *queue.Link, keys []queue.Key) bool {
+	facts := c.facts.Links.Info(l).Facts
+	return !slices.ContainsFunc(keys, func(k queue.Key) bool {
+		at := slices.IndexFunc(l.Keys, func(x queue.Key) bool { return x.Step == k.Step && x.Target == k.Target })
+		return at < 0 || !facts[at].Passed()
+	})
+}
+
+// landedAfter returns the changes on main that are not below a link and affect a target of
+// the keys, in order. It is not known where what is below it is not all on main, or what a
+// landed change affects is forgotten.
+func (c *settling) landedAfter(l *queue.Link, keys []queue.Key) (out []queue.ChangeID, known bool) {
+	line := c.facts.Futures.Assumed.Line
+	if l.Since.Epoch != c.s.Main.Line.Epoch || l.Since.Seq > len(line) {
+		return nil, false
+	}
+	since := line[l.Since.Seq:]
+	for _, id := range l.Chain {
+		if !slices.Contains(since, id) {
+			return nil, false
+		}
+	}
+	for _, id := range since {
+		x := c.facts.Futures.AffectedBy(id)
+		if x == nil {
+			return nil, false
+		}
+		if slices.Contains(l.Chain, id) {
+			continue
+		}
+		if x.All || slices.ContainsFunc(keys, func(k queue.Key) bool {
+			t, ok := c.facts.Futures.Assumed.Numbers[k.Target]
+			return ok && x.Touches(t)
+		}) {
+			out = append(out, id)
+		}
+	}
+	return out, true
+}
