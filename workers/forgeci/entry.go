@@ -25,6 +25,7 @@ type entry struct {
 	known  bool   // it is decided already: nothing is pushed
 	skips  string // what in the commit's message keeps the CI from beginning, as people write it
 	orphan bool   // a ref of a life before, whose build is not known
+	unique bool   // a run of this CI has one job of a name, and a later one of it is the former, run again
 
 	asks    bool      // its ref is pushed quietly, and its run is asked for
 	arrived bool      // its ref is there
@@ -91,7 +92,7 @@ const (
 )
 
 func newEntry(b queue.Build, action string, o Options) *entry {
-	e := &entry{build: b, action: action, since: b.At.Time(), log: newText(), branch: refOf(o.Prefix, o.Branch, string(b.ID)),
+	e := &entry{build: b, action: action, since: b.At.Time(), log: newText(), unique: o.Starter != nil, branch: refOf(o.Prefix, o.Branch, string(b.ID)),
 		side: refOf(o.Prefix+"-targets", o.Branch, string(b.ID)), results: map[resultKey]forge.CIResult{}, before: map[resultKey]bool{},
 		runs: map[int64]forge.CIRun{}, foreign: map[int64]bool{}, logs: map[int64]string{}}
 	for _, j := range b.Jobs {
@@ -152,7 +153,7 @@ func (e *entry) foldRun(r forge.CIRun) bool {
 // on another day or ref. skew is the forge's clock less ours.
 func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 	switch {
-	case r.Bound && e.foreign[r.Suite]:
+	case r.Bound && e.foreign[r.Suite], e.superseded(r):
 		return false
 	case r.Branch == e.branch:
 		return true
@@ -160,6 +161,20 @@ func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 		return false
 	}
 	return e.fresh(r, skew) && !e.belated(r, skew)
+}
+
+// superseded reports whether a job of a run has been run again, by whomever: the forge
+// tells no more of it, and what it was heard to be last may be long over.
+func (e *entry) superseded(r forge.CIResult) bool {
+	if !e.unique || !r.Bound {
+		return false
+	}
+	for _, o := range e.results {
+		if o.Bound && o.Suite == r.Suite && o.ID > r.ID && strings.EqualFold(o.Name, r.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // fresh reports whether a result that belongs to no ref began after the build was
