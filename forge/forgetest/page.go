@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/submitqueue/submitqueue/forge/forgetest/live"
 )
 
 //go:embed pages
@@ -39,8 +41,8 @@ func (s *web) pages() http.Handler {
 	mux.HandleFunc("GET /-/style.css", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, pageFiles, "pages/style.css")
 	})
-	mux.HandleFunc("GET /-/play.js", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFileFS(w, r, pageFiles, "pages/play.js")
+	mux.HandleFunc("GET "+live.Path, func(w http.ResponseWriter, r *http.Request) {
+		live.Serve(w, r)
 	})
 	mux.HandleFunc("GET /{owner}/{name}", p.inRepository(p.repository))
 	mux.HandleFunc("GET /{owner}/{name}/{$}", p.inRepository(p.repository))

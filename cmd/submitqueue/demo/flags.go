@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Flags are the flags of `submitqueue demo`.
@@ -39,8 +40,6 @@ func (f *Flags) Validate() error {
 		return errors.New("--red goes with neither --repo, --keep nor --json: it breaks a repository of its own, and says what came of it")
 	case f.Play && (f.Red > 0 || f.Keep || f.JSON != ""):
 		return errors.New("--play goes with neither --red, --keep nor --json: it serves until you interrupt, and judges nothing")
-	case f.Play && f.Forge == "gitlab":
-		return errors.New("--play goes with --forge github: the pages of the simulated GitLab take no comments")
 	case (f.Repo == "") != (f.Branches == ""):
 		return errors.New("--repo and --branches go together: say which branches of your repository to land")
 	case f.Repo == "" && (f.Changes < MinChanges || f.Changes > maxChanges):
@@ -55,6 +54,20 @@ func (f *Flags) noun() string {
 		return "merge request"
 	}
 	return "pull request"
+}
+
+// plural is noun of several, at the beginning of a line.
+func (f *Flags) plural() string {
+	n := f.noun()
+	return strings.ToUpper(n[:1]) + n[1:] + "s"
+}
+
+// mark is what stands before the number of a pull request.
+func (f *Flags) mark() string {
+	if f.Forge == "gitlab" {
+		return "!"
+	}
+	return "#"
 }
 
 // checkWritable returns why a file cannot be written. It changes nothing: a file

@@ -26,7 +26,7 @@ func TestFlags(t *testing.T) {
 		"--play --keep":                      "--play goes with neither",
 		"--play --red 2":                     "goes with neither",
 		"--play --json x":                    "--play goes with neither",
-		"--play --forge gitlab":              "--play goes with --forge github",
+		"--play --forge gitlab":              "",
 		"extra":                              "unexpected argument",
 		"--repo " + dir:                      "go together",
 		"--branches x":                       "go together",

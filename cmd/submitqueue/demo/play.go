@@ -12,7 +12,7 @@ import (
 // play opens the plan's pull requests and leaves the rest to a person: it says where to
 // comment and how to push, and then a line for each state that a pull request comes to,
 // until ctx ends.
-func play(ctx context.Context, plan *Plan, stack Stack, deps Deps) error {
+func play(ctx context.Context, plan *Plan, stack Stack, flags *Flags, deps Deps) error {
 	clone, err := stack.Play()
 	if err != nil {
 		return err
@@ -24,10 +24,10 @@ func play(ctx context.Context, plan *Plan, stack Stack, deps Deps) error {
 	}
 	links := stack.Links()
 	fmt.Fprintf(deps.Out, `
-Pull requests:  %s
+%-15s %s
 Dashboard:      %s
 
-%d pull requests are open, and none is asked to land. It is your turn:
+%d %ss are open, and none is asked to land. It is your turn:
 
 1. Open one of them in the browser and comment /land. Try /cancel, /land explain and /land help, too.
 2. Push a change of your own. The address holds a password that only this terminal shows:
@@ -38,16 +38,16 @@ Dashboard:      %s
    git commit --all --message 'My change'
    git push origin mine
 
-   The push opens a pull request and prints where it is.
+   The push opens a %s and prints where it is.
 
 Interrupt to stop. Everything is removed then, the clone apart.
 
-`, links.Pulls, links.Dashboard, len(plan.Changes), clean(clone), clean(plan.Name))
-	return watchPlay(ctx, stack, deps)
+`, flags.plural()+":", links.Pulls, links.Dashboard, len(plan.Changes), flags.noun(), clean(clone), clean(plan.Name), flags.noun())
+	return watchPlay(ctx, stack, flags, deps)
 }
 
 // watchPlay prints what becomes of the pull requests until ctx ends.
-func watchPlay(ctx context.Context, stack Stack, deps Deps) error {
+func watchPlay(ctx context.Context, stack Stack, flags *Flags, deps Deps) error {
 	said := map[int]string{}
 	tick := time.NewTicker(deps.Poll)
 	defer tick.Stop()
@@ -71,7 +71,7 @@ func watchPlay(ctx context.Context, stack Stack, deps Deps) error {
 				continue
 			}
 			said[r.Number] = now
-			line := fmt.Sprintf("%s  #%d %s: %s", deps.Now().Format("15:04:05"), r.Number, clean(r.Title), now)
+			line := fmt.Sprintf("%s  %s%d %s: %s", deps.Now().Format("15:04:05"), flags.mark(), r.Number, clean(r.Title), now)
 			if r.decided() {
 				line += reason(r.why())
 			}

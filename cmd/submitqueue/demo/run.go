@@ -97,7 +97,7 @@ func runPlan(ctx context.Context, plan *Plan, flags Flags, deps Deps) (err error
 		return err
 	}
 	if flags.Play {
-		return play(ctx, plan, stack, deps)
+		return play(ctx, plan, stack, &flags, deps)
 	}
 	d := &driver{deps: deps, stack: stack, plan: plan, screen: NewScreen(deps.Out, deps.Getenv)}
 	d.header()

@@ -153,6 +153,9 @@ func (p *Project) receive(w http.ResponseWriter, who *User, body io.Reader) {
 		unpack, res = "unpacker error", refuseAll(moves, "unpacker error", err.Error())
 	} else {
 		res = p.push(who, moves, options, caps["atomic"])
+		if lines := p.played(who, moves, res); len(lines) > 0 {
+			res.said = strings.TrimPrefix(res.said+"\n"+strings.Join(lines, "\n"), "\n")
+		}
 	}
 	var report bytes.Buffer
 	report.WriteString(pkt("unpack " + unpack + "\n"))

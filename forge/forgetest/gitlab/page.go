@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/submitqueue/submitqueue/forge/forgetest/live"
 )
 
 //go:embed page.html
@@ -28,6 +30,7 @@ type page struct {
 	Body    string
 	Notes   []Note
 	Text    string // of a commit
+	Player  string // whom a person plays; empty: nobody plays
 }
 
 type pageRow struct {
@@ -38,9 +41,17 @@ type pageRow struct {
 
 type pageCommit struct{ ID, Subject string }
 
-// servePage answers a browser: projects, merge requests and commits, to read. Nothing can
-// be done there.
+// servePage answers a browser: projects, merge requests and commits, to read. Where a person
+// plays, merge requests take notes.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPost:
+		s.servePlay(w, r)
+		return
+	case r.URL.Path == live.Path:
+		live.Serve(w, r)
+		return
+	}
 	pg, ok := s.page(r.URL.Path)
 	if !ok || r.Method != http.MethodGet {
 		http.NotFound(w, r)
@@ -53,7 +64,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	_, _ = w.Write(b.Bytes())
@@ -71,6 +82,9 @@ func (s *Server) page(path string) (page, bool) {
 			continue
 		}
 		pg := page{Project: p.path, Path: "/" + p.path, Title: p.path}
+		if p.player != nil {
+			pg.Player = p.player.Name
+		}
 		kind, what, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(rest, "/"), "-/"), "/")
 		switch n, _ := strconv.Atoi(what); {
 		case rest == "", kind == "merge_requests" && what == "":

@@ -3,6 +3,8 @@ package gitlab_test
 import (
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,5 +40,71 @@ func TestPages(t *testing.T) {
 		for _, part := range want {
 			w.contains(text, part)
 		}
+	}
+}
+
+// Where a person plays, a merge request's page takes notes as that person, from the pages
+// of this server alone; elsewhere nothing is taken.
+func TestPlayedPages(t *testing.T) {
+	w := newWorld(t, gitlab.Options{})
+	w.project.Push("ann", "topic", nil)
+	n := w.project.Open(gitlab.Opening{Author: "ann", Source: "topic"})
+	page := w.server.URL() + "/group/sub/r/-/merge_requests/" + strconv.Itoa(n)
+	post := func(address, text, origin string) int {
+		r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(url.Values{"text": {text}}.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := post(page+"/notes", "/land", ""); got != http.StatusMethodNotAllowed {
+		t.Errorf("where nobody plays: %d", got)
+	}
+	clone, err := w.project.Play("guest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(clone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		address, origin string
+		want            int
+	}{
+		"the page":               {page + "/notes", w.server.URL(), http.StatusOK},
+		"another site":           {page + "/notes", "http://evil.example.com", http.StatusForbidden},
+		"no such merge request":  {page + "7/notes", "", http.StatusNotFound},
+		"something else":         {page + "/approve", "", http.StatusNotFound},
+		"no project of this one": {w.server.URL() + "/group/none/-/merge_requests/1/notes", "", http.StatusNotFound},
+	} {
+		if got := post(c.address, "from "+name, c.origin); got != c.want {
+			t.Errorf("%s: %d, not %d", name, got, c.want)
+		}
+	}
+	if got := post(page+"/notes", strings.Repeat("x", 70<<10), ""); got != http.StatusBadRequest {
+		t.Errorf("a long note: %d", got)
+	}
+	if notes := w.project.Notes("guest", n); len(notes) != 1 || notes[0].Body != "from the page" {
+		t.Errorf("the notes are %+v", notes)
+	}
+	resp, err := http.Get(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, _ := io.ReadAll(resp.Body)
+	password, _ := u.User.Password()
+	if text := string(data); password == "" || strings.Contains(text, password) || !strings.Contains(text, "<form") {
+		t.Errorf("the page is %s", text)
 	}
 }

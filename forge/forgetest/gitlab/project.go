@@ -33,6 +33,7 @@ type Project struct {
 	cached    map[string]bool
 	hooks     []*hook
 	refusals  []pushRefusal
+	player    *User // whom a person plays; nil: nobody plays
 }
 
 // Settings are those of a project that matter to a queue.

@@ -117,9 +117,7 @@ func (l *lab) comment(author string, number int, text string) {
 	l.project.Comment(author, number, text)
 }
 
-func (l *lab) play() (string, error) {
-	return "", errors.New("the pages of the simulated GitLab take no comments: play with --forge github")
-}
+func (l *lab) play() (string, error) { return l.project.Play(player) }
 
 func (l *lab) hold() func() {
 	l.sending.Lock()

@@ -18,14 +18,19 @@ import (
 // A person pushes a branch with git, comments on the page of the pull request that it has
 // opened, and the product lands it.
 func TestPlay(t *testing.T) {
-	t.Parallel()
+	for kind, page := range map[string][2]string{"github": {"/pull/1", "/comments"}, "gitlab": {"/-/merge_requests/1", "/notes"}} {
+		t.Run(kind, func(t *testing.T) { t.Parallel(); playOn(t, kind, page[0], page[1]) })
+	}
+}
+
+func playOn(t *testing.T, kind, at, form string) {
 	dir := t.TempDir()
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	d, err := startDemo(demoOptions{Dir: dir, Runners: 1, Forge: "github", Log: log})
+	d, err := startDemo(demoOptions{Dir: dir, Runners: 1, Forge: kind, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +68,11 @@ func TestPlay(t *testing.T) {
 	git("switch", "--quiet", "-c", "mine")
 	git("add", "mine.txt")
 	git("commit", "--quiet", "-m", "Mine")
-	page := d.Links().Pulls + "/pull/1"
+	page := d.Links().Pulls + at
 	if out := git("push", "origin", "mine"); !strings.Contains(out, page) {
 		t.Fatalf("the push does not say where the pull request is: %s", out)
 	}
-	resp, err := http.PostForm(page+"/comments", url.Values{"text": {"/land"}})
+	resp, err := http.PostForm(page+form, url.Values{"text": {"/land"}})
 	if err != nil {
 		t.Fatal(err)
 	}
