@@ -104,12 +104,10 @@ func (p *observer) readConfig(ctx context.Context, branch string, out *queue.Obs
 	case err != nil:
 		return err
 	}
-	if f := p.Forge.Capabilities().Accustomed; f != nil && cfg != nil && !said.Landing {
-		methods, err := f.Methods(ctx)
-		if err != nil {
+	if f := p.Forge.Capabilities().Accustomed; f != nil && cfg != nil {
+		if cfg, err = following(ctx, f, cfg, said.Landing, branch); err != nil {
 			return err
 		}
-		cfg = cfg.Following(methods)
 	}
 	out.Config = cfg
 	if out.Analyzers, err = p.versions(cfg); err != nil {
@@ -122,6 +120,23 @@ func (p *observer) readConfig(ctx context.Context, branch string, out *queue.Obs
 		return err
 	}
 	return nil
+}
+
+// following has the repository's own settings say how changes land, where the file does not
+// (landing), and what their commits say.
+func following(ctx context.Context, f forge.Accustomed, cfg *config.Config, landing bool, branch string) (*config.Config, error) {
+	if !landing {
+		methods, err := f.Methods(ctx)
+		if err != nil {
+			return nil, err
+		}
+		cfg = cfg.Following(methods)
+	}
+	messages, err := f.Messages(ctx, branch)
+	if err != nil {
+		return nil, err
+	}
+	return cfg.Saying(messages), nil
 }
 
 // versions names the versions of the analyzer that main's configuration asks

@@ -94,6 +94,9 @@ type Stacker interface {
 type Accustomed interface {
 	// Methods returns the methods by which pull requests may land, the usual one first.
 	Methods(ctx context.Context) ([]config.Method, error)
+	// Messages returns the templates of what commits say that land on a branch; zero
+	// where the repository has none.
+	Messages(ctx context.Context, branch string) (config.Messages, error)
 }
 
 // Tidier is a repository on this machine that nobody else looks after. Without it, it

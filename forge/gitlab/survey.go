@@ -88,6 +88,8 @@ type ProjectFacts struct {
 	Empty         bool   `json:"empty_repo"`
 	MergeMethod   string `json:"merge_method"`  // "merge", "rebase_merge" or "ff"
 	Squash        string `json:"squash_option"` // "never", "always", "default_on" or "default_off"
+	MergeText     string `json:"merge_commit_template"`
+	SquashText    string `json:"squash_commit_template"`
 	MustSucceed   bool   `json:"only_allow_merge_if_pipeline_succeeds"`
 	MustResolve   bool   `json:"only_allow_merge_if_all_discussions_are_resolved"`
 	Trains        bool   `json:"merge_trains_enabled"`

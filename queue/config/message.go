@@ -22,9 +22,9 @@ type Message struct {
 // Messages are the templates of the commits that the queue makes, by method.
 // Rebase and fast-forward keep the messages that the commits have.
 type Messages struct {
-	// Merge is the message of a merge commit. Default title "Merge #{number}: {title}", with ! for # at GitLab, and no body.
+	// Merge is the message of a merge commit. Default title "Merge #{number}: {title}", with ! for # at GitLab, and no body; at GitLab the project's own template, if it has one.
 	Merge Message `json:"merge,omitzero" yaml:"merge,omitempty"`
-	// Squash is the message of a squashed change. Default title "{title} (#{number})", with ! for # at GitLab, body "{body}".
+	// Squash is the message of a squashed change. Default title "{title} (#{number})", with ! for # at GitLab, body "{body}"; at GitLab the project's own template, if it has one.
 	Squash Message `json:"squash,omitzero" yaml:"squash,omitempty"`
 }
 
@@ -129,6 +129,20 @@ func (m Messages) Of(method Method, mark string) (Message, bool) {
 		return out, true
 	}
 	return Message{}, false
+}
+
+// Saying returns the configuration for a repository whose own settings have templates: they
+// hold where the file has none of its own.
+func (c *Config) Saying(m Messages) *Config {
+	out := *c
+	own := &out.Queue.Messages
+	if own.Merge == (Message{}) {
+		own.Merge = m.Merge
+	}
+	if own.Squash == (Message{}) {
+		own.Squash = m.Squash
+	}
+	return &out
 }
 
 // Render returns a message: the title, and where there is a body, an empty line

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/gitlab"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
@@ -17,12 +18,26 @@ func (r *report) trains(f GitLabFacts) {
 	}
 }
 
+// templates says what of the project's templates for messages the queue leaves out.
+func (r *report) templates(f GitLabFacts, own config.Messages) {
+	for _, t := range []struct {
+		name, text string
+		own        config.Message
+	}{{"merge commits", f.Repo.MergeText, own.Merge}, {"squash commits", f.Repo.SquashText, own.Squash}} {
+		if gaps := gitlab.TemplateGaps(t.text); len(gaps) > 0 && t.own == (config.Message{}) {
+			r.add(Warns, "method", fmt.Sprintf("the project's template for %s has %s, which the queue leaves out", t.name, strings.Join(gaps, ", ")),
+				"take it out there ("+f.page("merge_requests")+"), or write the message in queue.messages of "+config.Path)
+		}
+	}
+}
+
 // method compares how GitLab would merge with how the queue does.
 func (r *report) method(f GitLabFacts) {
 	c, said, err := config.ParseSaid(config.Path, f.Survey.Config)
 	if err != nil || f.ConfigErr != nil {
 		return
 	}
+	r.templates(f, c.Queue.Messages)
 	bad := len(r.list)
 	if !said.Landing {
 		r.fine("method", "changes land as the project's settings say (%s, squash %s), since %s says nothing of it", methods[f.Repo.MergeMethod], strings.ReplaceAll(f.Repo.Squash, "_", " "), config.Path)

@@ -205,3 +205,29 @@ func TestServeGitLabDeletesBranches(t *testing.T) {
 		t.Errorf("it is %+v", mr)
 	}
 }
+
+// The project's templates say what the commits of merge requests say, where the
+// configuration has none of its own.
+func TestServeGitLabTemplates(t *testing.T) {
+	set := func(s *fake.Settings) {
+		s.MergeText = "Merge %{source_branch} into %{target_branch}\n\n%{title}\n\n%{issues}\n\nSee merge request %{reference}"
+		s.SquashText = "%{title} (%{local_reference})\n\n%{all_commits}"
+	}
+	for name, c := range map[string]struct{ queue, want string }{
+		"merge":  {"", "Merge topic into main\n\nTwice\n\nSee merge request group/sub/shop!1\n"},
+		"squash": {"queue: {method: squash}\n", "Twice (!1)\n\n* Change topic\n"},
+		"own":    {"queue: {messages: {merge: {title: 'Ours: {title}'}}}\n", "Ours: Twice\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, p, s := gitlabServer(t, fake.Options{}, "version: 1\n"+c.queue+"steps:\n  - {name: unit, run: 'true'}\n", set)
+			p.Push("ann", "topic", map[string]string{"a.txt": "n\n"})
+			n := p.Open(fake.Opening{Author: "ann", Source: "topic", Title: "Twice", Body: "Closes #7"})
+			p.Comment("ann", n, "/land")
+			s.until("it is merged", func() bool { return p.Look(n).State == "merged" })
+			if got := p.Message("main"); !strings.HasPrefix(got, c.want) {
+				t.Errorf("main says %q, which does not begin with %q", got, c.want)
+			}
+		})
+	}
+}

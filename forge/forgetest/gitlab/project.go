@@ -45,6 +45,8 @@ type Settings struct {
 	MustResolve   bool   // all threads must be resolved
 	Approvals     int    // how many it takes; only with Premium
 	Reset         bool   // approvals are removed on a push; only with Premium
+	MergeText     string // template of merge commits; empty: GitLab's own
+	SquashText    string // template of the commits of squashed merge requests; empty: GitLab's own
 	DeleteSource  bool   // source branches are removed after a merge, as far as it is GitLab's
 	Trains        bool   // merge trains
 	VariablesFrom int    // level from which variables of pipelines are taken; 0: no one's
@@ -232,7 +234,7 @@ func (p *Project) json() obj {
 		"http_url_to_repo": p.s.url + "/" + p.path + ".git", "merge_method": method, "squash_option": cmp.Or(p.set.Squash, "default_off"),
 		"only_allow_merge_if_pipeline_succeeds": p.set.MustSucceed, "allow_merge_on_skipped_pipeline": p.set.SkippedPass,
 		"only_allow_merge_if_all_discussions_are_resolved": p.set.MustResolve, "remove_source_branch_after_merge": p.set.DeleteSource,
-		"merge_trains_enabled": p.set.Trains, "builds_access_level": map[bool]string{true: "disabled", false: "enabled"}[p.set.NoCI], "ci_config_path": "", "merge_requests_enabled": true, "permissions": access,
+		"merge_commit_template": orNull(p.set.MergeText), "squash_commit_template": orNull(p.set.SquashText), "merge_trains_enabled": p.set.Trains, "builds_access_level": map[bool]string{true: "disabled", false: "enabled"}[p.set.NoCI], "ci_config_path": "", "merge_requests_enabled": true, "permissions": access,
 		"ci_pipeline_variables_minimum_override_role": role(p.set.VariablesFrom), "namespace": obj{"full_path": p.path[:max(0, strings.LastIndex(p.path, "/"))]}}
 }
 
