@@ -1,10 +1,11 @@
 package speculation
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // partners returns the landed changes without which what has failed of a link has passed
@@ -17,8 +18,8 @@ func (c *settling) partners(l *queue.Link, e *queue.Entry) []queue.ChangeID {
 	if l.Change == "" || len(l.With) > 0 {
 		return nil
 	}
-	for _, id := range derived.Sorted(c.linksOf(l.Change)) {
-		old := c.s.Links[id]
+	byID := func(a, b *queue.Link) int { return cmp.Compare(a.ID, b.ID) }
+	for _, old := range slices.SortedFunc(maps.Keys(c.facts.Links.LinksOf[l.Change]), byID) {
 		if old == l || !c.passedAll(old, e.Keys) {
 			continue
 		}
@@ -30,15 +31,6 @@ func (c *settling) partners(l *queue.Link, e *queue.Entry) []queue.ChangeID {
 		return nil
 	}
 	return best
-}
-
-// linksOf returns the links of a change by their ids.
-func (c *settling) linksOf(id queue.ChangeID) map[queue.LinkID]bool {
-	out := map[queue.LinkID]bool{}
-	for l := range c.facts.Links.LinksOf[id] {
-		out[l.ID] = true
-	}
-	return out
 }
 
 // passedAll reports whether a link has passed the step and target of each key.

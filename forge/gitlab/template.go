@@ -3,6 +3,7 @@ package gitlab
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -23,40 +24,37 @@ func (f *Forge) Messages(ctx context.Context, branch string) (config.Messages, e
 	}, nil
 }
 
-// templateVariable is what GitLab fills in.
-var templateVariable = regexp.MustCompile(`%\{[a-z_]+\}`)
+// templateVariable is what GitLab fills in, and quotedVariable the same in literal text.
+var (
+	templateVariable = regexp.MustCompile(`%\{([a-z_]+)\}`)
+	quotedVariable   = regexp.MustCompile(`%\{\{[a-z_]+\}\}`)
+)
 
 // emptyLines are more than one after the other, as where a line was left out.
 var emptyLines = regexp.MustCompile(`\n{3,}`)
 
+// templateValues are the variables that the queue knows, in its own terms.
+func templateValues(project, branch string) map[string]string {
+	return map[string]string{
+		"title": "{title}", "description": "{body}", "source_branch": "{branch}", "target_branch": literal(branch),
+		"reference": literal(project) + Mark + "{number}", "local_reference": Mark + "{number}", "url": "{url}",
+		"co_authored_by": "{co_authors}", "all_commits": "{commits}", "merge_request_author": "{author}",
+	}
+}
+
 // messageOf is a template of GitLab's as one of the queue; zero where there is none.
 func messageOf(template, project, branch string) config.Message {
-	values := map[string]string{
-		"%{title}": "{title}", "%{description}": "{body}", "%{source_branch}": "{branch}", "%{target_branch}": literal(branch),
-		"%{reference}": literal(project) + Mark + "{number}", "%{local_reference}": Mark + "{number}", "%{url}": "{url}",
-		"%{co_authored_by}": "{co_authors}", "%{all_commits}": "{commits}", "%{merge_request_author}": "{author}",
-	}
+	values := templateValues(project, branch)
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(template, "\r", "")) {
 		line = strings.TrimRight(line, "\n")
-		var b strings.Builder
-		rest, known := line, false
-		for {
-			at := templateVariable.FindStringIndex(rest)
-			if at == nil {
-				break
-			}
-			value := values[rest[at[0]:at[1]]]
-			known = known || value != ""
-			b.WriteString(literal(rest[:at[0]]) + value)
-			rest = rest[at[1]:]
-		}
-		b.WriteString(literal(rest))
-		if text := b.String(); known || text == literal(line) || strings.TrimSpace(text) != "" {
+		text := quotedVariable.ReplaceAllStringFunc(literal(line), func(v string) string { return values[strings.Trim(v, "%{}")] })
+		if strings.TrimSpace(text) != "" || strings.TrimSpace(line) == "" {
 			lines = append(lines, text)
 		}
 	}
-	title, body, _ := strings.Cut(strings.TrimSpace(config.Unskipped(emptyLines.ReplaceAllString(strings.Join(lines, "\n"), "\n\n"))), "\n")
+	text := emptyLines.ReplaceAllString(strings.Join(lines, "\n"), "\n\n")
+	title, body, _ := strings.Cut(strings.TrimSpace(config.Unskipped(text)), "\n")
 	if title == "" {
 		return config.Message{}
 	}
@@ -71,9 +69,10 @@ func literal(text string) string { return strings.NewReplacer("{", "{{", "}", "}
 
 // TemplateGaps returns the variables of a template that the queue leaves out, each once.
 func TemplateGaps(template string) (out []string) {
-	for _, v := range templateVariable.FindAllString(template, -1) {
-		if messageOf(v, "p", "b") == (config.Message{}) && !strings.Contains(strings.Join(out, " "), v) {
-			out = append(out, v)
+	known := templateValues("", "")
+	for _, v := range templateVariable.FindAllStringSubmatch(template, -1) {
+		if _, ok := known[v[1]]; !ok && !slices.Contains(out, v[0]) {
+			out = append(out, v[0])
 		}
 	}
 	return out
