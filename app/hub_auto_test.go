@@ -225,7 +225,8 @@ func TestAutoCallsOfWhatIsRuledOut(t *testing.T) {
 	h.CI.SetCheck("ci", h.Pull(n).Head, "lint", "success")
 	h.SetDraft("ann", n, true)
 	h.left(n, "nothing holds")
-	if calls := h.calls(from); len(calls) > 0 {
+	start := []string{"GET /repos/acme/shop/pulls/comments", "GET /repos/acme/shop/pulls"} // which a loaded machine does late
+	if calls := slices.DeleteFunc(h.calls(from), func(c string) bool { return slices.Contains(start, c) }); len(calls) > 0 {
 		t.Errorf("calls: %v", calls)
 	}
 	h.SetDraft("ann", n, false)

@@ -15,6 +15,8 @@ type Offered struct {
 	Author string   `json:"author"` // the account that has opened it, and not what its commits say
 	Draft  bool     `json:"draft,omitempty"`
 	Labels []string `json:"labels,omitempty"` // hostile text
+
+	Read Instant `json:"read,omitempty"` // when the list was asked for that shows it; 0: a webhook does
 }
 
 func (Offered) event() {}
@@ -30,6 +32,7 @@ func IsAuto(request string) bool { return strings.HasPrefix(request, OwnRequests
 // only while there are rules.
 type Auto struct {
 	Offered Offered  `json:"offered"`         // as last shown; without a number: it is not open
+	Shown   Instant  `json:"shown,omitempty"` // when that was taken in
 	Under   Digest   `json:"under,omitempty"` // the rules by which it was last looked at
 	Due     Instant  `json:"due,omitempty"`   // when it is looked at; 0: when something happens
 	Last    Instant  `json:"last,omitempty"`  // when it was last looked at

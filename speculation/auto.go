@@ -63,20 +63,23 @@ func (c *entering) offered(o queue.Offered) {
 		return // another queue's, which alone is to know it
 	}
 	a := c.auto(c.pull(o.Number))
+	if o.Read != 0 && a.Shown >= o.Read {
+		return // a webhook has shown more since the list was asked for
+	}
 	if a.Offered.Head != o.Head {
 		a.Looks = 0
 	}
 	if !a.Offered.Offers(o) || a.Under != c.autoKey() || c.facts.Now >= a.Last.Add(lookAgainIn) {
 		a.Due = c.facts.Now
 	}
-	a.Offered = o
+	a.Offered, a.Shown = o, c.facts.Now
 }
 
 // withdrawn takes in that a pull request is not open any more.
 func (c *entering) withdrawn(number int) {
 	if p := c.s.Pulls[number]; p != nil && p.Auto != nil {
 		a := c.auto(p)
-		a.Offered, a.Due = queue.Offered{}, 0
+		a.Offered, a.Shown, a.Due = queue.Offered{}, c.facts.Now, 0
 	}
 }
 

@@ -134,6 +134,36 @@ func TestAutoLooksAgainAtWhatChangesMeanwhile(t *testing.T) {
 }
 
 // A command puts in what a command has taken out; then the head has its turn again.
+// A list that was asked for before a webhook came takes nothing back of what that has shown.
+func TestAutoOlderListTakesNothingBack(t *testing.T) {
+	rules := config.Rules{Admission: config.Admission{Auto: []config.Auto{{Name: "both", Labels: []string{"ready"}, Checks: []string{"ci"}}}}}
+	w := quiet(t, unit, rules)
+	p := w.open(w.main, edit{"a/code": "one"})
+	list := w.offer(p)
+	list.Read = w.now
+	w.now = w.now.Add(time.Second)
+	p.labels = []string{"ready"}
+	w.tell(queue.Labeled{Number: p.number, Label: "ready", Actor: "dev", On: true}, w.offer(p))
+	w.quiesce()
+	w.tell(list)
+	p.green = true
+	w.tell(queue.Stirred{Head: p.head})
+	w.settleDown()
+	w.now = w.wake // checks are waited for
+	w.tell(queue.Tick{})
+	w.quiesce()
+	if w.core.State().Pulls[p.number].Last == "" {
+		t.Fatalf("it has not landed, after %+v", w.core.State().Pulls[p.number].Auto)
+	}
+	if fresh := w.offer(p); fresh.Read == 0 {
+		fresh.Labels, fresh.Read = nil, w.now.Add(time.Second)
+		w.now = fresh.Read
+		if w.tell(fresh); w.core.State().Pulls[p.number].Auto.Offered.Labels != nil {
+			t.Error("a list that was asked for later counts for nothing")
+		}
+	}
+}
+
 func TestAutoAfterCommands(t *testing.T) {
 	w := quiet(t, unit, autoRules("high"))
 	pause := w.open(w.main, edit{"b/code": "x"})
