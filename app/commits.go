@@ -90,7 +90,7 @@ func (p *commits) mergeOf(k queue.Pick, parent queue.CommitID) mirror.Pick {
 	return mirror.Pick{Parent: parent, Head: k.Head, Date: k.Arrival, Message: mergeMessage(p.Texts.Words, k),
 		Revert: k.Revert,
 		Squash: k.Method == config.MethodSquash, Author: k.Wording.Author, Below: k.Below,
-		Rebase: k.Method == config.MethodRebase, FastForward: k.Method == config.MethodFastForward}
+		Rebase: k.Method.Replays(), Joined: k.Method == config.MethodSemiLinear, FastForward: k.Method == config.MethodFastForward}
 }
 
 func (p *commits) mergeTogether(ctx context.Context, picks []queue.Pick, parent queue.CommitID) (mirror.Merged, error) {

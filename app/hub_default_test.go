@@ -11,13 +11,13 @@ import (
 // request as merged there, whatever the method, and the bot says so. No branch is
 // moved for that.
 func TestLandingOnAnotherBranch(t *testing.T) {
-	h := newHub(t, hubOptions{files: methods("methods: [squash, rebase, fast-forward]")})
+	h := newHub(t, hubOptions{files: methods("methods: [squash, rebase, semi-linear, fast-forward]")})
 	h.DeleteMerged(true)
 	h.push("ada", "trunk", map[string]string{"trunk": "trunk\n"})
 	mustNot(t, h.SetDefault("trunk"))
 	h.proven()
-	for i, method := range []string{"merge", "squash", "rebase", "fast-forward"} {
-		name := string("abcd"[i])
+	for i, method := range []string{"merge", "squash", "rebase", "semi-linear", "fast-forward"} {
+		name := string("abcde"[i])
 		must(h.Commit("ann", forgetest.Commit{Branch: name, From: h.Head("main"), Files: map[string]string{name: name + "\n"}}))
 		n := must(h.OpenPull("ann", name, "main", "Change "+name))
 		head := h.Head(name)

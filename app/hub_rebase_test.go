@@ -63,6 +63,34 @@ func TestRebaseLands(t *testing.T) {
 	h.seen()
 }
 
+// By semi-linear the commits are made anew like by rebase, and main's first-parent line has
+// one more: the merge, which was verified, and which says what merges say.
+func TestSemiLinearLands(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("methods: [semi-linear]")})
+	h.proven()
+	n, heads := h.three("topic", "bad") // its second commit is red
+	h.push("ada", "main", map[string]string{"meanwhile": "m\n"})
+	before := h.Head("main")
+	h.Comment("ann", n, "/land method=semi-linear")
+	h.landed(n, "by semi-linear merge: its commits on top of `main`, and one that merges them", "moved to that commit")
+	if line := git(t, h.Dir(), "rev-list", "--first-parent", before+"..main"); line != h.Head("main") {
+		t.Errorf("main's line has\n%s", line)
+	}
+	got := git(t, h.Dir(), "log", "--reverse", "--format=%an %ae %ad %s", before+"..main^2")
+	if want := git(t, h.Dir(), "log", "--reverse", "--format=%an %ae %ad %s", heads[0]+"^.."+heads[2]); got != want {
+		t.Errorf("merged was\n%s\nwant\n%s", got, want)
+	}
+	if base := git(t, h.Dir(), "merge-base", "main^1", "main^2"); base != before {
+		t.Errorf("the commits stand on %s, want %s", base, before)
+	}
+	want := fmt.Sprintf("Merge #%d: Three parts\n\nChange: %s\nHead: %s", n, h.change(n).ID, heads[2])
+	if last := git(t, h.Dir(), "log", "-1", "--format=%B", "main"); last != want {
+		t.Errorf("it says\n%s\nwant\n%s", last, want)
+	}
+	h.green()
+	h.seen()
+}
+
 // A commit on the way that is red keeps the change from landing, however green the
 // last one is; skip lets it pass, and says so.
 func TestRebaseWithARedCommitOnTheWay(t *testing.T) {

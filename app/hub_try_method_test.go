@@ -22,7 +22,7 @@ func (h *hub) crossed() int {
 
 // A try is made as the change would land, so its answer is the one that landing gives.
 func TestTryIsMadeAsItWouldLand(t *testing.T) {
-	h := newHub(t, hubOptions{files: methods("methods: [rebase, squash, fast-forward]")})
+	h := newHub(t, hubOptions{files: methods("methods: [rebase, squash, semi-linear, fast-forward]")})
 	h.proven()
 	n, _ := h.three("topic", "bad")
 	for _, method := range []string{"rebase", "fast-forward"} {
@@ -50,6 +50,8 @@ func TestTryIsMadeAsItWouldLand(t *testing.T) {
 	h.says(x, "It could enter now")
 	h.Comment("ann", x, "/land try method=fast-forward")
 	h.says(x, "Tried: it does not merge", h.putBy("fast-forward"), "does not stand on the branch as it is")
+	h.Comment("ann", x, "/land try method=semi-linear")
+	h.says(x, "Tried: it does not merge", "It was to be rebased onto `main` and merged there", "Rebase it on `main`")
 	h.Comment("ann", x, "/land method=rebase")
 	h.rejected(x, "it does not merge", "`word`", "Rebase it on `main`")
 	h.Comment("ann", x, "/land try")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // protects returns the paths among those of some globs that one of several commits
@@ -107,7 +106,7 @@ func (p *ground) foreign(ctx context.Context, paths []string, commit queue.Commi
 		if err := without(k.Head); err != nil {
 			return nil, err
 		}
-		if len(paths) == 0 || k.Method != config.MethodRebase {
+		if len(paths) == 0 || !k.Method.Replays() {
 			continue
 		}
 		own, err := p.Mirror.History.Own(ctx, commit, k.Head)

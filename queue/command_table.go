@@ -54,7 +54,7 @@ var commands = CommandTable{
 	{Verb: CommandLand, Words: "/land", Takes: takesLaneAndMethod, Who: mayLand, Runs: true, Delegated: true, Enters: true, Forms: []CommandForm{
 		{"/land", "`/land` asks to land this {noun} as it is now. Setting the queue's label does the same."},
 		{"/land priority=LANE", "`/land priority=LANE` does so in a lane, or puts it into another one. The label with `:LANE` behind it does the same."},
-		{"/land method=METHOD", "`/land method=METHOD` lands it by merge, squash, rebase or fast-forward, as far as the configuration allows it."}}},
+		{"/land method=METHOD", "`/land method=METHOD` lands it by merge, squash, rebase, semi-linear or fast-forward, as far as the configuration allows it."}}},
 	{Verb: CommandCancel, Words: "/land cancel", Who: func(p config.Permissions) config.Who { return or(p.Cancel, mayLand(p)) }, Delegated: true, Forms: []CommandForm{
 		{"/land cancel", "`/land cancel` takes it out of the queue. Taking the label off does the same."}}},
 	{Verb: CommandRetry, Words: "/land retry", Takes: takesLane, Who: func(p config.Permissions) config.Who { return or(p.Retry, mayLand(p)) },

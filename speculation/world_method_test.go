@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// The world's landings by squash, rebase and fast-forward.
+// The world's landings by squash, rebase, semi-linear and fast-forward.
 
 // standing is the past that a parent and a head have in common: with the content
 // of what the head is on top of on the parent, that one.
@@ -55,6 +55,15 @@ func (r *repository) replay(parent queue.CommitID, p queue.Pick) (*commit, []str
 		between, on = append(between, c.id), c.id
 	}
 	return r.put(commit{parent: on, tree: at, head: p.Head, change: p.Change, lone: true, between: between}), nil
+}
+
+// joined replays a head, and merges what that makes: one commit of main's line.
+func (r *repository) joined(parent queue.CommitID, p queue.Pick) (*commit, []string) {
+	c, conflicts := r.replay(parent, p)
+	if c == nil || c.id == parent {
+		return c, conflicts
+	}
+	return r.put(commit{parent: parent, tree: c.tree, head: p.Head, change: p.Change, lone: true, top: c.id}), nil
 }
 
 // forward takes a head as it is, where it stands on the parent.
@@ -165,9 +174,9 @@ func (h *history) methods(r *config.Rules) {
 	if !h.chance(50, "methods") {
 		return
 	}
-	r.Methods = []config.Method{config.MethodSquash, config.MethodRebase, config.MethodFastForward}
+	r.Methods = []config.Method{config.MethodSquash, config.MethodRebase, config.MethodSemiLinear, config.MethodFastForward}
 	if h.chance(50, "method") {
-		r.Method = r.Methods[h.pick(3, "method")]
+		r.Method = r.Methods[h.pick(4, "method")]
 		r.Methods = append(r.Methods, config.MethodMerge)
 	}
 	if h.chance(10, "skip") {
@@ -180,5 +189,5 @@ func (h *history) method() string {
 	if len(h.rules.Methods) == 0 || h.chance(40, "no method") {
 		return ""
 	}
-	return " method=" + []string{"merge", "squash", "rebase", "fast-forward", "octopus"}[h.pick(5, "method")]
+	return " method=" + []string{"merge", "squash", "rebase", "semi-linear", "fast-forward", "octopus"}[h.pick(6, "method")]
 }

@@ -121,6 +121,7 @@ type commit struct {
 	lone    bool             // it is no merge: main has the head's content, not the head
 	stands  []queue.ChangeID // those that land as it is, by fast-forward
 	taken   queue.ChangeID   // of these, the one that has
+	top     queue.CommitID   // the last of the commits that were made anew and that this one merges
 	between []queue.CommitID // of several commits, those before this one
 }
 
@@ -229,6 +230,8 @@ func (r *repository) merge(parent queue.CommitID, p queue.Pick) (*commit, []stri
 	switch p.Method {
 	case config.MethodRebase:
 		return r.replay(parent, p)
+	case config.MethodSemiLinear:
+		return r.joined(parent, p)
 	case config.MethodFastForward:
 		return r.forward(parent, p)
 	}

@@ -13,7 +13,7 @@ func localCommands() []queue.CommandForm {
 		{Usage: "submitqueue land BRANCH --priority LANE", Help: "`submitqueue land BRANCH --priority LANE` does so in a lane, or puts the request into another one."},
 		{Usage: "submitqueue status", Help: "`submitqueue status` shows the queue, `submitqueue status NUMBER` one request."},
 		{Usage: "submitqueue cancel NUMBER", Help: "`submitqueue cancel NUMBER` takes a request out of the queue."},
-		{Usage: "submitqueue land BRANCH --method METHOD", Help: "`submitqueue land BRANCH --method METHOD` lands it by merge, squash, rebase or fast-forward, as far as the configuration allows it."},
+		{Usage: "submitqueue land BRANCH --method METHOD", Help: "`submitqueue land BRANCH --method METHOD` lands it by merge, squash, rebase, semi-linear or fast-forward, as far as the configuration allows it."},
 		{Usage: "submitqueue land BRANCH --retry", Help: "`submitqueue land BRANCH --retry` forgets past failures and runs the steps again."},
 		{Usage: "submitqueue try BRANCH", Help: "`submitqueue try BRANCH` builds it on the target branch as it would land and says what came of it; it does not land."},
 		{Usage: "submitqueue explain BRANCH", Help: "`submitqueue explain BRANCH` says what would become of it, or why it is where it is."},

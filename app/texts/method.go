@@ -20,7 +20,7 @@ func (w voice) howLanded(c queue.Change) string {
 // reconcile says what to do with a branch that does not merge: what lands commit by
 // commit is not helped by a merge.
 func (w voice) reconcile() string {
-	if w.method.ByCommit() {
+	if w.method.ByCommit() || w.method.Replays() {
 		return "Rebase it on " + w.main()
 	}
 	return "Merge " + w.main() + " into yours"
@@ -33,6 +33,8 @@ func (w voice) put(m config.Method) string {
 		return "squashed onto " + w.main()
 	case config.MethodRebase:
 		return "rebased onto " + w.main()
+	case config.MethodSemiLinear:
+		return "rebased onto " + w.main() + " and merged there"
 	case config.MethodFastForward:
 		return "put onto " + w.main() + " as it is (fast-forward)"
 	}
@@ -57,6 +59,8 @@ func (w voice) asWhat(c queue.Change) string {
 	case c.Method == "":
 	case c.Method == config.MethodSquash:
 		text = "It landed by squash: all of it in one commit."
+	case c.Method == config.MethodSemiLinear:
+		text = "It landed by semi-linear merge: its commits on top of " + w.main() + ", and one that merges them."
 	case n > 1:
 		text = fmt.Sprintf("It landed by %s, as %d commits. ", c.Method, n)
 		if c.Skip {

@@ -8,14 +8,17 @@ import (
 
 // Methods implements forge.Accustomed: the project's merge method and its squash option. A
 // history that is to be straight, with merge commits or without, gets the commits of a merge
-// request made anew on the branch, as its button "Rebase" does.
+// request made anew on the branch, as its button "Rebase" does; and where it has merge commits, one of them.
 func (f *Forge) Methods(ctx context.Context) ([]config.Method, error) {
 	p, err := f.settings(ctx)
 	if err != nil {
 		return nil, failure(ctx, "read how merge requests are merged", err)
 	}
 	own := config.MethodMerge
-	if p.MergeMethod == "rebase_merge" || p.MergeMethod == "ff" {
+	switch p.MergeMethod {
+	case "rebase_merge":
+		own = config.MethodSemiLinear
+	case "ff":
 		own = config.MethodRebase
 	}
 	switch p.SquashOption {

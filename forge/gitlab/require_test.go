@@ -116,7 +116,7 @@ func approvalsThatAreAboutToGo(t *testing.T, o fake.Options) {
 func TestMethods(t *testing.T) {
 	for _, c := range []struct{ method, squash, want string }{
 		{"merge", "", "[merge squash]"}, {"merge", "never", "[merge]"}, {"merge", "always", "[squash]"}, {"merge", "default_on", "[squash merge]"},
-		{"rebase_merge", "never", "[rebase]"}, {"ff", "default_off", "[rebase squash]"}, {"ff", "default_on", "[squash rebase]"},
+		{"rebase_merge", "never", "[semi-linear]"}, {"ff", "default_off", "[rebase squash]"}, {"ff", "default_on", "[squash rebase]"},
 	} {
 		w := newWorld(t, fake.Options{})
 		w.project.Set(func(s *fake.Settings) { s.MergeMethod, s.Squash = c.method, c.squash })

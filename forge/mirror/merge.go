@@ -46,6 +46,9 @@ type Pick struct {
 	// Message is what the last of them has at its end. FastForward takes them as they
 	// are, and needs Parent among them.
 	Rebase, FastForward bool
+	// Joined has a rebase end in one commit more, which merges the others into Parent and
+	// has all of Message: the history that GitLab calls semi-linear.
+	Joined bool
 	// Author is "Name <address>", of a commit that is not a merge; "": the Identity.
 	Author string
 	// Below is a commit whose content is on Parent in other commits, so that what
@@ -238,17 +241,26 @@ func (m *Merges) finish(ctx context.Context, p Pick, parent commitInfo, result *
 		}
 		return Merged{Commit: p.Parent, Tree: parent.tree, Empty: true, Contained: result.contained}, nil
 	}
-	if strings.TrimSpace(p.Message) == "" || strings.ContainsRune(p.Message, 0) {
-		return Merged{}, errors.New("merging: the message of a merge must be text")
+	message, err := p.message()
+	if err != nil {
+		return Merged{}, err
 	}
 	info := commitInfo{
 		author:  p.Author,
 		tree:    result.tree,
 		parents: p.parents(),
 		date:    max(parent.date, int64(p.Date)/1000),
-		message: strings.ToValidUTF8(strings.TrimRight(p.Message, "\n"), "\uFFFD") + "\n",
+		message: message,
 	}
 	return m.made(ctx, info, parent.tree)
+}
+
+// message is the message of the commit, as git takes it.
+func (p Pick) message() (string, error) {
+	if strings.TrimSpace(p.Message) == "" || strings.ContainsRune(p.Message, 0) {
+		return "", errors.New("merging: the message of a merge must be text")
+	}
+	return strings.ToValidUTF8(strings.TrimRight(p.Message, "\n"), "\uFFFD") + "\n", nil
 }
 
 // made writes a commit whose tree is like that of its parent but for what it changes.

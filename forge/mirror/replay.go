@@ -55,7 +55,11 @@ func (m *Merges) replay(ctx context.Context, p Pick) (Merged, error) {
 	linear := len(own) == all
 	switch {
 	case errors.Is(err, ErrTooMany), err == nil && len(own) > ReplayMost:
-		return Merged{Refused: fmt.Sprintf("it has more than %d commits of its own, and each would have to be verified; land it by squash or merge", ReplayMost)}, nil
+		each := "verified"
+		if p.Joined {
+			each = "made anew"
+		}
+		return Merged{Refused: fmt.Sprintf("it has more than %d commits of its own, and each would have to be %s; land it by squash or merge", ReplayMost, each)}, nil
 	case err != nil:
 		return Merged{}, err
 	}
@@ -97,7 +101,7 @@ func (m *Merges) replay(ctx context.Context, p Pick) (Merged, error) {
 	date := max(parent.date, int64(p.Date)/1000)
 	for i, s := range steps {
 		trailer := ""
-		if i == len(steps)-1 {
+		if i == len(steps)-1 && !p.Joined {
 			trailer = p.Message
 		}
 		info := commitInfo{tree: s.tree, parents: []queue.CommitID{on}, date: date, message: replayed(s.of.Message, trailer)}
@@ -105,13 +109,26 @@ func (m *Merges) replay(ctx context.Context, p Pick) (Merged, error) {
 		if err != nil {
 			return Merged{}, err
 		}
-		if i < len(steps)-1 {
+		if i < len(steps)-1 && !p.Joined {
 			out.Between = append(out.Between, id)
 		}
 		out.Commit, out.Tree, on = id, s.tree, id
 	}
+	if p.Joined {
+		return m.join(ctx, p, parent, out)
+	}
 	m.objects.nearby.put(out.Tree, parent.tree, 1)
 	return out, nil
+}
+
+// join merges commits that were made anew on Parent, and of which the last is given.
+func (m *Merges) join(ctx context.Context, p Pick, parent commitInfo, last Merged) (Merged, error) {
+	message, err := p.message()
+	if err != nil {
+		return Merged{}, err
+	}
+	return m.made(ctx, commitInfo{tree: last.Tree, parents: []queue.CommitID{p.Parent, last.Commit},
+		date: max(parent.date, int64(p.Date)/1000), message: message}, parent.tree)
 }
 
 // unlike compares what a replay ends at, a tree or why there is none, with the merge

@@ -226,13 +226,13 @@ func TestNothingIsLost(t *testing.T) {
 		r.fetch(m, "main", "topic")
 		linear := h.run("", "rev-list", "--min-parents=2", string(head), "^"+string(main)) == ""
 		want := h.whole(main, head)
-		for name, p := range map[string]mirror.Pick{"merge": {}, "squash": {Squash: true}, "rebase": {Rebase: true}, "fast-forward": {FastForward: true}} {
+		for name, p := range map[string]mirror.Pick{"merge": {}, "squash": {Squash: true}, "rebase": {Rebase: true}, "semi-linear": {Rebase: true, Joined: true}, "fast-forward": {FastForward: true}} {
 			p.Parent, p.Head, p.Message = main, head, "land\n\nChange: 1.aa\nHead: "+string(head)+"\n"
 			got := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]
 			switch {
 			case got.Clean() && string(got.Tree) == want:
 				tally[name+" lands"]++
-			case got.Clean() && want == "" && linear && name == "rebase":
+			case got.Clean() && want == "" && linear && p.Rebase:
 				tally["rebase of what is there already"]++
 			case got.Clean():
 				rt.Fatalf("%s: the tree is %s, and that of the merge is %q\n%s", name, got.Tree, want, h.run("", "log", "--graph", "--oneline", string(main), string(head)))
@@ -247,7 +247,7 @@ func TestNothingIsLost(t *testing.T) {
 	if !storetest.Required("long") { // of a sample, a kind may be missing
 		return
 	}
-	for _, kind := range []string{"merge lands", "squash lands", "rebase lands", "fast-forward lands"} {
+	for _, kind := range []string{"merge lands", "squash lands", "rebase lands", "semi-linear lands", "fast-forward lands"} {
 		if tally[kind] == 0 {
 			t.Errorf("no history in which %s", kind)
 		}

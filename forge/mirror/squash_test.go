@@ -111,6 +111,24 @@ func TestRebaseKeepsAuthorsAndMessages(t *testing.T) {
 	if again := must(r.fetched("topic").Merges.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]; again.Commit != got.Commit {
 		t.Errorf("once %s, once %s", got.Commit, again.Commit)
 	}
+	joined := p
+	joined.Joined, joined.Message = true, "Merge it\n\n"+p.Message
+	semi := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{joined}))(t)[0]
+	flush(t, m)
+	if parents := strings.Fields(shown.run("", "log", "-1", "--format=%P", string(semi.Commit))); semi.Tree != got.Tree || len(semi.Between) != 0 || len(parents) != 2 || parents[0] != string(main) {
+		t.Errorf("%+v, its parents are %v", semi, parents)
+	}
+	if of := shown.run("", "log", "--reverse", "--format=%an %s%n%(trailers:only)", string(main)+".."+string(semi.Commit)+"^2"); strings.Contains(of, "Change:") || strings.Contains(of, "Head:") || !strings.Contains(of, "Signed-off-by") {
+		t.Errorf("what it merges says\n%s", of)
+	}
+	if said := shown.run("", "log", "-1", "--format=%B", string(semi.Commit)); strings.TrimSpace(said) != strings.TrimSpace(joined.Message) {
+		t.Errorf("it says\n%s", said)
+	}
+	shown.run("", "fsck", "--strict", string(semi.Commit))
+	joined.Parent = semi.Commit
+	if again := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{joined}))(t)[0]; !again.Empty {
+		t.Errorf("once more: %+v", again)
+	}
 	p.Parent = got.Commit
 	if again := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{p}))(t)[0]; !again.Empty {
 		t.Errorf("once more: %+v", again)

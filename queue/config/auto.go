@@ -32,7 +32,7 @@ type Auto struct {
 	// Priority is the lane that it enters in, as in /land priority=LANE. Default default_lane.
 	Priority string `json:"priority,omitempty" yaml:"priority,omitempty" jsonschema:"maxLength=32"`
 	// Method is how it lands, as in /land method=METHOD. Default the queue's method.
-	Method Method `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=fast-forward"`
+	Method Method `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=semi-linear,enum=fast-forward"`
 }
 
 // Labelled reports whether a label is one of the rule's.

@@ -218,13 +218,13 @@ type Rules struct {
 // Landing are the rules for how a change gets onto the branch. In the file they stand
 // among the other Rules.
 type Landing struct {
-	// Method is how a change gets onto the branch: merge (a merge commit), squash (one commit), rebase (its commits, made anew on the branch) or fast-forward (its commits as they are, which must stand on the branch). Default merge.
-	Method Method `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=fast-forward,default=merge"`
+	// Method is how a change gets onto the branch: merge (a merge commit), squash (one commit), rebase (its commits, made anew on the branch), semi-linear (the same, and a merge commit on top of them) or fast-forward (its commits as they are, which must stand on the branch). Default merge.
+	Method Method `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=semi-linear,enum=fast-forward,default=merge"`
 	// Methods are the methods that a change may ask for, as in /land method=squash; the one above is always among them. Default none.
-	Methods []Method `json:"methods,omitempty" yaml:"methods,omitempty" jsonschema:"uniqueItems=true,enum=merge,enum=squash,enum=rebase,enum=fast-forward"`
+	Methods []Method `json:"methods,omitempty" yaml:"methods,omitempty" jsonschema:"uniqueItems=true,enum=merge,enum=squash,enum=rebase,enum=semi-linear,enum=fast-forward"`
 	// Intermediate says what becomes of the commits before the last of a change that lands as several: verify (each must pass like the last one) or skip (only what lands last is verified, and the proof says so). Default verify.
 	Intermediate Intermediate `json:"intermediate,omitempty" yaml:"intermediate,omitempty" jsonschema:"enum=verify,enum=skip,default=verify"`
-	// Head says what becomes of the branch of a pull request that lands as another commit than its head (squash, rebase): move (to that commit, right before the target branch moves, so that the forge shows the pull request as merged) or leave (it stays as it is, and the pull request is closed with the label landed). Default move.
+	// Head says what becomes of the branch of a pull request that lands as another commit than its head (squash, rebase, semi-linear): move (to that commit, right before the target branch moves, so that the forge shows the pull request as merged) or leave (it stays as it is, and the pull request is closed with the label landed). Default move.
 	Head Head `json:"head,omitempty" yaml:"head,omitempty" jsonschema:"enum=move,enum=leave,default=move"`
 	// HeadWait is how long a landing waits at most until the forge has taken note of a head that was moved; the target branch moves then in any case. From 1s to 2m; default 15s.
 	HeadWait time.Duration `json:"head_wait,omitempty" yaml:"head_wait,omitempty" jsonschema:"default=15s" jsonschema_extras:"x-minimum=1s,x-maximum=2m"`

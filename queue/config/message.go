@@ -22,7 +22,7 @@ type Message struct {
 // Messages are the templates of the commits that the queue makes, by method.
 // Rebase and fast-forward keep the messages that the commits have.
 type Messages struct {
-	// Merge is the message of a merge commit. Default title "Merge #{number}: {title}", with ! for # at GitLab, and no body; at GitLab the project's own template, if it has one.
+	// Merge is the message of a merge commit, by merge or semi-linear. Default title "Merge #{number}: {title}", with ! for # at GitLab, and no body; at GitLab the project's own template, if it has one.
 	Merge Message `json:"merge,omitzero" yaml:"merge,omitempty"`
 	// Squash is the message of a squashed change. Default title "{title} (#{number})", with ! for # at GitLab, body "{body}"; at GitLab the project's own template, if it has one.
 	Squash Message `json:"squash,omitzero" yaml:"squash,omitempty"`
@@ -109,7 +109,7 @@ func withoutComments(s string) string {
 // number of a change, in titles that nobody has written.
 func (m Messages) Of(method Method, mark string) (Message, bool) {
 	switch method {
-	case "", MethodMerge:
+	case "", MethodMerge, MethodSemiLinear:
 		out := m.Merge
 		if out == (Message{}) {
 			return out, false

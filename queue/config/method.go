@@ -13,6 +13,7 @@ const (
 	MethodMerge       Method = "merge"        // one commit, whose parents are the branch and the head
 	MethodSquash      Method = "squash"       // the same tree in one commit, whose parent is the branch
 	MethodRebase      Method = "rebase"       // the change's own commits, made anew on the branch
+	MethodSemiLinear  Method = "semi-linear"  // the commits of rebase, and one that merges them, whose parents are the branch and the last of them
 	MethodFastForward Method = "fast-forward" // the change's own commits as they are, which must stand on the branch as it is
 )
 
@@ -24,6 +25,9 @@ func (m Method) Keeps() bool { return m == "" || m == MethodMerge || m == Method
 // ByCommit reports whether each of a change's own commits is on the branch's line
 // once it has landed.
 func (m Method) ByCommit() bool { return m == MethodRebase || m == MethodFastForward }
+
+// Replays reports whether a change's own commits are made anew on the branch.
+func (m Method) Replays() bool { return m == MethodRebase || m == MethodSemiLinear }
 
 // Allowed returns the methods that a change may ask for: the default one first.
 func (q Rules) Allowed() []Method {

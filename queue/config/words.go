@@ -302,6 +302,8 @@ func suggestion(s *jsonschema.Schema, path, text string) string {
 		return ": write [" + quoted(text) + "]"
 	case path == "queue.method" && strings.HasPrefix(text, "ff"):
 		return ": write fast-forward"
+	case path == "queue.method" && (strings.HasPrefix(text, "semi") || text == "rebase_merge"):
+		return ": write semi-linear"
 	}
 	return didYouMean(text, words)
 }

@@ -25,7 +25,7 @@ type Land struct {
 	Wait     bool   `help:"Wait for the verdict; exit 1 unless it landed."`
 	Retry    bool   `help:"Forget past failures: what failed runs again."`
 	Priority string `help:"Land in a lane of queue.lanes, e.g. high; a change in the queue moves there." placeholder:"LANE"`
-	Method   string `help:"Land by merge, squash, rebase or fast-forward, as far as queue.methods allows it." placeholder:"METHOD"`
+	Method   string `help:"Land by merge, squash, rebase, semi-linear or fast-forward, as far as queue.methods allows it." placeholder:"METHOD"`
 }
 
 // Run implements the command.

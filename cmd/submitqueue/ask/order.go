@@ -41,7 +41,7 @@ func (a about) order(ctx context.Context, path string, cmd api.OrderCommand) (*c
 // Try builds without landing.
 type Try struct {
 	about
-	Method string `help:"As it would land by merge, squash, rebase or fast-forward." placeholder:"METHOD"`
+	Method string `help:"As it would land by merge, squash, rebase, semi-linear or fast-forward." placeholder:"METHOD"`
 	Wait   bool   `help:"Wait for the result; exit 1 unless it passes."`
 }
 
@@ -74,7 +74,7 @@ func (l *Try) Run(ctx context.Context) error {
 // Explain says what would become of a change, or why it is where it is.
 type Explain struct {
 	about
-	Method string `help:"By merge, squash, rebase or fast-forward." placeholder:"METHOD"`
+	Method string `help:"By merge, squash, rebase, semi-linear or fast-forward." placeholder:"METHOD"`
 }
 
 // Run implements the command.

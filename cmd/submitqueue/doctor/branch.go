@@ -194,7 +194,7 @@ func (r *report) rule(f Facts, rule github.RuleFacts) {
 	case "required_signatures":
 		r.add(level, "branch", f.Branch+" takes signed commits only", "give the server a key to sign with, or "+fix)
 	case "required_linear_history":
-		if m := method(f); m == "merge" {
+		if m := method(f); m == "merge" || m == "semi-linear" {
 			r.add(level, "branch", f.Branch+" must have a linear history, and changes land as merge commits", "set queue.method to squash, or "+fix)
 		}
 	case "merge_queue":

@@ -54,8 +54,10 @@ func (r *report) method(f GitLabFacts) {
 	switch {
 	case f.Repo.MergeMethod == "ff" && keeps == config.MethodMerge:
 		r.add(Warns, "method", "the project merges by fast-forward, without merge commits, and the queue lands by merge commits", set("squash or rebase"))
-	case f.Repo.MergeMethod == "rebase_merge" && keeps != config.MethodMerge:
-		r.add(Warns, "method", fmt.Sprintf("the project has a merge commit for each merge request, and the queue lands by %s, without", keeps), set("merge"))
+	case f.Repo.MergeMethod == "ff" && keeps == config.MethodSemiLinear:
+		r.add(Warns, "method", "the project merges by fast-forward, without merge commits, and the queue makes one for each merge request", set("squash or rebase"))
+	case f.Repo.MergeMethod == "rebase_merge" && keeps != config.MethodSemiLinear:
+		r.add(Warns, "method", fmt.Sprintf("the project has a semi-linear history, with a merge commit for each merge request, and the queue lands by %s", keeps), set("semi-linear"))
 	}
 	switch squashes := keeps == config.MethodSquash; {
 	case f.Repo.Squash == "always" && !squashes:

@@ -158,9 +158,12 @@ func TestServeGitLabByTheProjectsMethod(t *testing.T) {
 			p.Comment("ann", n, "/land")
 			s.until("it is merged", func() bool { return p.Look(n).State == "merged" })
 			own, merges := p.History("main")
-			want := map[string][2]int{"semi-linear": {5, 0}, "ff": {5, 0}, "squash": {4, 0}, "merge": {6, 1}}[name]
+			want := map[string][2]int{"semi-linear": {6, 1}, "ff": {5, 0}, "squash": {4, 0}, "merge": {6, 1}}[name]
 			if own != want[0] || merges != want[1] {
 				t.Errorf("main has %d commits, of these %d merges; want %v", own, merges, want)
+			}
+			if straight := p.Straight("main"); straight != (name != "merge") {
+				t.Errorf("the branches of main's merges stand on the commit before them: %v", straight)
 			}
 		})
 	}

@@ -274,6 +274,19 @@ func (p *Project) History(branch string) (commits, merges int) {
 	return commits, merges
 }
 
+// Straight says whether the second parent of each merge of a branch's line stands on the
+// first, as in a semi-linear history.
+func (p *Project) Straight(branch string) bool {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	for line := range strings.Lines(must2(p.git(nil, "rev-list", "--first-parent", "--min-parents=2", "--parents", "refs/heads/"+branch))) {
+		if f := strings.Fields(line); must2(p.git(nil, "merge-base", f[1], f[2])) != f[1] {
+			return false
+		}
+	}
+	return true
+}
+
 // Message is that of the commit at which a branch is.
 func (p *Project) Message(branch string) string {
 	p.s.mu.Lock()
