@@ -214,6 +214,10 @@ func (w *world) commitOutside(t tree) {
 	}
 	w.main = c.id
 	w.logf("== outside push: main is %s", w.main)
+	if w.branches != nil && w.branches.gitlab != nil {
+		w.branches.gitlab.pushed(0)
+		return
+	}
 	for n := 1; n <= len(w.pulls); n++ { // it may be the very head of one: a forge takes that for a merge
 		if p := w.pulls[n]; p != nil && p.open && p.head == c.id && p.base == "main" {
 			p.open, p.merged = false, true

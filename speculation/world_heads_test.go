@@ -18,6 +18,8 @@ type branches struct {
 	declines func() bool // the forge, which is asked to merge by itself, does not; nil: it is not asked
 	byForge  int         // how many it has merged
 
+	gitlab *afterwards // the forge takes note as GitLab does; nil: as GitHub
+
 	merged, closed, returned, left int // how pull requests ended whose branches have moved
 }
 
@@ -65,6 +67,10 @@ func (w *world) note(p *pull, b *branch) {
 	b.shown = b.at
 	w.logf("## pull %d is shown at %s", p.number, b.shown)
 	w.mail = append(w.mail, w.event(queue.HeadMoved{Number: p.number, Head: b.shown}))
+	if w.branches.gitlab != nil {
+		w.branches.gitlab.reset(p)
+		return
+	}
 	if p.open && slices.ContainsFunc(w.line(w.main), func(c *commit) bool { return c.id == b.at }) {
 		p.open = false
 		w.branches.closed++
@@ -77,6 +83,7 @@ func (w *world) noteAll() {
 	if w.branches == nil {
 		return
 	}
+	w.followAll()
 	for _, n := range derived.Sorted(w.pulls) {
 		if b := w.moved(w.pulls[n]); b != nil {
 			w.note(w.pulls[n], b)
@@ -122,6 +129,10 @@ func (w *world) move(p *pull, from, to queue.CommitID) {
 	}
 	b.at, b.since = to, w.now
 	w.logf("## the branch of pull %d is moved from %s to %s", p.number, from, to)
+	if w.branches.gitlab != nil {
+		w.branches.gitlab.pushed(p.number)
+		return
+	}
 	if w.branches.notes == nil || w.branches.notes() {
 		w.note(p, b)
 	}
@@ -169,6 +180,10 @@ func (w *world) returnHeads(a queue.Action, t queue.ReturnHeads) queue.Body {
 // it has taken note of it.
 func (w *world) mergedBy(push *queue.Push) {
 	if w.branches == nil {
+		return
+	}
+	if w.branches.gitlab != nil {
+		w.branches.gitlab.pushed(0)
 		return
 	}
 	for i := range push.Commits {

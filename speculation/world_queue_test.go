@@ -300,6 +300,7 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 			said = p.said
 			v, _ := w.core.PullView(t.Number)
 			p.shown = fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice)
+			w.closesLanded(p, v.Change)
 		}
 		return []queue.Body{queue.Done{Action: a.Key, Shown: t.Want, Said: said}}
 	}

@@ -158,6 +158,9 @@ func (r *repository) put(c commit) *commit {
 	if c.lone {
 		fields = append(fields, "lone")
 	}
+	if c.top != "" {
+		fields = append(fields, string(c.top))
+	}
 	if c.merges != "" {
 		fields = append(fields, "merges", string(c.merges))
 	}
