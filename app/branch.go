@@ -43,9 +43,9 @@ func (b branchFacts) use(branch string, number int) string {
 	case b.Protected:
 		return "it is protected"
 	case from != "":
-		return "pull request " + from + " is of it, too"
+		return "request " + from + " comes from it, too"
 	case into != "" || slices.Contains(b.Into, number):
-		return "pull request " + into + " asks for it"
+		return "request " + into + " is to land on it"
 	}
 	return ""
 }

@@ -88,7 +88,7 @@ func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) caller(c echo.Context, reads bool) (access.Caller, error) {
 	if !s.gate.doors.Any() && !reads {
 		return access.Caller{}, &api.Problem{Status: http.StatusForbidden, Text: "Commands over HTTP are off. Start the server with " + api.TokenVariable +
-			" set, or comment /land on the pull request."}
+			" set, or comment /land."}
 	}
 	if secret, sent := bearer(c.Request()); sent {
 		caller, ok := s.gate.doors.Bearer(secret, s.o.Now())

@@ -116,7 +116,7 @@ func (l *lookout) tree(ctx context.Context, merge queue.CommitID) (files map[str
 	}
 	ref, is := strings.CutSuffix(l.task.HeadRef, "/head")
 	if !is {
-		return nil, "the forge keeps no merges of pull requests", nil
+		return nil, "the forge keeps no merges of what is open", nil
 	}
 	remote, err := l.Forge.Remote(ctx)
 	if err != nil {

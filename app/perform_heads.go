@@ -64,7 +64,7 @@ func (p *pusher) moveHeads(ctx context.Context, a *queue.Action, t queue.MoveHea
 			p.nowUnseen(heads[i].To)
 			continue
 		}
-		p.Log.Info("the branch of a pull request could not be moved to what lands", "queue", p.Called(), "pull", heads[i].Number,
+		p.Log.Info("the branch of a "+p.Texts.Words.Noun()+" could not be moved to what lands", "queue", p.Called(), "pull", heads[i].Number,
 			"branch", texts.OneLine(heads[i].Branch, 100), "moved_by_somebody", o.Lost, "reason", o.Refused)
 	}
 	return out, nil
@@ -153,7 +153,7 @@ func (p *pusher) movable(ctx context.Context, heads []queue.HeadMove, again bool
 			use = "it is not known what else it is used for: " + err.Error()
 		}
 		if use != "" {
-			p.Log.Info("the branch of a pull request that lands stays where it is", "queue", p.Called(), "pull", h.Number, "branch", texts.OneLine(h.Branch, 100), "reason", use)
+			p.Log.Info("the branch of a "+p.Texts.Words.Noun()+" that lands stays where it is", "queue", p.Called(), "pull", h.Number, "branch", texts.OneLine(h.Branch, 100), "reason", use)
 			continue
 		}
 		out = append(out, h)

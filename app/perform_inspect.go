@@ -56,7 +56,7 @@ func (p *inspections) inspect(ctx context.Context, a *queue.Action, t queue.Insp
 	body, err := i.answer(ctx)
 	if in, ok := body.(queue.Inspected); ok && in.Missing && a.Attempt <= surelyMissing {
 		// A forge may not find for a moment what it has just told us of.
-		return nil, &forge.Transient{Err: fmt.Errorf("pull request %d: %w", t.Number, forge.ErrNotFound)}
+		return nil, &forge.Transient{Err: fmt.Errorf("%s %d: %w", p.Texts.Words.Noun(), t.Number, forge.ErrNotFound)}
 	}
 	return body, err
 }

@@ -45,7 +45,7 @@ func (p *pusher) landMerged(ctx context.Context, a *queue.Action, push *queue.Pu
 		}
 		if at == push.Expected {
 			unsure.Declined = texts.ClipLine(why, 300)
-			p.Log.Info("the forge does not merge a pull request itself; branches are moved instead", "queue", p.Called(), "push", push.ID, "reason", unsure.Declined)
+			p.Log.Info("the forge does not merge a "+p.Texts.Words.Noun()+" itself; branches are moved instead", "queue", p.Called(), "push", push.ID, "reason", unsure.Declined)
 		}
 		return unsure, nil
 	}
@@ -61,7 +61,7 @@ func (p *pusher) landMerged(ctx context.Context, a *queue.Action, push *queue.Pu
 func (p *pusher) squashPull(ctx context.Context, a *queue.Action, push *queue.Push) (why string, err error) {
 	f := p.Forge.Capabilities().Merger
 	if f == nil {
-		return "it merges no pull requests", nil
+		return "it merges no " + p.Texts.Words.Noun() + "s", nil
 	}
 	m := forge.PullMerge{Base: p.branch()}
 	if err := p.facts(func(c *speculation.Core) {

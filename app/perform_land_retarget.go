@@ -55,7 +55,7 @@ func (p *pusher) ask(ctx context.Context, changes []queue.ChangeID, base func(*q
 	}
 	for _, x := range pulls {
 		if err := p.retargetOne(ctx, f, x.number, x.base); err != nil {
-			p.Log.Warn("a pull request could not be given another base, so the forge may show it against the wrong branch, and as open when it has landed; change its base by hand",
+			p.Log.Warn("a "+p.Texts.Words.Noun()+" could not be given another base, so the forge may show it against the wrong branch, and as open when it has landed; change its base by hand",
 				"queue", p.Called(), "pull", x.number, "base", x.base, "error", err)
 		}
 	}

@@ -24,7 +24,7 @@ func (p *commits) propose(ctx context.Context, a *queue.Action, t queue.Propose)
 	out := queue.Proposed{Action: a.Key, Hunt: t.Hunt, Commit: t.Commit}
 	f := p.Forge.Capabilities().Proposer
 	if f == nil {
-		out.Refused = "this forge opens no pull requests for the queue"
+		out.Refused = "this forge opens no " + p.Texts.Words.Noun() + "s for the queue"
 		return out, nil
 	}
 	var culprit *queue.Culprit

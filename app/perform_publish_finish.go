@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -35,7 +36,7 @@ func (p *publisher) finish(ctx context.Context, ch queue.Change) error {
 	err := p.finishOn(ctx, f, ch)
 	switch {
 	case errors.Is(err, forge.ErrForbidden) && !isTransient(err):
-		p.Log.Warn("a pull request that has landed could not be finished; close it, and delete its branch, by hand",
+		p.Log.Warn("a "+p.Texts.Words.Noun()+" that has landed could not be finished; close it, and delete its branch, by hand",
 			"queue", p.Called(), "pull", ch.Number, "error", err)
 	case err != nil && !errors.Is(err, forge.ErrNotFound):
 		return err
@@ -105,7 +106,7 @@ func (p *publisher) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 	case pr.Source != branch || pr.Open && pr.Head != at: // of one that is closed, the head that is shown does not change any more
 		return nil
 	case pr.Open: // the forge has not seen yet that it is merged
-		return &forge.Transient{Err: errors.New("the pull request has landed and is still shown as open"), After: lookAgain}
+		return &forge.Transient{Err: fmt.Errorf("the %s has landed and is still shown as open", p.Texts.Words.Noun()), After: lookAgain}
 	}
 	stacker := p.Forge.Capabilities().Stacker
 	if stacker == nil {
@@ -122,7 +123,7 @@ func (p *publisher) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 	alone := facts
 	alone.Into = slices.DeleteFunc(slices.Clone(facts.Into), func(n int) bool { return slices.Contains(onTop, n) })
 	if use := alone.use(branch, ch.Number); use != "" {
-		p.Log.Info("the branch of a pull request that has landed is not deleted", "queue", p.Called(), "pull", ch.Number, "branch", texts.OneLine(branch, 100), "reason", use)
+		p.Log.Info("the branch of a "+p.Texts.Words.Noun()+" that has landed is not deleted", "queue", p.Called(), "pull", ch.Number, "branch", texts.OneLine(branch, 100), "reason", use)
 		return nil
 	}
 	for _, n := range onTop {

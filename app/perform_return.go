@@ -29,7 +29,7 @@ func (p *pusher) returnHeads(ctx context.Context, a *queue.Action, t queue.Retur
 		}
 		if o.Refused != "" {
 			out.Left = append(out.Left, h.Change)
-			p.Log.Warn("the branch of a pull request was moved for a landing that has not come about, and could not be put back",
+			p.Log.Warn("the branch of a "+p.Texts.Words.Noun()+" was moved for a landing that has not come about, and could not be put back",
 				"queue", p.Called(), "pull", h.Number, "branch", texts.OneLine(h.Branch, 100), "was", h.From, "reason", o.Refused)
 			continue
 		}
@@ -52,7 +52,7 @@ func (p *site) stopRuns(ctx context.Context, branch string, commit queue.CommitI
 		}
 	}
 	if err != nil {
-		p.Log.Info("runs on the moved branch of a pull request could not be cancelled", "queue", p.Called(), "branch", texts.OneLine(branch, 100), "error", err)
+		p.Log.Info("runs on the moved branch of a "+p.Texts.Words.Noun()+" could not be cancelled", "queue", p.Called(), "branch", texts.OneLine(branch, 100), "error", err)
 	}
 }
 

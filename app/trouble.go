@@ -74,11 +74,11 @@ func doing(t queue.Task) string {
 	case queue.Stop:
 		return "stopping a build"
 	case queue.MoveHeads:
-		return "moving the branches of pull requests to what lands"
+		return "moving source branches to what lands"
 	case queue.SeeHeads:
 		return "looking whether the forge has taken note of moved branches"
 	case queue.ReturnHeads:
-		return "putting the branches of pull requests back"
+		return "putting source branches back"
 	case queue.Land:
 		return "pushing to the branch"
 	}

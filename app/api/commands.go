@@ -234,7 +234,7 @@ func (s *Handlers) cancel(c echo.Context) error {
 	user, note := s.as(c, cmd.User)
 	switch {
 	case (cmd.Number > 0) == (cmd.ID != ""):
-		return &Problem{http.StatusBadRequest, "Say what to cancel: either `number` (a pull request) or `id` (a change)."}
+		return &Problem{http.StatusBadRequest, "Say what to cancel: either `number` (of a pull or merge request) or `id` (a change)."}
 	}
 	id := cmd.ID
 	if id == "" {

@@ -53,7 +53,7 @@ func (s *Handlers) ChangeNamed(name, id string) (Brief, queue.View, error) {
 		return q, queue.View{}, err
 	}
 	if id == "" {
-		return q, queue.View{}, &Problem{http.StatusBadRequest, "Say which change: add &id= with a pull request's number or a change's id."}
+		return q, queue.View{}, &Problem{http.StatusBadRequest, "Say which change: add &id= with a number or a change's id."}
 	}
 	v, ok := s.o.Source.Change(q.Name, id)
 	if !ok && q.Away != "" {
@@ -62,7 +62,7 @@ func (s *Handlers) ChangeNamed(name, id string) (Brief, queue.View, error) {
 	if !ok {
 		text := "This queue knows no such change. It may have ended long ago"
 		if s.o.Requests == nil {
-			text += "; its pull request still has the last word"
+			text += "; its " + s.in(q.Main.Branch, q.Mark).o.Words.Noun() + " still has the last word"
 		}
 		return q, v, &Problem{http.StatusNotFound, text + "."}
 	}

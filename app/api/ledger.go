@@ -102,7 +102,7 @@ func (s *Handlers) ledger(c echo.Context) error {
 	}
 	what, most := c.QueryParam("what"), ledgerDefault
 	if what == "" || len(what) > 1000 {
-		return &Problem{http.StatusBadRequest, "Say what to look up: add &what= with a target, a key's id or how it begins, a change's id or a pull request's number."}
+		return &Problem{http.StatusBadRequest, "Say what to look up: add &what= with a target, a key's id or how it begins, a change's id or number."}
 	}
 	if text := c.QueryParam("max"); text != "" {
 		if most, err = strconv.Atoi(text); err != nil || most < 1 || most > LedgerMost {

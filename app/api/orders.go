@@ -144,9 +144,9 @@ func (s *Handlers) oneOf(what string, number int, branch string) error {
 	local := s.o.Requests
 	switch {
 	case (number > 0) == (branch != ""):
-		return &Problem{http.StatusBadRequest, "Say what to " + what + ": either `number` (a pull request) or `branch`."}
+		return &Problem{http.StatusBadRequest, "Say what to " + what + ": either `number` (of a pull or merge request) or `branch`."}
 	case branch != "" && local == nil:
-		return &Problem{http.StatusBadRequest, "This forge has pull requests: open one for the branch, then name its `number`."}
+		return &Problem{http.StatusBadRequest, "Here, changes are pull or merge requests: open one for the branch, then name its `number`."}
 	case branch != "" && (!plainName(branch, 255) || strings.HasPrefix(branch, "-")):
 		return &Problem{http.StatusBadRequest, fmt.Sprintf("%q is not the name of a branch.", Tail(branch, 255))}
 	case local != nil && branch == local.Base():

@@ -21,7 +21,7 @@ import (
 // Land asks to land.
 type Land struct {
 	client.Flags
-	What     string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
+	What     string `arg:"" help:"Branch of a local repository, or number of a pull or merge request." placeholder:"BRANCH|NUMBER"`
 	Wait     bool   `help:"Wait for the verdict; exit 1 unless it landed."`
 	Retry    bool   `help:"Forget past failures: what failed runs again."`
 	Priority string `help:"Land in a lane of queue.lanes, e.g. high; a change in the queue moves there." placeholder:"LANE"`
@@ -31,7 +31,7 @@ type Land struct {
 // Run implements the command.
 func (l *Land) Run(ctx context.Context) error {
 	if strings.TrimSpace(l.What) == "" {
-		return print.UsageError("say what to land: a branch, or the number of a pull request")
+		return print.UsageError("say what to land: a branch, or the number of a pull or merge request")
 	}
 	c, err := l.Open()
 	if err != nil {
@@ -122,7 +122,7 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 // Cancel takes a change out.
 type Cancel struct {
 	client.Flags
-	ID string `arg:"" help:"Id of a change, or number of a pull request or request."`
+	ID string `arg:"" help:"Id of a change, or number of a pull request, merge request or request."`
 }
 
 // Run implements the command.

@@ -19,14 +19,14 @@ import (
 // about is what a command is about.
 type about struct {
 	client.Flags
-	What string `arg:"" help:"Branch of a local repository, or number of a pull request." placeholder:"BRANCH|NUMBER"`
+	What string `arg:"" help:"Branch of a local repository, or number of a pull or merge request." placeholder:"BRANCH|NUMBER"`
 }
 
 // order posts a command about a branch or a pull request.
 func (a about) order(ctx context.Context, path string, cmd api.OrderCommand) (*client.Client, api.Accepted, error) {
 	var ok api.Accepted
 	if strings.TrimSpace(a.What) == "" {
-		return nil, ok, print.UsageError("say what it is about: a branch, or the number of a pull request")
+		return nil, ok, print.UsageError("say what it is about: a branch, or the number of a pull or merge request")
 	}
 	c, err := a.Open()
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *Now) Run(ctx context.Context) error {
 // trust is of the commands that say who else may land a pull request.
 type trust struct {
 	client.Flags
-	Number int `arg:"" help:"Number of a pull request."`
+	Number int `arg:"" help:"Number of a pull or merge request."`
 }
 
 func (t trust) tell(ctx context.Context, path, user string) error {

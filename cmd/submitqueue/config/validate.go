@@ -105,7 +105,7 @@ func freezeText(c *config.Config, now time.Time) string {
 func autoText(c *config.Config) string {
 	text := ""
 	for _, a := range c.Queue.Auto {
-		text += "  auto: rule " + a.Name + " enters pull requests without a command; /land explain says of one whether it holds, or what is missing\n"
+		text += "  auto: rule " + a.Name + " enters changes without a command; /land explain says of one whether it holds, or what is missing\n"
 	}
 	return text
 }

@@ -18,7 +18,7 @@ import (
 // when it was analyzed.
 type Predict struct {
 	source
-	Explain string `xor:"change" required:"" help:"Number of a pull request; of several changes of it, the latest." placeholder:"PR"`
+	Explain string `xor:"change" required:"" help:"Number of a pull or merge request; of several changes of it, the latest." placeholder:"PR"`
 	Change  string `xor:"change" required:"" help:"The same, or the id of a change." placeholder:"N"`
 	Model   string `help:"A model of submitqueue train; default: the one that the server plans with; where it has none, and of a file, one is trained on the history." placeholder:"FILE" type:"path"`
 	Seed    uint64 `default:"1" help:"Of a model that is trained."`
