@@ -15,15 +15,19 @@ var ErrPushStarts = errors.New("runs begin by pushes alone")
 // Without it, the push of a branch starts what tests it. Errors as in Forge.
 type Starter interface {
 	// CIStarts reports whether runs are to be asked for here, as far as is known. It may
-	// turn false, and then stays so.
-	CIStarts(ctx context.Context) bool
+	// turn false, and then stays so. inputs: the run is told what it builds by inputs, and
+	// needs no variables.
+	CIStarts(ctx context.Context, inputs bool) bool
+	// CIFile is the path of the file in a commit that says what a run has, as far as is
+	// known; "": it is not in the repository.
+	CIFile(ctx context.Context) string
 	// CIStart makes a run on a branch of ours, which was pushed Quiet and is at a commit;
 	// the run that it returns is of that commit. A branch has at most one run that was
 	// asked for: after an unknown end, look for it (CIRun.Asked) before asking again.
 	// ErrPushStarts: push the branch anew, not Quiet. *Transient also while the forge does
 	// not see the branch yet. Any other error says why there is no run for what the
 	// commit holds.
-	CIStart(ctx context.Context, branch string, commit queue.CommitID, variables []CIVariable) (CIRun, error)
+	CIStart(ctx context.Context, branch string, commit queue.CommitID, told CITold) (CIRun, error)
 	// CIRunResults reads how far a run that was asked for has come (CIRun.Done and Word
 	// alone), and what its jobs report. Both are of one answer: where the run has ended,
 	// so have its jobs; a run has all its jobs from its beginning. names are the checks
@@ -31,5 +35,9 @@ type Starter interface {
 	CIRunResults(ctx context.Context, id int64, names []string) (CIRun, CIResults, error)
 }
 
-// CIVariable is a variable of the jobs of a run.
+// CITold is what a run is told of what it builds. Variables may be left out where the forge
+// takes none from us and there are Inputs, which its file declares.
+type CITold struct{ Variables, Inputs []CIVariable }
+
+// CIVariable is a variable of the jobs of a run, or one of its inputs.
 type CIVariable struct{ Name, Value string }

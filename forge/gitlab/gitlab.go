@@ -83,7 +83,9 @@ type Forge struct {
 	readAt time.Time
 	stored map[headKey]time.Time // when diffs were stored
 
-	startsKnown, pushStarts bool // whether a push has to start the pipelines of builds
+	startsKnown bool // whether the setting for variables was read
+	noVariables bool // pipelines take no variables from us
+	pushStarts  bool // a push has to start the pipelines of builds, whatever they are told
 }
 
 // remembered bounds each memory; what is forgotten costs a search.

@@ -1,6 +1,7 @@
 package gitlab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,49 +25,79 @@ var quietPush = []string{"ci.skip", "ci.no_pipeline"}
 // of new groups.
 const nobody = "no_one_allowed"
 
-// unasked are words by which GitLab refuses a pipeline because it was asked for, with
-// variables, and not made by a push.
-var unasked = []string{"permissions to set pipeline variables", "filtered out by workflow rules", "would have been empty", "no stages / jobs"}
+// refused are words by which GitLab takes no variables from us; unasked, those by which it
+// refuses a pipeline because it was asked for, and not made by a push.
+var (
+	refused = []string{"permissions to set pipeline variables"}
+	unasked = []string{"filtered out by workflow rules", "would have been empty", "no stages / jobs"}
+)
 
-// CIStarts implements forge.Starter: not where nobody may set the variables of pipelines.
-func (f ci) CIStarts(ctx context.Context) bool {
+// CIStarts implements forge.Starter: not where nobody may set the variables of pipelines,
+// and a pipeline has no inputs.
+func (f ci) CIStarts(ctx context.Context, inputs bool) bool {
 	f.mu.Lock()
-	known, push := f.startsKnown, f.pushStarts
+	known := f.startsKnown
 	f.mu.Unlock()
-	if known {
-		return !push
-	}
-	id, err := f.project(ctx)
-	if err != nil {
-		return true
-	}
-	p, err := readOne[ProjectFacts](ctx, f.Forge, "read who may set the variables of pipelines", fmt.Sprintf("projects/%d", id), nil)
-	if err != nil {
-		return true // CIStart will tell
+	if !known {
+		f.readStarts(ctx) // else CIStart will tell
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.startsKnown, f.pushStarts = true, f.pushStarts || p.VariablesFrom == nobody
-	return !f.pushStarts
+	return !f.pushStarts && (inputs || !f.noVariables)
+}
+
+// readStarts reads the settings that say how pipelines begin.
+func (f ci) readStarts(ctx context.Context) {
+	id, err := f.project(ctx)
+	if err != nil {
+		return
+	}
+	p, err := readOne[ProjectFacts](ctx, f.Forge, "read who may set the variables of pipelines", fmt.Sprintf("projects/%d", id), nil)
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.startsKnown, f.noVariables = true, f.noVariables || p.VariablesFrom == nobody
+}
+
+// CIFile implements forge.Starter.
+func (f ci) CIFile(ctx context.Context) string {
+	p, err := f.settings(ctx)
+	if err != nil {
+		return ciFile("")
+	}
+	return ciFile(p.CIConfigPath)
+}
+
+// ciFile is the CI file in the repository, as the project's setting names it; "": it is
+// elsewhere, at an address or in another project (FILE@PROJECT).
+func ciFile(setting string) string {
+	if strings.ContainsAny(setting, "@:") {
+		return ""
+	}
+	return cmp.Or(setting, ".gitlab-ci.yml")
 }
 
 // CIStart implements forge.Starter.
-func (f ci) CIStart(ctx context.Context, branch string, commit queue.CommitID, variables []forge.CIVariable) (forge.CIRun, error) {
+func (f ci) CIStart(ctx context.Context, branch string, commit queue.CommitID, told forge.CITold) (forge.CIRun, error) {
 	doing := "make a pipeline for " + branch
-	id, err := f.project(ctx)
-	if err != nil {
-		return forge.CIRun{}, failure(ctx, doing, err)
+	f.mu.Lock()
+	if f.noVariables && len(told.Inputs) > 0 {
+		told.Variables = nil
 	}
-	var list []*gitlab.PipelineVariableOptions
-	for _, v := range variables {
-		list = append(list, &gitlab.PipelineVariableOptions{Key: gitlab.Ptr(v.Name), Value: gitlab.Ptr(v.Value), VariableType: gitlab.Ptr(gitlab.EnvVariableType)})
-	}
-	p, _, err := f.client.Pipelines.CreatePipeline(id, &gitlab.CreatePipelineOptions{Ref: gitlab.Ptr(branch), Variables: &list}, gitlab.WithContext(ctx))
+	f.mu.Unlock()
+	p, err := f.createPipeline(ctx, branch, told)
+	takesNone := err != nil && says(err, refused...)
 	switch {
+	case takesNone && len(told.Inputs) > 0 && len(told.Variables) > 0: // and it has made none
+		f.learn(&f.noVariables)
+		return f.CIStart(ctx, branch, commit, told)
+	case takesNone:
+		f.learn(&f.noVariables)
+		return forge.CIRun{}, fmt.Errorf("gitlab: %s: %w: %w", doing, forge.ErrPushStarts, err)
 	case err != nil && (status(err) == http.StatusForbidden || says(err, unasked...)):
-		f.mu.Lock()
-		f.startsKnown, f.pushStarts = true, true
-		f.mu.Unlock()
+		f.learn(&f.pushStarts)
 		return forge.CIRun{}, fmt.Errorf("gitlab: %s: %w: %w", doing, forge.ErrPushStarts, err)
 	case err != nil:
 		return forge.CIRun{}, failure(ctx, doing, err)
@@ -75,6 +106,44 @@ func (f ci) CIStart(ctx context.Context, branch string, commit queue.CommitID, v
 		return forge.CIRun{}, &forge.Transient{Err: errors.Join(err, f.CancelRun(ctx, int64(p.ID)))}
 	}
 	return runOf(&gitlab.PipelineInfo{ID: p.ID, SHA: p.SHA, Ref: p.Ref, Source: string(p.Source), Status: p.Status, CreatedAt: p.CreatedAt, WebURL: p.WebURL}), nil
+}
+
+// learn notes what GitLab has shown of how pipelines begin.
+func (f ci) learn(what *bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.startsKnown, *what = true, true
+}
+
+// pair is a variable of a pipeline.
+type pair struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Kind  string `json:"variable_type"`
+}
+
+func (f ci) createPipeline(ctx context.Context, branch string, told forge.CITold) (*gitlab.Pipeline, error) {
+	id, err := f.project(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body := struct { // the library's has no inputs
+		Ref       string            `json:"ref"`
+		Variables []pair            `json:"variables,omitempty"`
+		Inputs    map[string]string `json:"inputs,omitempty"` // from GitLab 17.11 on
+	}{Ref: branch, Inputs: map[string]string{}}
+	for _, v := range told.Variables {
+		body.Variables = append(body.Variables, pair{v.Name, v.Value, "env_var"})
+	}
+	for _, v := range told.Inputs {
+		body.Inputs[v.Name] = v.Value
+	}
+	p := &gitlab.Pipeline{}
+	r, err := f.client.NewRequest(http.MethodPost, fmt.Sprintf("projects/%d/pipeline", id), body, []gitlab.RequestOptionFunc{gitlab.WithContext(ctx)})
+	if err == nil {
+		_, err = f.client.Do(r, p)
+	}
+	return p, err
 }
 
 // CIRunResults implements forge.Starter. GitLab tells with each job what has become of its

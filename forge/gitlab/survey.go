@@ -63,6 +63,7 @@ type Survey struct {
 	Lint         LintFacts
 	LintErr      error
 
+	CI         []byte // its CI file; nil: it has none, or has it elsewhere
 	Config     []byte
 	ConfigErr  error
 	Modules    []byte // .gitmodules; nil: there is none
@@ -217,6 +218,9 @@ func (f *Forge) surveyCI(ctx context.Context, s *Survey) {
 
 func (f *Forge) surveyFiles(ctx context.Context, s *Survey) {
 	s.Config, s.ConfigErr = f.file(ctx, s, config.Path)
+	if name := ciFile(s.Repo.CIPath); name != "" && s.LintErr == nil {
+		s.CI, _ = f.file(ctx, s, name) // of which GitLab's own reading leaves the header out
+	}
 	for name, into := range map[string]*[]byte{".gitmodules": &s.Modules, ".gitattributes": &s.Attributes} {
 		data, err := f.file(ctx, s, name)
 		if err != nil && !errors.Is(err, forge.ErrNotFound) {

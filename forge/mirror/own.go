@@ -97,6 +97,23 @@ func (o OwnRefs) File(_ context.Context, name string, data []byte) (queue.Commit
 	return m.Merges.add(m.Merges.body(commitInfo{tree: queue.TreeID(tree), date: 1, message: "Targets of a build\n"})), nil
 }
 
+// Read returns the content of a file of a commit; hostile text. Nil: it has none.
+func (o OwnRefs) Read(ctx context.Context, commit queue.CommitID, path string) ([]byte, error) {
+	tree, err := o.Mirror.Objects.Tree(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	files, err := tree.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i, found := slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+	if !found {
+		return nil, nil
+	}
+	return tree.Blob(ctx, files[i].OID)
+}
+
 // Message returns what a commit's author has written of it; hostile text.
 func (o OwnRefs) Message(ctx context.Context, commit queue.CommitID) (string, error) {
 	info, err := o.Mirror.Objects.info(ctx, commit)

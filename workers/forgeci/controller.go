@@ -31,6 +31,8 @@ type Refs interface {
 	Message(ctx context.Context, commit queue.CommitID) (string, error)
 	// File makes a commit that holds one file.
 	File(ctx context.Context, name string, data []byte) (queue.CommitID, error)
+	// Read returns the content of a file of a commit; hostile text. Nil: it has none.
+	Read(ctx context.Context, commit queue.CommitID, path string) ([]byte, error)
 }
 
 // Options configure a Controller. CI, Refs and Branch are required; other zero
@@ -38,16 +40,19 @@ type Refs interface {
 type Options struct {
 	CI      forge.CI
 	Starter forge.Starter // makes runs when asked to; nil: pushes start them
-	Refs    Refs
-	Branch  string           // the queue's
-	Prefix  string           // default DefaultPrefix
-	Slots   int              // builds at a time; default 10
-	Name    string           // of the CI, as a machine; default "ci"
-	Poll    time.Duration    // a build that is silent for so long is looked at, less often while webhooks come; default 1 min
-	Linger  time.Duration    // refs of ended builds wait so long for company before they are deleted; default 15 s
-	Grace   time.Duration    // how long a CI may take to begin after a push, before its ref may be deleted; default 30 s
-	Now     func() time.Time // default time.Now
-	Log     *slog.Logger     // default: none
+	// Inputs are the inputs that a CI file declares and that take any text. Nil: no file
+	// declares some.
+	Inputs func(file []byte) []string
+	Refs   Refs
+	Branch string           // the queue's
+	Prefix string           // default DefaultPrefix
+	Slots  int              // builds at a time; default 10
+	Name   string           // of the CI, as a machine; default "ci"
+	Poll   time.Duration    // a build that is silent for so long is looked at, less often while webhooks come; default 1 min
+	Linger time.Duration    // refs of ended builds wait so long for company before they are deleted; default 15 s
+	Grace  time.Duration    // how long a CI may take to begin after a push, before its ref may be deleted; default 30 s
+	Now    func() time.Time // default time.Now
+	Log    *slog.Logger     // default: none
 }
 
 // Controller builds by the forge's CI. Make it with New.

@@ -38,6 +38,7 @@ type hub struct {
 	unread    error // in answer to asking for one
 	changed   chan struct{}
 	now       func() time.Time
+	files     map[string]string // of each commit
 
 	pace sync.Mutex
 	held time.Time // builds are not to be pushed before
@@ -90,6 +91,10 @@ func (h *hub) List(_ context.Context, prefix string) (map[string]queue.CommitID,
 
 func (h *hub) File(_ context.Context, name string, data []byte) (queue.CommitID, error) {
 	return queue.CommitID(fmt.Sprintf("%s:%d", name, len(data))), nil
+}
+
+func (h *hub) Read(_ context.Context, _ queue.CommitID, path string) ([]byte, error) {
+	return []byte(h.files[path]), nil
 }
 
 func (h *hub) Message(_ context.Context, commit queue.CommitID) (string, error) {

@@ -199,10 +199,13 @@ func (c *Controller) nextBatch() (b *batch, synced bool) {
 
 // makeMoves says which refs are to be where.
 func (c *Controller) makeMoves(ctx context.Context, b *batch) {
-	asks := len(b.entries) > 0 && c.starts(ctx)
+	asks := map[*entry]bool{}
+	for _, e := range b.entries {
+		asks[e] = c.starts(ctx, e)
+	}
 	c.mu.Lock()
 	for _, e := range b.entries {
-		e.asks = asks
+		e.asks = asks[e]
 	}
 	c.mu.Unlock()
 	for _, e := range b.entries {
@@ -220,7 +223,7 @@ func (c *Controller) makeMoves(ctx context.Context, b *batch) {
 		}
 		b.moves = append(b.moves, mirror.RefMove{Branch: e.side, Commit: side, Quiet: true}) // before the ref that starts a workflow which reads it
 		b.at[e] = len(b.moves)
-		b.moves = append(b.moves, mirror.RefMove{Branch: e.branch, Commit: e.build.Commit, Quiet: asks})
+		b.moves = append(b.moves, mirror.RefMove{Branch: e.branch, Commit: e.build.Commit, Quiet: asks[e]})
 	}
 	for _, branch := range b.gone {
 		b.moves = append(b.moves, mirror.RefMove{Branch: branch})

@@ -14,9 +14,36 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// starts reports whether runs are asked for, and not made by pushes.
-func (c *Controller) starts(ctx context.Context) bool {
-	return c.o.Starter != nil && c.o.Starter.CIStarts(ctx)
+// starts reports whether the run of a build is asked for, and not made by a push.
+func (c *Controller) starts(ctx context.Context, e *entry) bool {
+	if c.o.Starter == nil {
+		return false
+	}
+	return c.o.Starter.CIStarts(ctx, len(c.inputs(ctx, e)) > 0)
+}
+
+// inputs are those of what a build's run is told that its CI file declares, by the names
+// of the variables in lower case.
+func (c *Controller) inputs(ctx context.Context, e *entry) (out []forge.CIVariable) {
+	if c.o.Inputs == nil {
+		return nil
+	}
+	path := c.o.Starter.CIFile(ctx)
+	if path == "" {
+		return nil
+	}
+	data, err := c.o.Refs.Read(ctx, e.build.Commit, path)
+	if err != nil {
+		c.o.Log.Warn("the CI file of a build cannot be read; its run gets no inputs", "build", e.build.ID, "file", path, "error", err)
+		return nil
+	}
+	declared := c.o.Inputs(data)
+	for _, v := range c.variables(e) {
+		if name := strings.ToLower(v.Name); slices.Contains(declared, name) {
+			out = append(out, forge.CIVariable{Name: name, Value: v.Value})
+		}
+	}
+	return out
 }
 
 // variables are what the jobs of a build's run are told of it.
@@ -98,7 +125,7 @@ func (c *Controller) askFor(ctx context.Context, e *entry) (forge.CIRun, error) 
 			}
 		}
 	}
-	return c.o.Starter.CIStart(ctx, e.branch, e.build.Commit, c.variables(e))
+	return c.o.Starter.CIStart(ctx, e.branch, e.build.Commit, forge.CITold{Variables: c.variables(e), Inputs: c.inputs(ctx, e)})
 }
 
 // adopt has a run be the only one that counts.

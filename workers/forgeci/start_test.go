@@ -25,19 +25,23 @@ type asking struct {
 	own    int // looks at one run that has results
 	before int // whole looks by the first of them
 	told   []forge.CIVariable
+	inputs []forge.CIVariable
+	untold bool // it takes no variables
 }
 
-func (a *asking) CIStarts(context.Context) bool {
+func (a *asking) CIFile(context.Context) string { return "ci.yml" }
+
+func (a *asking) CIStarts(_ context.Context, inputs bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return !a.push
+	return !a.push && (inputs || !a.untold)
 }
 
-func (a *asking) CIStart(_ context.Context, branch string, commit queue.CommitID, variables []forge.CIVariable) (forge.CIRun, error) {
+func (a *asking) CIStart(_ context.Context, branch string, commit queue.CommitID, told forge.CITold) (forge.CIRun, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.changed <- struct{}{}
-	a.asks, a.told = append(a.asks, branch), variables
+	a.asks, a.told, a.inputs = append(a.asks, branch), told.Variables, told.Inputs
 	if len(a.answer) > 0 {
 		err := a.answer[0]
 		if a.answer = a.answer[1:]; err != nil {
@@ -129,6 +133,27 @@ func TestRunsAreAskedFor(t *testing.T) {
 	}
 	if got := fmt.Sprint(a.passes(t, c, 101)); got != "[started passed done passed run/a]" {
 		t.Errorf("it ended as %s", got)
+	}
+}
+
+// What a build's run is told goes by the inputs that its file declares, too; then a forge
+// that takes no variables is asked all the same.
+func TestRunsAreToldByInputs(t *testing.T) {
+	for _, untold := range []bool{false, true} {
+		a := &asking{hub: newHub(), untold: untold}
+		a.files = map[string]string{"ci.yml": "submitqueue_build submitqueue_main other"}
+		c := a.start(t, func(o *Options) {
+			o.Starter, o.Inputs = a, func(file []byte) []string { return strings.Fields(string(file)) }
+		})
+		b := order("a")
+		b.Main = "main-1"
+		mustRun(t, c, b, "run/a")
+		a.until(t, "a run was asked for", func() bool { return len(a.runs) == 1 })
+		a.mu.Lock()
+		if got := fmt.Sprint(a.inputs); got != "[{submitqueue_build a} {submitqueue_main main-1}]" || len(a.told) != 7 || !a.pushes[0][1].Quiet {
+			t.Errorf("its inputs are %s, it is told %v, and pushed so: %+v", got, a.told, a.pushes)
+		}
+		a.mu.Unlock()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/workers/forgeci/gitlabci"
 )
 
 // pipelines looks at the project's CI, as far as the queue builds by it or waits for it.
@@ -114,11 +115,19 @@ func (f GitLabFacts) setsVariables() bool {
 	return f.Repo.VariablesFrom != "no_one_allowed" && !(known && f.Level < level)
 }
 
+// takesInputs reports whether the CI file declares inputs for what a build's pipeline is
+// told.
+func (f GitLabFacts) takesInputs() bool {
+	return slices.ContainsFunc(gitlabci.Inputs(f.CI), func(name string) bool { return strings.HasPrefix(name, "submitqueue_") })
+}
+
 func (r *report) variables(f GitLabFacts) {
 	switch from := f.Repo.VariablesFrom; {
+	case f.takesInputs():
+		r.fine("variables", "%s declares inputs of the queue: the pipelines of builds are asked for, with submitqueue_build and the like", f.ciFile())
 	case from == "": // versions before 17.1
 	case !f.setsVariables():
-		r.fine("variables", "%s may not give pipelines variables (Settings > CI/CD > Variables: %s): pushes start the pipelines of builds, without SUBMITQUEUE_BUILD and the like; a build's list of targets is in the branch %s-targets/... all the same", f.Account.Name, strings.ReplaceAll(from, "_", " "), f.Prefix)
+		r.fine("variables", "%s may not give pipelines variables (Settings > CI/CD > Variables: %s): pushes start the pipelines of builds, without SUBMITQUEUE_BUILD and the like, unless the CI file declares inputs (spec: inputs: submitqueue_build); a build's list of targets is in the branch %s-targets/... all the same", f.Account.Name, strings.ReplaceAll(from, "_", " "), f.Prefix)
 	default:
 		r.fine("variables", "%s may give pipelines variables: those of builds are asked for, with SUBMITQUEUE_BUILD and the like", f.Account.Name)
 	}

@@ -77,7 +77,7 @@ func (r *report) rules(f GitLabFacts, c *config.Config) {
 	if f.LintErr != nil || !f.Lint.Valid {
 		return // it is a finding of its own
 	}
-	ci := ReadGitLabCI([]byte(f.Lint.Merged), f.Prefix, f.Branch, f.setsVariables())
+	ci := ReadGitLabCI([]byte(f.Lint.Merged), f.Prefix, f.Branch, f.setsVariables() || f.takesInputs())
 	if ci.Err != nil || f.Lint.Merged == "" {
 		return // GitLab takes it; that is what counts
 	}

@@ -223,6 +223,19 @@ func TestGitLabSays(t *testing.T) {
 	}
 }
 
+// A CI file that declares inputs of the queue is told what it builds although nobody may
+// set variables.
+func TestGitLabInputs(t *testing.T) {
+	x := newProject(t, fake.Options{}, onCI)
+	x.p.Set(func(s *fake.Settings) { s.VariablesFrom = 0 })
+	x.p.Push("ann", "main", map[string]string{".gitlab-ci.yml": "spec: {inputs: {submitqueue_build: {default: ''}}}\n---\ntest: {script: x, rules: [{if: '$CI_PIPELINE_SOURCE == \"api\"'}]}\n"})
+	for _, f := range x.judge() {
+		if f.Level != doctor.Fine || f.About == "variables" && !strings.Contains(f.Says, "with submitqueue_build") {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // A setting that cannot be read is reported as unread, and as nothing else.
 func TestGitLabUnread(t *testing.T) {
 	bad := errors.New("gone")

@@ -16,6 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/gitlab"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
+	"github.com/submitqueue/submitqueue/workers/forgeci/gitlabci"
 )
 
 // gitlabWait is how long GitLab may take to answer before a server starts.
@@ -112,7 +113,7 @@ func gitlabQueue(ctx context.Context, c *Serve, token, path string, log *slog.Lo
 		return Queue{}, "", print.UsageError(fmt.Sprintf("%s is called %s by now: write --repo %s", path, place.Name, place.Name))
 	}
 	q = Queue{Hook: "gitlab", Mark: gitlab.Mark, Repository: place.Name, Branch: cmp.Or(c.Branch, place.Default), Follow: c.Branch == "", Forge: f, URL: site + "/" + place.Name,
-		CI: &forgeci.Options{CI: f.Capabilities().CI, Starter: f.Capabilities().Starter, Prefix: c.RefPrefix, Slots: c.CIBuilds, Name: "GitLab", Log: log}}
+		CI: &forgeci.Options{CI: f.Capabilities().CI, Starter: f.Capabilities().Starter, Inputs: gitlabci.Inputs, Prefix: c.RefPrefix, Slots: c.CIBuilds, Name: "GitLab", Log: log}}
 	q.Alone, q.ID = fmt.Sprintf("%s:%d", hostName(site), place.ID), place.ID
 	if c.several() {
 		q.Site = hostName(site) + "/"

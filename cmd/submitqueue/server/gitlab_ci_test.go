@@ -21,12 +21,19 @@ func TestServeGitLabPipelines(t *testing.T) {
 		"nobody may set variables":         {"push", func(s *fake.Settings) { s.VariablesFrom = 0 }},
 		"only owners may set variables":    {"push", func(s *fake.Settings) { s.VariablesFrom = 50 }},
 		"the workflow's rules take pushes": {"push", func(s *fake.Settings) { s.PushOnly = true }},
+		"by inputs, as nobody may":         {"api", func(s *fake.Settings) { s.VariablesFrom = 0 }},
+		"by inputs, as only owners may":    {"api", func(s *fake.Settings) { s.VariablesFrom = 50 }},
+		"by both":                          {"api", func(*fake.Settings) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nsteps:\n  - {name: ci, checks: [test, deploy]}\n", c.set, func(s *fake.Settings) {
 				s.Jobs, s.Bridges = []string{"test", "other"}, []string{"deploy"}
 			})
+			inputs := strings.HasPrefix(name, "by")
+			if inputs {
+				p.Push("ann", "main", map[string]string{".gitlab-ci.yml": "spec:\n  inputs:\n    submitqueue_steps: {default: ''}\n    submitqueue_build: {default: ''}\n    level: {default: debug}\n---\ntest: {script: x}\n"})
+			}
 			p.Push("ann", "good", map[string]string{"good.txt": "n\n"})
 			p.Push("ann", "bad", map[string]string{"bad.txt": "n\n"})
 			good := p.Open(fake.Opening{Author: "ann", Source: "good"})
@@ -70,7 +77,9 @@ func TestServeGitLabPipelines(t *testing.T) {
 				case strings.HasPrefix(pl.Ref, "submitqueue-targets/") && c.source == "push": // whose side commits the simulated CI builds, too
 				case pl.Source != c.source:
 					t.Errorf("the pipeline of %s is by %s", pl.Ref, pl.Source)
-				case c.source == "api" && (pl.Variables["SUBMITQUEUE_STEPS"] != "ci" || !strings.HasSuffix(pl.Ref, "/"+pl.Variables["SUBMITQUEUE_BUILD"])):
+				case inputs && (pl.Inputs["submitqueue_steps"] != "ci" || len(pl.Inputs) != 2 || (len(pl.Variables) > 0) != (name == "by both")):
+					t.Errorf("the pipeline of %s is told %v, by inputs %v", pl.Ref, pl.Variables, pl.Inputs)
+				case c.source == "api" && !inputs && (pl.Variables["SUBMITQUEUE_STEPS"] != "ci" || !strings.HasSuffix(pl.Ref, "/"+pl.Variables["SUBMITQUEUE_BUILD"])):
 					t.Errorf("the pipeline of %s is told %v", pl.Ref, pl.Variables)
 				}
 			}

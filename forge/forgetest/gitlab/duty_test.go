@@ -255,6 +255,14 @@ func TestDuty5Pipelines(t *testing.T) {
 	}
 	p.Set(func(s *gitlab.Settings) { s.VariablesFrom = 0 })
 	w.contains(fmt.Sprint(create(400, object{"ref": "try", "variables": vars})), "Insufficient permissions to set pipeline variables")
+	given := object{"ref": "try", "inputs": object{"name": "x"}}
+	w.contains(fmt.Sprint(create(400, given)), "Given inputs not defined")
+	p.Push("ann", "try", map[string]string{".gitlab-ci.yml": "spec: {inputs: {name: {}, n: {type: number, default: 1}}}\n---\ntest: {script: x}\n"})
+	w.server.Settle()
+	create(201, given) // whoever may set variables
+	w.contains(fmt.Sprint(create(400, object{"ref": "try"})), "`name` input: required value has not been provided")
+	w.contains(fmt.Sprint(create(400, object{"ref": "try", "inputs": object{"name": "x", "more": "y"}})), "unknown input arguments: more")
+	w.contains(fmt.Sprint(create(400, object{"ref": "try", "inputs": object{"name": "x", "n": "1"}})), "`n` input: provided value is not a number")
 	p.Set(func(s *gitlab.Settings) { s.Rules = true })
 	w.contains(fmt.Sprint(create(400, object{"ref": "try"})), "filtered out by workflow rules")
 	p.Set(func(s *gitlab.Settings) { s.Rules, s.PerMinute = false, 1 })

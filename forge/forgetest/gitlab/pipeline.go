@@ -21,6 +21,7 @@ type pipeline struct {
 	made    time.Time
 	cancel  bool // has been cancelled, and jobs of it still run
 	vars    map[string]string
+	inputs  map[string]any
 }
 
 // job is a job or a commit status of a pipeline: GitLab makes no difference.
@@ -53,6 +54,7 @@ type Pipeline struct {
 	Source    string
 	Status    string
 	Variables map[string]string
+	Inputs    map[string]any
 	Jobs      []Job
 }
 
@@ -170,7 +172,7 @@ func (p *Project) addPipeline(who *User, ref, sha, source string) *pipeline {
 // ignore_skip_ci and without save_on_errors, so that a refusal leaves no pipeline). Branches
 // that REST sees are those of repository.rb's branch_names, which the post-receive job
 // expires.
-func (p *Project) create(who *User, ref string, vars map[string]string) (*pipeline, *refused) {
+func (p *Project) create(who *User, ref string, vars map[string]string, inputs map[string]any) (*pipeline, *refused) {
 	bad := func(text string) *refused {
 		return &refused{http.StatusBadRequest, obj{"message": obj{"base": []string{text}}}}
 	}
@@ -191,12 +193,15 @@ func (p *Project) create(who *User, ref string, vars map[string]string) (*pipeli
 	case p.set.Rules || p.set.PushOnly:
 		return nil, bad("Pipeline filtered out by workflow rules.")
 	}
+	if why := p.declares(ref, inputs); why != "" {
+		return nil, bad(why)
+	}
 	p.created++
 	if p.created == 1 {
 		p.s.later("a minute of pipelines", time.Minute, func() { p.created = 0 })
 	}
 	pl := p.addPipeline(who, ref, p.tip(ref), "api")
-	pl.vars = vars
+	pl.vars, pl.inputs = vars, inputs
 	return pl, nil
 }
 
@@ -301,7 +306,7 @@ func (p *Project) Pipelines() (list []Pipeline) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	for _, pl := range p.pipelines {
-		out := Pipeline{ID: pl.id, Ref: pl.ref, SHA: pl.sha, Source: pl.source, Status: pl.status(), Variables: pl.vars}
+		out := Pipeline{ID: pl.id, Ref: pl.ref, SHA: pl.sha, Source: pl.source, Status: pl.status(), Variables: pl.vars, Inputs: pl.inputs}
 		for _, j := range pl.jobs {
 			out.Jobs = append(out.Jobs, Job{j.id, j.name, j.state, j.status, j.user.Name, j.words, j.url, j.retried})
 		}

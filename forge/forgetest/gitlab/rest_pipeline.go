@@ -34,7 +34,8 @@ func postPipeline(c *call) (any, *refused) {
 	if len(vars) == 0 {
 		vars = nil
 	}
-	pl, no := c.p.create(c.who, c.text("ref"), vars)
+	inputs, _ := c.params["inputs"].(map[string]any)
+	pl, no := c.p.create(c.who, c.text("ref"), vars, inputs)
 	if no != nil {
 		return nil, no
 	}

@@ -28,9 +28,10 @@ type Run struct {
 
 // File is what a CI file says.
 type File struct {
-	Err      error // it could not be read
-	Includes bool  // there is more in other files
-	Jobs     []Job // sorted by name
+	Err      error    // it could not be read
+	Includes bool     // there is more in other files
+	Jobs     []Job    // sorted by name
+	Inputs   []string // that its header declares and that take any text, sorted
 	workflow []rule
 	governed bool // there are workflow rules
 	vars     map[string]*string
@@ -61,11 +62,12 @@ var global = []string{"default", "include", "stages", "variables", "workflow", "
 
 // Read reads a file.
 func Read(data []byte) (f File) {
-	var top map[string]any
-	if err := yaml.Unmarshal(data, &top); err != nil {
+	header, top, err := documents(data)
+	if err != nil {
 		f.Err = errors.New(strings.TrimSpace(yaml.FormatError(err, false, false)))
 		return f
 	}
+	f.Inputs = inputsOf(header["spec"])
 	_, f.Includes = top["include"]
 	f.vars = variablesOf(top["variables"])
 	if w, ok := top["workflow"].(map[string]any); ok {

@@ -91,6 +91,23 @@ version: 3
 }
 
 // What is no CI file, and jobs that extend themselves, are said, and nothing hangs.
+// A header stands before what has the jobs, and declares what a pipeline can be told.
+func TestHeader(t *testing.T) {
+	text := "spec:\n  inputs:\n    submitqueue_build: {default: ''}\n    plain:\n    n: {type: number}\n    s: {type: string}\n    o: {options: [a, b]}\n---\ntest: {script: x}\n"
+	f := gitlabci.Read([]byte(text))
+	if f.Err != nil || len(f.Jobs) != 1 || f.Jobs[0].Name != "test" || fmt.Sprint(f.Inputs) != "[plain s submitqueue_build]" {
+		t.Errorf("%+v", f)
+	}
+	for _, text := range []string{"", "---\n", "test: {script: x}\n", "spec:\n---\ntest: {script: x}\n", "spec: {inputs: [a]}\n---\nt: {script: x}\n", "spec: {inputs: {a: {}}}\n"} {
+		if got := gitlabci.Inputs([]byte(text)); len(got) > 0 != strings.Contains(text, "{a: {}}") {
+			t.Errorf("%q declares %v", text, got)
+		}
+	}
+	if f := gitlabci.Read([]byte("# " + strings.Repeat("x", 2<<20))); f.Err == nil {
+		t.Error("a file of two megabytes is read")
+	}
+}
+
 func TestBroken(t *testing.T) {
 	for _, text := range []string{"a: [", "- x\n", ".a: {extends: .a}\nb: {extends: .a, script: x}\n"} {
 		if f := gitlabci.Read([]byte(text)); f.Err == nil {
@@ -100,6 +117,7 @@ func TestBroken(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
+	f.Add("spec: {inputs: {a: {type: string}}}\n---\nt: {script: x}\n")
 	f.Add("workflow: {rules: [{if: '($A || $B) && \"x\" =~ /y/i'}]}\nt: {script: x, only: [/a/]}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		file := gitlabci.Read([]byte(text))
