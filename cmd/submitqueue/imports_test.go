@@ -75,7 +75,7 @@ var arrows = []struct {
 	{"conflict", []string{"conflict/internal/sorted", "queue"}, "the conflict core reads trees through its own interface"},
 	{"forge/forgetest/conform", []string{"forge", "queue"}, "one suite for all forges; it knows the port, and no adapter"},
 	{"forge/forgetest/contract", []string{"forge/forgetest", "queue/storetest"}, "it judges the simulated forge, for tests only"},
-	{"forge/forgetest/gitlab/described", []string{"forge/forgetest/gitlab"}, "it judges the simulated GitLab, for tests only"},
+	{"forge/forgetest/gitlab/described", []string{"forge/forgetest/gitlab", "queue/storetest"}, "it judges the simulated GitLab, for tests only"},
 	{"forge/forgetest/live", nil, "a script of pages"},
 	{"forge/forgetest/gitlab", []string{"forge/forgetest/live"}, "a simulated forge that shared code with the product would share its mistakes"},
 	{"forge/forgetest", []string{"forge/forgetest/live"}, "a simulated forge that shared code with the product would share its mistakes"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/gitlabaccount"
 	fake "github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
+	"github.com/submitqueue/submitqueue/forge/forgetest/gitlab/described"
 )
 
 const gitlabSigning = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -44,6 +45,7 @@ func gitlabServer(t *testing.T, o fake.Options, config string, set ...func(*fake
 // gitlabProject is a simulated GitLab with one project, whose main has a configuration.
 func gitlabProject(t *testing.T, o fake.Options, path, config string, set ...func(*fake.Settings)) (*fake.Server, *fake.Project) {
 	t.Helper()
+	o.Judge = described.Judge(t)
 	gl, err := fake.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,9 @@
 //
 // The description is not part of this repository, and no package registry carries it. It
 // is looked for under the name of File in the folder that the environment's
-// SUBMITQUEUE_CONTRACTS names; where it is not, nothing is checked.
+// SUBMITQUEUE_CONTRACTS names; where it is not, nothing is checked, unless
+// SUBMITQUEUE_REQUIRE demands "gitlab-api". .ci/run does so where the environment's
+// SUBMITQUEUE_GITLAB_API is the path of that file.
 //
 // Of each request the following is checked: the description has the endpoint, if it has
 // any of its path; it knows each parameter of the query and each member of the body, and
@@ -24,6 +26,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // File is the name of the description in its folder.
@@ -81,6 +84,9 @@ func There() bool {
 func Judge(t testing.TB) func(gitlab.Exchange) {
 	t.Helper()
 	if !There() {
+		if storetest.Required("gitlab-api") {
+			t.Fatalf("gitlab-api is required by SUBMITQUEUE_REQUIRE and GitLab's description (%s) is not in the folder SUBMITQUEUE_CONTRACTS", File)
+		}
 		return nil
 	}
 	d, err := load()
@@ -99,7 +105,7 @@ func Judge(t testing.TB) func(gitlab.Exchange) {
 var beyond = []string{"approved_at", "alert_status", "disabled_until", "id", "iid", "project_id", "approvals_required", "approvals_left", "name", "token_present", "signing_token_present"}
 
 // newer are members of requests that GitLab takes since then.
-var newer = []string{"signing_token"}
+var newer = []string{"signing_token", "inputs"}
 
 // wrong is what of an exchange does not fit.
 func (d *document) wrong(x gitlab.Exchange) (list []string) {
