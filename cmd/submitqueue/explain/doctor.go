@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,15 +28,15 @@ type Doctor struct {
 	githubapp.Flags
 	GitLab gitlabaccount.Flags `embed:"" prefix:"gitlab-"`
 
-	Repo   string `arg:"" placeholder:"OWNER/REPO" help:"Repository on GitHub, or GROUP/NAME of a project on GitLab."`
-	Forge  string `enum:"github,gitlab" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where it is: github or gitlab."`
-	Prefix string `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"First part of the names of the refs that GitLab's CI builds."`
-	Branch string `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: the repository's own)." placeholder:"NAME"`
-	Public string `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which the forge reaches the server." placeholder:"URL"`
-	Data   string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server." type:"path"`
-	Redis  string `default:"auto" env:"REDIS_URL" help:"Redis of the server, as given to serve."`
-	Trial  bool   `name:"trial-push" help:"Push branches without content and take them away again, to learn how many GitHub takes at once."`
-	JSON   bool   `help:"Print JSON."`
+	Repo   []string `arg:"" optional:"" env:"SUBMITQUEUE_REPO" placeholder:"OWNER/REPO" help:"Repository on GitHub, or GROUP/NAME of a project on GitLab; several are looked at one after the other. With several forges FORGE:OWNER/REPO."`
+	Forge  []string `enum:"github,gitlab,local" default:"github" env:"SUBMITQUEUE_FORGE" help:"Where they are: github or gitlab. Once per forge, as given to serve." placeholder:"FORGE"`
+	Prefix string   `name:"ref-prefix" default:"submitqueue" env:"SUBMITQUEUE_REF_PREFIX" help:"First part of the names of the refs that GitLab's CI builds."`
+	Branch string   `env:"SUBMITQUEUE_BRANCH" help:"Target branch (default: the repository's own)." placeholder:"NAME"`
+	Public string   `name:"url" env:"SUBMITQUEUE_URL" help:"URL under which the forge reaches the server." placeholder:"URL"`
+	Data   string   `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server." type:"path"`
+	Redis  string   `default:"auto" env:"REDIS_URL" help:"Redis of the server, as given to serve."`
+	Trial  bool     `name:"trial-push" help:"Push branches without content and take them away again, to learn how many GitHub takes at once."`
+	JSON   bool     `help:"Print JSON."`
 
 	out io.Writer // nil: standard output
 }
@@ -47,27 +49,98 @@ type doctorReport struct {
 	Findings   []doctor.Finding `json:"findings"`
 }
 
-// Run implements the command. Its exit status is 1 where something blocks.
+// looked is a repository and where it is.
+type looked struct{ forge, name string }
+
+// repos are the repositories to look at.
+func (c *Doctor) repos() (out []looked, err error) {
+	among := slices.Compact(slices.Sorted(slices.Values(c.Forge)))
+	if slices.Contains(among, "local") {
+		return nil, print.UsageError("doctor looks at GitHub and GitLab: a plain repository has no settings but its .submitqueue.yml, which submitqueue validate checks; say --forge github or --forge gitlab for another one")
+	}
+	for _, repo := range strings.FieldsFunc(strings.Join(c.Repo, ","), func(r rune) bool { return r == ',' }) { // the environment's stand in one
+		of, name, said := strings.Cut(repo, ":")
+		switch {
+		case said && (of == "github" || of == "gitlab"):
+			out = append(out, looked{of, name})
+		case len(among) > 1:
+			return nil, print.UsageError(fmt.Sprintf("%s does not say of which forge it is: write %s:%s", repo, among[0], repo))
+		default:
+			out = append(out, looked{among[0], repo})
+		}
+	}
+	if len(out) == 0 && slices.Contains(among, "gitlab") {
+		chosen, err := gitlabaccount.ReadChosen(c.Data)
+		if err != nil {
+			return nil, err
+		}
+		c.GitLab.URL = cmp.Or(c.GitLab.URL, chosen.URL)
+		for _, path := range chosen.Projects {
+			out = append(out, looked{"gitlab", path})
+		}
+	}
+	if len(out) == 0 {
+		return nil, print.UsageError("say which repository to look at: submitqueue doctor OWNER/REPO, or submitqueue doctor --forge gitlab GROUP/NAME")
+	}
+	return out, nil
+}
+
+// Run implements the command. Its exit status is 1 where something blocks, and where a
+// repository could not be looked at.
 func (c *Doctor) Run(ctx context.Context) error {
 	if c.out == nil {
 		c.out = os.Stdout
 	}
-	if c.Forge == "gitlab" {
-		return c.gitlab(ctx)
-	}
-	owner, name, err := githubapp.OwnerAndName(c.Repo)
+	repos, err := c.repos()
 	if err != nil {
 		return err
+	}
+	var all []doctorReport
+	var failed []error
+	for i, r := range repos {
+		if i > 0 && !c.JSON {
+			fmt.Fprintln(c.out)
+		}
+		report, err := map[string]func(context.Context, string) (doctorReport, error){"github": c.github, "gitlab": c.gitlab}[r.forge](ctx, r.name)
+		if err != nil && len(repos) > 1 {
+			err = fmt.Errorf("%s: %w", r.name, err)
+		}
+		if err == nil {
+			report.Blocked = doctor.Blocked(report.Findings)
+			all = append(all, report)
+			err = c.show(report)
+		}
+		failed = append(failed, err)
+	}
+	if c.JSON && len(all) == 1 && len(repos) == 1 {
+		failed = append(failed, print.JSON(c.out, all[0]))
+	} else if c.JSON && len(repos) > 1 {
+		failed = append(failed, print.JSON(c.out, all))
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(r doctorReport) bool { return r.Blocked }) {
+		return print.ExitCode(1)
+	}
+	return nil
+}
+
+// github looks at a repository on GitHub.
+func (c *Doctor) github(ctx context.Context, repo string) (out doctorReport, err error) {
+	owner, name, err := githubapp.OwnerAndName(repo)
+	if err != nil {
+		return out, err
 	}
 	a, err := c.Load(c.Data)
 	if errors.Is(err, githubapp.ErrNone) {
-		return fmt.Errorf("%w: start the server, submitqueue serve, which makes one on its set-up page; or give --app-id, --app-key and --webhook-secret", err)
+		return out, fmt.Errorf("%w: start the server, submitqueue serve, which makes one on its set-up page; or give --app-id, --app-key and --webhook-secret", err)
 	} else if err != nil {
-		return err
+		return out, err
 	}
 	f, err := github.New(github.Options{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Owner: owner, Name: name})
 	if err != nil {
-		return err
+		return out, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -78,21 +151,18 @@ func (c *Doctor) Run(ctx context.Context) error {
 	if c.Trial && facts.RepoErr == nil && facts.InstallationErr == nil && facts.AppErr == nil {
 		facts.Trial = trial(ctx, f, facts.Branch)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return c.report(doctorReport{Repository: facts.Repository, Branch: facts.Branch, Findings: doctor.Judge(facts)})
+	return doctorReport{Repository: facts.Repository, Branch: facts.Branch, Findings: doctor.Judge(facts)}, ctx.Err()
 }
 
 // gitlab looks at a project on GitLab.
-func (c *Doctor) gitlab(ctx context.Context) error {
+func (c *Doctor) gitlab(ctx context.Context, repo string) (out doctorReport, err error) {
 	token, err := c.GitLab.ReadToken(c.Data)
 	if err != nil {
-		return err
+		return out, err
 	}
-	f, err := gitlab.New(gitlab.Options{BaseURL: c.GitLab.Site(), Token: token, Project: gitlabaccount.ProjectPath(c.Repo)})
+	f, err := gitlab.New(gitlab.Options{BaseURL: c.GitLab.Site(), Token: token, Project: gitlabaccount.ProjectPath(repo)})
 	if err != nil {
-		return print.UsageError(err.Error())
+		return out, print.UsageError(err.Error())
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -100,28 +170,19 @@ func (c *Doctor) gitlab(ctx context.Context) error {
 	if c.Public != "" {
 		facts.Unheard = unheard(ctx, facts.Public+gitlab.HookPath)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return c.report(doctorReport{Repository: facts.Project, Branch: facts.Branch, Findings: doctor.JudgeGitLab(facts)})
+	return doctorReport{Repository: facts.Project, Branch: facts.Branch, Findings: doctor.JudgeGitLab(facts)}, ctx.Err()
 }
 
-// report prints what was found.
-func (c *Doctor) report(out doctorReport) (err error) {
-	out.Blocked = doctor.Blocked(out.Findings)
+// show prints what was found, for people.
+func (c *Doctor) show(r doctorReport) error {
 	if c.JSON {
-		err = print.JSON(c.out, out)
-	} else {
-		title := out.Repository
-		if out.Branch != "" {
-			title += ", branch " + out.Branch
-		}
-		err = doctor.Write(c.out, title, out.Findings)
+		return nil // all of them at the end
 	}
-	if err == nil && out.Blocked {
-		return print.ExitCode(1)
+	title := r.Repository
+	if r.Branch != "" {
+		title += ", branch " + r.Branch
 	}
-	return err
+	return doctor.Write(c.out, title, r.Findings)
 }
 
 // trial pushes branches as builds have them, under names of their own.

@@ -73,7 +73,7 @@ func (h *hub) grant() {
 func (h *hub) doctor(flags ...func(*Doctor)) (doctorReport, bool) {
 	h.t.Helper()
 	var out bytes.Buffer
-	c := Doctor{Repo: "acme/shop", Data: h.data, Redis: "auto", JSON: true, out: &out}
+	c := Doctor{Repo: []string{"acme/shop"}, Forge: []string{"github"}, Data: h.data, Redis: "auto", JSON: true, out: &out}
 	for _, set := range flags {
 		set(&c)
 	}
@@ -270,7 +270,7 @@ func TestDoctorBeforeAnything(t *testing.T) {
 	if err := os.Remove(githubapp.PathOf(h.data)); err != nil {
 		t.Fatal(err)
 	}
-	err := (&Doctor{Repo: "acme/shop", Data: h.data}).Run(t.Context())
+	err := (&Doctor{Repo: []string{"acme/shop"}, Forge: []string{"github"}, Data: h.data}).Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "set-up page") {
 		t.Errorf("%v", err)
 	}
