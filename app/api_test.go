@@ -251,7 +251,7 @@ func TestAPICommandThatIsNotStored(t *testing.T) {
 
 func TestAPIBranchNeedsALocalForge(t *testing.T) {
 	w := newWindow(t, func(o *app.ServerOptions) { o.Token = "secret" })
-	if status, body := w.command(t, "/api/land", "Bearer secret", "", `{"branch":"feature","user":"lena"}`); status != 400 || !strings.Contains(body, "pull or merge requests") {
+	if status, body := w.command(t, "/api/land", "Bearer secret", "", `{"branch":"feature","user":"lena"}`); status != 400 || !strings.Contains(body, "pull or merge requests") || !strings.Contains(body, `"doc":"/docs/commands#on-the-command-line-and-over-http"`) {
 		t.Errorf("%d %s", status, body)
 	}
 }

@@ -77,18 +77,21 @@ func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		if !caller.Role.May(access.Read) {
-			return &api.Problem{Status: http.StatusForbidden, Text: "This token lets nobody read."}
+			return api.See(&api.Problem{Status: http.StatusForbidden, Text: "This token lets nobody read."}, tokensDoc)
 		}
 		c.Set(callerKey, caller)
 		return next(c)
 	}
 }
 
+// tokensDoc is where the documentation is about tokens.
+const tokensDoc = "operate#tokens"
+
 // caller returns who asks: by a token, or, who only reads, by a session.
 func (s *Server) caller(c echo.Context, reads bool) (access.Caller, error) {
 	if !s.gate.doors.Any() && !reads {
-		return access.Caller{}, &api.Problem{Status: http.StatusForbidden, Text: "Commands over HTTP are off. Start the server with " + api.TokenVariable +
-			" set, or comment /land."}
+		return access.Caller{}, api.See(&api.Problem{Status: http.StatusForbidden, Text: "Commands over HTTP are off. Start the server with " + api.TokenVariable +
+			" set, or comment /land."}, tokensDoc)
 	}
 	if secret, sent := bearer(c.Request()); sent {
 		caller, ok := s.gate.doors.Bearer(secret, s.o.Now())
@@ -179,8 +182,8 @@ func (s *Server) needs(role access.Role, what string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			if who := callerOf(c); !who.Role.May(role) {
-				return &api.Problem{Status: http.StatusForbidden, Text: "The token of " + who.Name + " has the role " + string(who.Role) + ". To " + what + " takes the role " + string(role) +
-					": submitqueue token add NAME --role " + string(role) + " makes such a token."}
+				return api.See(&api.Problem{Status: http.StatusForbidden, Text: "The token of " + who.Name + " has the role " + string(who.Role) + ". To " + what + " takes the role " + string(role) +
+					": submitqueue token add NAME --role " + string(role) + " makes such a token."}, tokensDoc)
 			}
 			return next(c)
 		}

@@ -58,8 +58,8 @@ func (s *Server) known(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set("Connection", "close")
 		host := api.Tail(plainHost(r.Host), 100)
 		s.log.Debug("a request for another host is refused", "host", host)
-		return &api.Problem{Status: http.StatusMisdirectedRequest, Text: "This server does not go by the name " + host +
-			". Open it under its own address, or tell it that name: submitqueue serve --url https://NAME, or --host NAME for one name more."}
+		return api.See(&api.Problem{Status: http.StatusMisdirectedRequest, Text: "This server does not go by the name " + host +
+			". Open it under its own address, or tell it that name: submitqueue serve --url https://NAME, or --host NAME for one name more."}, "operate#names-of-the-server")
 	}
 }
 

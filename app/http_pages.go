@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/submitqueue/submitqueue/app/api"
+	"github.com/submitqueue/submitqueue/app/docs"
 	"github.com/submitqueue/submitqueue/app/web"
 	"github.com/submitqueue/submitqueue/queue"
 )
@@ -135,7 +136,11 @@ func (s *Server) fail(err error, c echo.Context) {
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, "/api/") || r.Method == http.MethodPost || p.Status == http.StatusUnauthorized {
-		api.WriteJSON(c.Response(), p.Status, api.Error{Error: p.Text})
+		out := api.Error{Error: p.Text}
+		if place := api.PlaceOf(err); place != "" {
+			out.Doc = docs.Address(place)
+		}
+		api.WriteJSON(c.Response(), p.Status, out)
 		return
 	}
 	if err := s.page(c, p.Status, func(w io.Writer) error { return s.pages.Problem(w, p.Status, p.Text) }); err != nil {

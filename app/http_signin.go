@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -166,7 +167,7 @@ func wantsPage(r *http.Request) bool {
 }
 
 func statusOf(err error) int {
-	if p, ok := err.(*api.Problem); ok {
+	if p := (*api.Problem)(nil); errors.As(err, &p) {
 		return p.Status
 	}
 	return 0

@@ -138,9 +138,9 @@ func (s *Handlers) land(c echo.Context) error {
 		return err
 	}
 	if q.Main.Tip != "" && q.Main.Config == nil {
-		return &Problem{http.StatusConflict, "Nothing can land on " + q.Main.Branch + " yet: " + q.Main.Broken + ". Write " +
+		return See(&Problem{http.StatusConflict, "Nothing can land on " + q.Main.Branch + " yet: " + q.Main.Broken + ". Write " +
 			config.Path + " (`submitqueue validate` checks it) and push it to " + q.Main.Branch +
-			" without the queue: before it is there, nobody has said how a change is tested."}
+			" without the queue: before it is there, nobody has said how a change is tested."}, "troubleshoot#the-configuration-cannot-be-used")
 	}
 	land := queue.Commented{Number: cmd.Number, Author: cmd.User, Body: queue.PlainLand}
 	lane := "" // and the method
@@ -184,9 +184,9 @@ func (s *Handlers) openRequest(ctx context.Context, name string, cmd LandCommand
 	}
 	switch {
 	case errors.Is(err, forge.ErrNotFound) && branch == "":
-		return 0, &Problem{http.StatusNotFound, fmt.Sprintf("There is no request #%[1]d: name a branch to make one, and a branch %[1]d as %[2]s%[1]d.", cmd.Number, branchPrefix)}
+		return 0, See(&Problem{http.StatusNotFound, fmt.Sprintf("There is no request #%[1]d: name a branch to make one, and a branch %[1]d as %[2]s%[1]d.", cmd.Number, branchPrefix)}, commandLineDoc)
 	case errors.Is(err, forge.ErrNotFound):
-		return 0, &Problem{http.StatusNotFound, fmt.Sprintf("There is no branch %q in the repository: push it first.", branch)}
+		return 0, See(&Problem{http.StatusNotFound, fmt.Sprintf("There is no branch %q in the repository: push it first.", branch)}, commandLineDoc)
 	case err != nil:
 		s.o.Log.Warn("a request to land cannot be opened", "queue", name, "error", err)
 		return 0, &Problem{http.StatusServiceUnavailable, fmt.Sprintf("The branch %q cannot be read now. Try again; the server's log says why.", branch)}

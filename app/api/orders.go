@@ -113,7 +113,7 @@ func (s *Handlers) give(o order) echo.HandlerFunc {
 			return s.submit(c, q.Name, e, Accepted{At: moment(at), Note: note})
 		}
 		if slices.Contains(o.takes, "to") {
-			return &Problem{http.StatusConflict, "Nothing is delegated on a plain repository: who has a token of the role land may land. submitqueue token add NAME --role land makes one."}
+			return See(&Problem{http.StatusConflict, "Nothing is delegated on a plain repository: whoever has a token of the role land may land. submitqueue token add NAME --role land makes one."}, "operate#tokens")
 		}
 		if q, err = s.fresh(c.Request().Context(), q); err != nil {
 			return err
@@ -138,6 +138,9 @@ func (s *Handlers) give(o order) echo.HandlerFunc {
 	}
 }
 
+// commandLineDoc is where the documentation is about commands that come by this interface.
+const commandLineDoc = "commands#on-the-command-line-and-over-http"
+
 // oneOf says what is wrong with what a command (in an infinitive) is about: a pull request, or the branch of a
 // local forge.
 func (s *Handlers) oneOf(what string, number int, branch string) error {
@@ -146,11 +149,11 @@ func (s *Handlers) oneOf(what string, number int, branch string) error {
 	case (number > 0) == (branch != ""):
 		return &Problem{http.StatusBadRequest, "Say what to " + what + ": either `number` (of a pull or merge request) or `branch`."}
 	case branch != "" && local == nil:
-		return &Problem{http.StatusBadRequest, "Here, changes are pull or merge requests: open one for the branch, then name its `number`."}
+		return See(&Problem{http.StatusBadRequest, "Here, changes are pull or merge requests: open one for the branch, then name its `number`."}, commandLineDoc)
 	case branch != "" && (!plainName(branch, 255) || strings.HasPrefix(branch, "-")):
 		return &Problem{http.StatusBadRequest, fmt.Sprintf("%q is not the name of a branch.", Tail(branch, 255))}
 	case local != nil && branch == local.Base():
-		return &Problem{http.StatusBadRequest, branch + " is the branch that changes land on: name the branch of a change."}
+		return See(&Problem{http.StatusBadRequest, branch + " is the branch that changes land on: name the branch of a change."}, commandLineDoc)
 	}
 	return nil
 }
@@ -167,8 +170,8 @@ func (s *Handlers) roleRefused(c echo.Context, q Brief, verb queue.Verb) error {
 		role = "admin"
 	}
 	if may := queue.Commands().Who(verb, p); may != "" && !may.Allows(role, who.Name, nil) {
-		return &Problem{http.StatusForbidden, fmt.Sprintf("This is not for the token of %s, whose role is %s: it is for %s (`permissions` in %s), and the role admin stands for those. Ask with another token.",
-			who.Name, who.Role, may, config.Path)}
+		return See(&Problem{http.StatusForbidden, fmt.Sprintf("This is not for the token of %s, whose role is %s: it is for %s (`permissions` in %s), and the role admin stands for those. Ask with another token.",
+			who.Name, who.Role, may, config.Path)}, "operate#tokens")
 	}
 	return nil
 }

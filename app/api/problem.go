@@ -16,6 +16,25 @@ type Problem struct {
 // Error implements error: what is shown.
 func (p *Problem) Error() string { return p.Text }
 
+// See returns a problem of which the documentation says more at a place, such as
+// "operate#tokens". Its text is that of the problem.
+func See(p *Problem, place string) error { return &seen{p, place} }
+
+type seen struct {
+	*Problem
+	place string
+}
+
+func (s *seen) Unwrap() error { return s.Problem }
+
+// PlaceOf returns the place of the documentation that says more of an error; "": none does.
+func PlaceOf(err error) string {
+	if s := (*seen)(nil); errors.As(err, &s) {
+		return s.place
+	}
+	return ""
+}
+
 // WriteJSON answers with a status and a value as JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")

@@ -11,7 +11,8 @@ import (
 
 // Error is the answer to a request that did not work.
 type Error struct {
-	Error string `json:"error"` // what is wrong and what to do next
+	Error string `json:"error"`         // what is wrong and what to do next
+	Doc   string `json:"doc,omitempty"` // where this server says more of it, such as /docs/operate#tokens; "": nowhere
 }
 
 // Reason says why, as data and in words.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -111,6 +112,17 @@ func (c *Client) Post(ctx context.Context, path string, in, out any) error {
 	return c.do(req, out)
 }
 
+// documented is the address of a place of the documentation, as a server gives it.
+var documented = regexp.MustCompile(`^/docs/([a-z-]+#[a-z0-9_-]+)$`)
+
+// placeIn is the place of an address; "": it is none.
+func placeIn(address string) string {
+	if m := documented.FindStringSubmatch(address); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // do sends a request and reads the answer into out.
 func (c *Client) do(req *http.Request, out any) error {
 	ctx, cancel := context.WithTimeout(req.Context(), 30*time.Second)
@@ -138,7 +150,7 @@ func (c *Client) do(req *http.Request, out any) error {
 	if res.StatusCode/100 != 2 {
 		var e api.Error
 		if json.Unmarshal(raw, &e) == nil && e.Error != "" {
-			return &Answered{res.StatusCode, e.Error}
+			return print.Documented(&Answered{res.StatusCode, e.Error}, placeIn(e.Doc))
 		}
 		return &Answered{res.StatusCode, fmt.Sprintf("%s answered %s; is it a submitqueue server?", c.Base, res.Status)}
 	}

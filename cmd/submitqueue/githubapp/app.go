@@ -39,9 +39,14 @@ func PathOf(data string) string { return filepath.Join(data, "github-app.json") 
 // ErrNone says that no App is given in any way.
 var ErrNone = errors.New("no GitHub App is given")
 
-// Load returns the App's credentials: of the flags, or of the file. errNoApp
-// where there are neither.
+// Load returns the App's credentials: of the flags, or of the file. ErrNone where there
+// are neither.
 func (g Flags) Load(data string) (File, error) {
+	a, err := g.load(data)
+	return a, print.Documented(err, "install#credentials-of-the-app")
+}
+
+func (g Flags) load(data string) (File, error) {
 	if g.AppID != 0 || g.AppKey != "" || g.WebhookSecret != "" {
 		return g.parts()
 	}

@@ -43,7 +43,7 @@ func (g Flags) ReadToken(data string) (string, error) {
 	name := g.TokenFile(data)
 	text, err := read(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", print.UsageError(fmt.Sprintf("there is no token of GitLab in %s: make one with the scope api, for an account that is a maintainer of the project, and write it to that file (or name another with --gitlab-token-file); %s/-/user_settings/personal_access_tokens is the page for a user's, Settings > Access tokens that of a project or a group", name, g.Site()))
+		return "", print.Documented(print.UsageError(fmt.Sprintf("there is no token of GitLab in %s: make one with the scope api, for an account that is a maintainer of the project, and write it to that file (or name another with --gitlab-token-file); %s/-/user_settings/personal_access_tokens is the page for a user's, Settings > Access tokens that of a project or a group", name, g.Site())), "install-gitlab#the-token")
 	}
 	return text, err
 }
@@ -72,7 +72,7 @@ func (g Flags) ReadSecret(data string) (string, error) {
 	text, err := read(name)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("%w: %s is not there; submitqueue setup gitlab PROJECT makes it together with the webhook (or name another file with --gitlab-secret-file)", ErrNone, name)
+		return "", print.Documented(fmt.Errorf("%w: %s is not there; submitqueue setup gitlab PROJECT makes it together with the webhook (or name another file with --gitlab-secret-file)", ErrNone, name), "install-gitlab#the-webhook")
 	case err != nil:
 		return "", err
 	case !strings.HasPrefix(text, SigningPrefix) && len(text) < LeastSecret:

@@ -3,9 +3,10 @@ package print
 import "errors"
 
 // Documented returns an error about which the documentation has a place, such as
-// "troubleshoot#main-is-red"; an empty place adds nothing. Its text is that of err.
+// "troubleshoot#main-is-red"; an empty place adds nothing, and a place that err has
+// stays. Its text is that of err.
 func Documented(err error, place string) error {
-	if err == nil || place == "" {
+	if err == nil || place == "" || PlaceOf(err) != "" {
 		return err
 	}
 	return documented{err, place}

@@ -19,6 +19,7 @@ import (
 type forgeRow struct {
 	name  string // of --forge
 	about string // said behind the name in the help; "": nothing
+	doc   string // where the documentation is about setting it up
 	// open fills in what a server of its repositories is made of: the queues that are
 	// known, receivers of webhooks, pages.
 	open func(ctx context.Context, c *Serve, o *Options) (late, error)
@@ -33,9 +34,9 @@ type late struct {
 // forges are the forges there are.
 func forges() []forgeRow {
 	return []forgeRow{
-		{"github", "", openGitHub},
-		{"gitlab", "", openGitLab},
-		{"local", "a plain git repository", openLocal},
+		{"github", "", "install#install-on-github", openGitHub},
+		{"gitlab", "", "install-gitlab#steps-on-the-command-line", openGitLab},
+		{"local", "a plain git repository", "install#install-on-a-plain-git-repository", openLocal},
 	}
 }
 

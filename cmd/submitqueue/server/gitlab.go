@@ -107,7 +107,7 @@ func gitlabQueue(ctx context.Context, c *Serve, token, path string, log *slog.Lo
 		return Queue{}, "", err
 	}
 	if trains {
-		return Queue{}, "", print.UsageError(fmt.Sprintf("%s has merge trains: a train begins anew with each push of the queue, and the queue with each of the train; switch them off under Settings > Merge requests (%s/%s/-/settings/merge_requests)", place.Name, site, place.Name))
+		return Queue{}, "", print.Documented(print.UsageError(fmt.Sprintf("%s has merge trains: a train begins anew with each push of the queue, and the queue with each of the train; switch them off under Settings > Merge requests (%s/%s/-/settings/merge_requests)", place.Name, site, place.Name)), "troubleshoot#doctor-gitlab-trains")
 	}
 	if !strings.EqualFold(place.Name, strings.Trim(path, "/")) {
 		return Queue{}, "", print.UsageError(fmt.Sprintf("%s is called %s by now: write --repo %s", path, place.Name, place.Name))

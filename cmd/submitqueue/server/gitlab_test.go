@@ -28,7 +28,7 @@ func gitlabServer(t *testing.T, o fake.Options, config string, set ...func(*fake
 	s := startServe(t, t.TempDir(), func(c *Serve) {
 		c.CIBuilds = 20
 		c.Forge, c.Repo, c.Isolate = []string{"gitlab"}, []string{"group/sub/shop"}, isolateFlags{Isolate: "none", UIDs: "58000-58999"}
-		c.forges = []forgeRow{{"gitlab", "", func(ctx context.Context, c *Serve, o *Options) (late, error) {
+		c.forges = []forgeRow{{"gitlab", "", "", func(ctx context.Context, c *Serve, o *Options) (late, error) {
 			l, err := openGitLab(ctx, c, o)
 			for i := range o.Queues {
 				o.Queues[i].CI.Grace, o.Queues[i].CI.Poll = 10*time.Millisecond, time.Second // the pipelines of these tests begin at once

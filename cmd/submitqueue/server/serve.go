@@ -137,34 +137,34 @@ func (c *Serve) Run(ctx context.Context) error {
 // runs.
 func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late late, err error) {
 	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
-		return o, late, print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public))
+		return o, late, print.Documented(print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public)), "operate#names-of-the-server")
 	}
 	past := queue.PastBounds{Age: time.Duration(c.Days) * 24 * time.Hour, Bytes: int64(c.Megabytes) << 20}
 	o = Options{Data: c.Data, History: c.History, Past: past, Now: wallClock(), Redis: c.Redis, Runners: c.Runners, Weights: c.Weights, Listen: c.Listen, Public: c.Public, Hosts: c.Hosts, Open: c.Open, Analyzers: c.analyzers, Log: log}
 	if o.Notify, err = notify.Parse(c.Notify); err != nil {
-		return o, late, print.UsageError("--notify: " + err.Error())
+		return o, late, print.Documented(print.UsageError("--notify: "+err.Error()), "operate#tell-people")
 	}
 	if late, err = c.open(ctx, &o); err != nil {
 		return o, late, err
 	}
 	if o.Identity, o.Signer, err = c.Signing.open(ctx); err != nil {
-		return o, late, err
+		return o, late, print.Documented(err, "configure#how-a-change-lands")
 	}
 	if o.Token, o.TokenOf, err = ClientToken(c.Data); err != nil {
-		return o, late, err
+		return o, late, print.Documented(err, "operate#tokens")
 	}
 	if o.Caches, err = c.Caches.Open(log); err != nil {
-		return o, late, print.UsageError(err.Error())
+		return o, late, print.Documented(print.UsageError(err.Error()), "runners#caches-that-runners-share")
 	}
 	o.Pass = c.Variables.Env
 	if o.Secrets, err = c.Variables.read(); err != nil {
-		return o, late, print.UsageError(err.Error())
+		return o, late, print.Documented(print.UsageError(err.Error()), "runners#variables-and-secrets")
 	}
 	if err := hideFromSteps(); err != nil {
 		log.Warn("steps may be able to read the server's environment", "error", err)
 	}
 	if err := c.Isolate.choose(c, &o); err != nil {
-		return o, late, err
+		return o, late, print.Documented(err, "runners#isolation")
 	}
 	switch open := opens(c.Listen); {
 	case open == "":

@@ -41,7 +41,7 @@ func (c *Serve) open(ctx context.Context, o *Options) (late, error) {
 		one.Repo = repos[name]
 		l, err := table[i].open(ctx, &one, o)
 		if err != nil {
-			return late{}, err
+			return late{}, print.Documented(err, table[i].doc)
 		}
 		all.signsIn = all.signsIn || l.signsIn
 		if l.start != nil {
@@ -66,7 +66,7 @@ func (c *Serve) open(ctx context.Context, o *Options) (late, error) {
 func (c *Serve) reposOf() (map[string][]string, error) {
 	out := map[string][]string{}
 	if c.several() && slices.Contains(c.among, "local") {
-		return nil, print.UsageError("--forge local is served alone: its requests are commands of this machine, and have no forge to say who may give them")
+		return nil, print.Documented(print.UsageError("--forge local is served alone: its requests are commands of this machine, and have no forge to say who may give them"), "operate#several-forges")
 	}
 	for _, repo := range c.Repo {
 		of, name, said := strings.Cut(repo, ":")
@@ -74,7 +74,7 @@ func (c *Serve) reposOf() (map[string][]string, error) {
 		case said && slices.Contains(c.among, of):
 			out[of] = append(out[of], name)
 		case c.several():
-			return nil, print.UsageError(fmt.Sprintf("--repo %s does not say of which forge: write --repo %s:%s", repo, c.among[0], repo))
+			return nil, print.Documented(print.UsageError(fmt.Sprintf("--repo %s does not say of which forge: write --repo %s:%s", repo, c.among[0], repo)), "operate#several-forges")
 		default:
 			out[c.among[0]] = append(out[c.among[0]], repo)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/submitqueue/submitqueue/app/notify"
 	"github.com/submitqueue/submitqueue/app/texts"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
+	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -140,7 +141,7 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 		o.Analyzers = analyzers.All()
 	}
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("the data folder cannot be used: %w", err)
+		return nil, print.Documented(fmt.Errorf("the data folder cannot be used: %w", err), "operate#where-things-are")
 	}
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Stack{o: o, stop: stop, serve: make(chan error, 1), metrics: app.NewMetrics(), share: app.NewShare()}
@@ -184,7 +185,7 @@ func (s *Stack) openStore(ctx context.Context) error {
 	store, closeStore, kind, err := redisstore.Auto(ctx, redisstore.AutoOptions{URL: url, DataDir: s.o.Data, Past: s.o.Past, Logger: s.o.Log})
 	switch {
 	case err != nil && url != "" && ctx.Err() == nil:
-		return fmt.Errorf("the Redis of --redis (REDIS_URL) cannot be used: start it, or name another; --redis auto starts one of the server's own (%w)", err)
+		return print.Documented(fmt.Errorf("the Redis of --redis (REDIS_URL) cannot be used: start it, or name another; --redis auto starts one of the server's own (%w)", err), "operate#redis")
 	case err != nil:
 		return fmt.Errorf("redis: %w", err)
 	}
@@ -328,11 +329,11 @@ func ownerName(data string) (string, error) {
 		err = errors.Join(err, f.Sync(), f.Close())
 	}
 	if err != nil && !errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("the data folder cannot be used: %w", err)
+		return "", print.Documented(fmt.Errorf("the data folder cannot be used: %w", err), "operate#where-things-are")
 	}
 	id, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("the data folder cannot be used: %w", err)
+		return "", print.Documented(fmt.Errorf("the data folder cannot be used: %w", err), "operate#where-things-are")
 	}
 	if len(strings.TrimSpace(string(id))) < 16 { // a crash has cut it short
 		return fmt.Sprintf("%s/%d", host, os.Getpid()), os.Remove(path)

@@ -81,7 +81,7 @@ func TestAddAForgeAndAnAnalyzer(t *testing.T) {
 	var plain *local.Forge
 	s := startServe(t, t.TempDir(), func(c *Serve) {
 		c.Forge, c.Repo, c.Isolate = []string{"toy"}, []string{bare}, isolateFlags{Isolate: "none", UIDs: "58000-58999"}
-		c.forges = append(forges(), forgeRow{"toy", "a toy", func(ctx context.Context, c *Serve, o *Options) (late, error) {
+		c.forges = append(forges(), forgeRow{"toy", "a toy", "", func(ctx context.Context, c *Serve, o *Options) (late, error) {
 			var err error
 			if plain, err = local.New(ctx, c.Repo[0], "main"); err != nil {
 				return late{}, err
