@@ -7,10 +7,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Capabilities are what a Forge can do beyond the verbs that all have. A nil member
-// is a capability that this one does not have; the comment of each interface says what
-// the service does without it. Nothing else tells: the service never asserts that a
-// Forge has a method, so a wrapper passes a capability on, or leaves it out, knowingly.
+// Capabilities are what a Forge can do beyond the verbs that all have. A nil member is
+// a capability that this Forge does not have; the comment of each interface says what
+// the service does without it. The service reads only these members: it never asserts
+// that a Forge has a method, so a wrapper passes a capability on, or leaves it out,
+// knowingly.
 type Capabilities struct {
 	Publisher   Publisher   // is told everything of a pull request at once
 	Reactor     Reactor     // acknowledges comments
@@ -21,7 +22,7 @@ type Capabilities struct {
 	Accustomed  Accustomed  // has a setting of how pull requests land
 	Proposer    Proposer    // opens pull requests for us
 	Requirer    Requirer    // asks things of a pull request before it may land
-	Stander     Stander     // tells those with the pull request; only with Requirer
+	Stander     Stander     // reads a pull request and its requirements at once; only with Requirer
 	Teams       Teams       // knows teams
 	CI          CI          // tests what is pushed
 	Starter     Starter     // makes runs when asked to; only with CI
@@ -40,17 +41,19 @@ type Reactor interface {
 }
 
 // Access is a Forge that keeps credentials, and answers about them, from one request to
-// the next. Without it, nothing is kept: each request is made with what is right then.
+// the next. Without it, nothing is kept: each request is made with the credentials of
+// that moment.
 type Access interface {
-	// Refresh makes credentials anew before the next request: what they permit has
-	// changed, or git was refused with them.
+	// Refresh makes new credentials before the next request. It is called when their
+	// permissions have changed, or when git was refused with them.
 	Refresh()
-	// Reset forgets what is remembered of our access: something was said of it.
+	// Reset forgets what is remembered of our access. It is called when a webhook tells
+	// of our access.
 	Reset()
 }
 
-// Redeliverer is a Forge that keeps the webhooks which did not arrive. Without it, what
-// was lost is found by Missed alone. Errors as in Forge.
+// Redeliverer is a Forge that keeps the webhooks that did not arrive. Without it, lost
+// events are found by Missed alone. Errors as in Forge.
 type Redeliverer interface {
 	// Redeliver has the webhooks that failed since a moment sent again, and returns how
 	// many. Each comes with the id it had; one that has arrived since is not asked for.
@@ -58,8 +61,9 @@ type Redeliverer interface {
 }
 
 // Publisher is a Forge that is told everything of a pull request at once, because it
-// does not see by itself how one ended, or because each word costs it as much as all of
-// them. Without it, Comment and Check are called, each where it has something new.
+// does not see on its own how a pull request ended, or because one message costs it as
+// much as all of them. Without it, Comment and Check are called, each when it has
+// something new.
 type Publisher interface {
 	// Publish is Comment and Check in one. Doing it again is no error.
 	// ErrNotFound as in Forge.
@@ -67,11 +71,12 @@ type Publisher interface {
 }
 
 // Lister is a Forge that lists the open pull requests for a branch. Without it, rules that
-// enter them without a command (`auto`) know only those of which a webhook has told.
-// Errors as in Forge.
+// enter them without a command (`auto`) know only the pull requests that a webhook
+// has told of. Errors as in Forge.
 type Lister interface {
-	// OpenOn returns the open pull requests that ask for a branch, by number. Of each, what
-	// a list shows: head, base, author, draft and labels are among that, approvals are not.
+	// OpenOn returns the open pull requests that ask for a branch, by number. Each has the
+	// fields that a list shows: head, base, author, draft and labels are among them,
+	// approvals are not.
 	OpenOn(ctx context.Context, branch string) ([]PullRequest, error)
 }
 
@@ -80,12 +85,13 @@ type Lister interface {
 // this queue, and no branch is deleted after a landing. Errors as in Forge.
 type Stacker interface {
 	// OpenFrom returns the open pull requests whose head is this branch of the
-	// repository itself, not a fork's of the same name, by number. Of each, what a
-	// list shows: labels and approvals are left out.
+	// repository itself, not a fork's of the same name, by number. Each has the fields
+	// that a list shows: labels and approvals are left out.
 	OpenFrom(ctx context.Context, branch string) ([]PullRequest, error)
-	// Retarget makes an open pull request ask for another base. Doing it again is
-	// no error, nor is one that is not open any more. ErrForbidden besides: it is in a
-	// stack of the forge's own (PullRequest.Stack), and nothing was tried.
+	// Retarget makes an open pull request ask for another base. It is no error to do it
+	// again, or to do it to a pull request that is not open any more. ErrForbidden
+	// besides: the pull request is in one of the forge's own stacks
+	// (PullRequest.Stack), and nothing was tried.
 	Retarget(ctx context.Context, number int, base string) error
 }
 
@@ -94,13 +100,13 @@ type Stacker interface {
 type Accustomed interface {
 	// Methods returns the methods by which pull requests may land, the usual one first.
 	Methods(ctx context.Context) ([]config.Method, error)
-	// Messages returns the templates of what commits say that land on a branch; zero
-	// where the repository has none.
+	// Messages returns the templates of the messages of commits that land on a branch;
+	// zero where the repository has none.
 	Messages(ctx context.Context, branch string) (config.Messages, error)
 }
 
-// Tidier is a repository on this machine that nobody else looks after. Without it, it
-// is the forge's to pack.
+// Tidier is a repository on this machine that nobody else looks after. Without it,
+// the forge packs the repository.
 type Tidier interface {
 	// Tidy packs what has become many small files; call it now and then.
 	Tidy(ctx context.Context) error

@@ -7,16 +7,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// CI is a Forge on which a push to a branch makes somebody test the commit, and report
-// what came of it: the forge's own CI or one that posts checks and statuses. Without it,
+// CI is a Forge on which a push to a branch has the commit tested and the results
+// reported, by the forge's own CI or by one that posts checks and statuses. Without it,
 // no step can be left to the forge's CI. Errors as in Forge.
 type CI interface {
-	// CIResults reads what is reported on a commit, whenever and for whatever
-	// branch. ErrNotFound where the forge does not know the commit; the time is
-	// given even then.
+	// CIResults reads everything that is reported on a commit, at any time and for any
+	// branch. ErrNotFound where the forge does not know the commit; the time is given
+	// even then.
 	CIResults(ctx context.Context, commit queue.CommitID) (CIResults, error)
 	// CIChecks is CIResults without the branches of suites, and without statuses unless
-	// they are asked for: of what is not a build of ours, fewer questions will do.
+	// they are asked for: a commit that is not a build of ours needs fewer requests.
 	CIChecks(ctx context.Context, commit queue.CommitID, statuses bool) (CIResults, error)
 	// CIRuns lists the runs of the forge's own CI that a branch of this name has
 	// started, the newest first. ErrForbidden where we may not see them.
@@ -25,8 +25,8 @@ type CI interface {
 	CIRunsOf(ctx context.Context, commit queue.CommitID) ([]CIRun, error)
 	// CancelRun stops a run. One that has ended or is gone is no error.
 	CancelRun(ctx context.Context, id int64) error
-	// RerunFailed runs the jobs of an ended run again that did not pass.
-	// ErrForbidden where it cannot be run again.
+	// RerunFailed runs again the jobs of an ended run that did not pass. ErrForbidden
+	// where it cannot be run again.
 	RerunFailed(ctx context.Context, id int64) error
 	// CILog reads the end of the log of an ended check run: hostile text, as it
 	// is. ErrNotFound where there is none.
@@ -42,7 +42,7 @@ type CIResults struct {
 // CIState is the state of one check.
 type CIState string
 
-// The states of a check. CINone is an end that says nothing of the commit:
+// The states of a check. CINone is a state that says nothing of the commit:
 // cancelled, skipped, neutral, stale, not begun, or an error of the CI itself.
 const (
 	CIQueued  CIState = "queued"
@@ -65,7 +65,7 @@ type CIResult struct {
 	Commit queue.CommitID
 	Suite  int64  // which check runs belong together; 0: a status
 	Branch string // for which the suite was made; "": not told
-	Bound  bool   // made anew for each branch: another branch's says nothing of ours
+	Bound  bool   // made anew for each branch: a result of another branch says nothing of ours
 	State  CIState
 	Word   string    // the state in the forge's words, for people
 	At     time.Time // when it began to be reported
@@ -89,7 +89,7 @@ type CIRun struct {
 	Attempt int       // from 1
 	Began   time.Time // this attempt; zero: not told
 	Push    bool      // a push started it: it is about this very commit
-	Pull    bool      // a pull request did, perhaps of a fork whose branch has the same name: it is about a merge
+	Pull    bool      // a pull request started it, perhaps from a fork whose branch has the same name: it is about a merge
 	Asked   bool      // somebody has asked for it (Starter): no push
 	Done    bool
 	Word    string // how it ended, in the forge's words

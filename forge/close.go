@@ -2,17 +2,17 @@ package forge
 
 import "context"
 
-// Closer is a Forge that sees by itself that a pull request is merged, by its head being
-// on the branch, and so does not see one whose change landed as another commit. Without
-// it, the forge shows what Publish tells it: nothing is closed, moved before main, or
-// deleted after a landing. Errors as in Forge.
+// Closer is a Forge that shows a pull request as merged once its head is on the branch,
+// and so does not see that a change landed as another commit. Without Closer, the forge
+// shows what Publish tells it: nothing is closed, moved before main, or deleted after a
+// landing. Errors as in Forge.
 type Closer interface {
-	// Close ends a pull request that has landed and that the forge does not show as merged:
-	// it closes the issues that a merge would have closed, labels the pull request, and
-	// closes it if it is open. One that is merged, or has the label and is closed, stays as
-	// it is: its issues may have been opened again.
+	// Close closes a pull request that has landed and that the forge does not show as
+	// merged: it closes the issues that a merge would have closed, labels the pull request,
+	// and closes it if it is open. One that is merged, or has the label and is closed,
+	// stays as it is: its issues may have been opened again.
 	Close(ctx context.Context, number int, how Closing) error
-	// House reads what of the repository's settings is about merged pull requests.
+	// House reads the repository's settings for merged pull requests.
 	House(ctx context.Context) (House, error)
 	// Uses reads what branches are used for, in the order in which they are given.
 	Uses(ctx context.Context, branches []string) ([]BranchUse, error)
@@ -26,7 +26,7 @@ type BranchUse struct {
 	Into      []int // open pull requests that ask for it; a hundred at most
 }
 
-// Closing is how a pull request is closed that has landed.
+// Closing says how a landed pull request is closed.
 type Closing struct {
 	Label  string
 	Issues bool // the issues of this repository that its description says it closes are closed too

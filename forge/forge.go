@@ -28,9 +28,9 @@
 //
 // # How do I add a capability?
 //
-// One interface in capabilities.go or a file of its own, of which the comment says what
-// the service does without it, one field of Capabilities, and the checks of its promises
-// in conform.
+// One interface in capabilities.go or in a separate file, one field of Capabilities, and
+// the checks of its promises in conform. The comment of the interface says what the
+// service does without it.
 package forge
 
 import (
@@ -48,8 +48,9 @@ import (
 // Forge is one repository at a code host.
 //
 // Errors: ErrNotFound where the thing named does not exist (any more),
-// ErrForbidden where we may not do it, *Transient for whatever may go away by
-// itself (rate limits, 5xx, connections). Everything else is ours to fix.
+// ErrForbidden where we may not do it, *Transient for errors that may go away
+// without our doing (rate limits, 5xx, connections). Every other error is ours to
+// fix.
 type Forge interface {
 	// PullRequest reads a pull request as it stands now.
 	PullRequest(ctx context.Context, number int) (PullRequest, error)
@@ -60,7 +61,7 @@ type Forge interface {
 	// comment that contains marker, or creates it. The marker is an HTML comment.
 	Comment(ctx context.Context, number int, marker, body string) error
 	// Check makes the one check run of this name and external id on a commit
-	// say what is given: it updates it, or creates it.
+	// show the given state and texts: it updates the check run, or creates it.
 	Check(ctx context.Context, c Check) error
 	// Protection reads how a branch is protected, for us.
 	Protection(ctx context.Context, branch string) (Protection, error)
@@ -75,7 +76,7 @@ type Forge interface {
 	Capabilities() Capabilities
 }
 
-// Publication is what there is to say of a pull request.
+// Publication is everything that a Publisher is told of a pull request.
 type Publication struct {
 	Number  int
 	Marker  string
@@ -84,22 +85,23 @@ type Publication struct {
 	Ended   bool  // it is over, as far as the queue is concerned
 	Merged  bool  // and on its target branch
 
-	// Refused is when the last command was refused that asked to land it, if that has left
-	// nothing in the queue; else 0. Where a pull request is nothing but a request to land,
-	// it is over, unless somebody has asked since.
+	// Refused is when the last command that asked to land the pull request was refused, if
+	// that has left nothing in the queue; else 0. Where a pull request is nothing but a
+	// request to land, it is over then, unless somebody has asked since.
 	Refused queue.Instant
 
-	// Edited is when somebody else has last edited the comment; 0: nobody has. With
-	// another value than before, the comment is to be written though it is the same.
+	// Edited is when somebody else has last edited the comment; 0: nobody has. If the
+	// value has changed, the comment must be written again, even if its text is the
+	// same.
 	Edited queue.Instant
 }
 
 // Receiver verifies and reads webhooks.
 type Receiver interface {
-	// Verify returns where the body is to be written to, and what tells after that
-	// whether the signature is right: nil, or ErrSignature. So nothing of a body need be
-	// in memory that nobody has signed. Error: ErrSignature, where the header has nothing
-	// that could be one; the body need not be read then.
+	// Verify returns a writer to write the body to, and a function to call after that: it
+	// returns nil if the signature is right, else ErrSignature. So a body that nobody has
+	// signed need not be in memory. Error: ErrSignature, where the header has nothing
+	// that could be a signature; the body need not be read then.
 	Verify(h http.Header) (body io.Writer, right func() error, err error)
 	// Receive checks the signature over the raw body, then reads it. Errors:
 	// ErrSignature (answer 401, store nothing), ErrMalformed (400), ErrIgnored
@@ -142,7 +144,7 @@ type PullRequest struct {
 
 	Stack Stack // the forge's own stack that it is in; zero: none, or the forge has no such thing
 
-	Facets queue.Facets // what else the forge knows for nothing; the queue's own counts are left out
+	Facets queue.Facets // other facts that the forge tells without another request; the queue's own counts are left out
 }
 
 // Stack is a stack of pull requests that the forge itself knows as one: each asks for the
@@ -151,7 +153,7 @@ type PullRequest struct {
 type Stack struct {
 	Number   int    // within the repository; 0: no stack
 	Base     string // the branch that all of it is to land on; hostile text
-	Position int    // of the pull request, from 1, the lowest; those that have been merged count
+	Position int    // of the pull request, from 1, the lowest; merged ones count
 	Size     int
 }
 
@@ -224,19 +226,20 @@ type Remote struct {
 	Header []string // extra HTTP headers with credentials; never logged, never on a command line
 	Pace   Pace     // at which its host wants to be used
 	Refs   int      // how many refs of one push the host has its CI test; 0: all
-	Quiet  []string // options by which a push has nothing tested; none: there are no such
+	Quiet  []string // options by which a push has nothing tested; empty: the host has none
 }
 
-// Pace is how often a code host wants one repository to be used by git. Nothing that
-// people wait for is ever delayed by it: a push to a target branch counts, and goes.
+// Pace is how often a code host wants one repository to be used by git. It never
+// delays an operation that people wait for: a push to a target branch counts, but
+// does not wait.
 type Pace struct {
 	Pushes int // per minute; 0: as many as come
 	Reads  int // fetches and listings of refs, per second; 0: as many as come
 }
 
-// RequestComment is the id of a command, such as "/land", that a request to land is
-// made by, where the forge has requests instead of pull requests with comments: the same
-// command for a request is the same one, whichever way it becomes known.
+// RequestComment returns the id of a command, such as "/land", that makes a request to
+// land, where the forge has requests instead of pull requests with comments. The same
+// command for a request has the same id, in whichever way it becomes known.
 func RequestComment(number int, command string) string {
 	id := "request-" + strconv.Itoa(number)
 	if command != queue.PlainLand {
@@ -255,7 +258,7 @@ var (
 	ErrIgnored   = errors.New("forge: event is not used")
 )
 
-// Transient is an error that may go away by itself.
+// Transient is an error that may go away without our doing.
 type Transient struct {
 	Err   error
 	After time.Duration // wait at least this long before the next try; 0 when the forge did not say

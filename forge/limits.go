@@ -2,10 +2,10 @@ package forge
 
 import "time"
 
-// Limited is a Forge that limits how much it can be asked. Without it, there is nothing
-// to show of it.
+// Limited is a Forge that limits how much it can be asked. Without it, no limits are
+// shown.
 type Limited interface {
-	// Limits tells where we stand. It asks nobody.
+	// Limits returns our limits as they are known. It makes no request.
 	Limits() Limits
 }
 
@@ -15,7 +15,7 @@ type Limits struct {
 	Limit     int       // requests of this period; 0: not known
 	Remaining int       // of these
 	Reset     time.Time // when the next period begins
-	Until     time.Time // nothing is asked before, because the host said so; past or zero: we do not wait
+	Until     time.Time // no request is made before, because the host said so; past or zero: we do not wait
 	Why       string    // of Until
 	Asked     int64     // requests since the start
 	Refused   int64     // of these, because there were too many

@@ -11,20 +11,21 @@ import (
 // branches by git.
 type Merger interface {
 	// SquashPull squashes a pull request onto its base, wherever that is by then: only
-	// reading the branch tells what has come of it. *Declined: nothing was merged.
-	// *Transient: that is not known, or another try may do. Other errors as in Forge.
+	// reading the branch tells the result. *Declined: nothing was merged. *Transient:
+	// the result is not known, or another try may succeed. Other errors as in Forge.
 	SquashPull(ctx context.Context, m PullMerge) error
 }
 
 // PullMerge says which pull request is to be merged, and as what.
 type PullMerge struct {
 	Number  int
-	Head    queue.CommitID // it must be there
-	Base    string         // it must ask for it
+	Head    queue.CommitID // the pull request must be at this head
+	Base    string         // the pull request must ask for this branch
 	Message string         // of the commit, whole: title, empty line, the rest
 }
 
-// Declined is that a forge does not merge a pull request: nothing was changed.
+// Declined is the error that a forge does not merge a pull request: nothing was
+// changed.
 type Declined struct {
 	Reason string // in the forge's words: hostile text
 }

@@ -7,7 +7,7 @@ import (
 
 // Place is where a repository is at its host.
 type Place struct {
-	ID      int64  // stays the same, whatever becomes of the name
+	ID      int64  // stays the same when the name changes
 	Name    string // "owner/name" by now
 	Default string // branch
 }
@@ -19,8 +19,8 @@ type Locator interface {
 	// Locate finds the repository by its id, and has the Forge go on with that one.
 	// 0: it is the one of the configured name. Errors as in Forge.
 	Locate(ctx context.Context, id int64) (Place, error)
-	// BranchNow returns the name of a branch by now: another one where it was
-	// renamed. ErrNotFound: there is neither such a branch nor what became of it.
+	// BranchNow returns the present name of a branch: another one where it was renamed.
+	// ErrNotFound: there is no such branch, under this name or a new one.
 	BranchNow(ctx context.Context, branch string) (string, error)
 }
 

@@ -2,8 +2,8 @@ package forge
 
 import "context"
 
-// Proposal is a pull request that the queue opens: of a branch of the repository
-// itself, which is there.
+// Proposal is a pull request that the queue opens, of a branch that exists in the
+// repository itself.
 type Proposal struct {
 	Branch string // the head's
 	Base   string
@@ -18,6 +18,6 @@ type Proposer interface {
 	// base; ErrNotFound: there is none.
 	Proposed(ctx context.Context, branch, base string) (PullRequest, error)
 	// Propose opens a pull request and returns it. Where one of this branch to this base
-	// is open, that is the one: doing it again is no error, and opens no second one.
+	// is open, it returns that one: doing it again is no error, and opens no second one.
 	Propose(ctx context.Context, p Proposal) (PullRequest, error)
 }

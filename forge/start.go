@@ -14,29 +14,29 @@ var ErrPushStarts = errors.New("runs begin by pushes alone")
 // Starter is a CI that makes a run when it is asked to, with variables for its jobs.
 // Without it, the push of a branch starts what tests it. Errors as in Forge.
 type Starter interface {
-	// CIStarts reports whether runs are to be asked for here, as far as is known. It may
-	// turn false, and then stays so. inputs: the run is told what it builds by inputs, and
-	// needs no variables.
-	CIStarts(ctx context.Context, inputs bool) bool
-	// CIFile is the path of the file in a commit that says what a run has, as far as is
-	// known; "": it is not in the repository.
-	CIFile(ctx context.Context) string
+	// not see the branch yet. Any other error says why there is no run for this commit.
+	CIStart(ctx context.Context, branch string, commit queue.CommitID, told CITold) (CIRun, error)
 	// CIStart makes a run on a branch of ours, which was pushed Quiet and is at a commit;
 	// the run that it returns is of that commit. A branch has at most one run that was
 	// asked for: after an unknown end, look for it (CIRun.Asked) before asking again.
 	// ErrPushStarts: push the branch anew, not Quiet. *Transient also while the forge does
+<<<<<<< HEAD
 	// not see the branch yet. Any other error says why there is no run for what the
 	// commit holds.
 	CIStart(ctx context.Context, branch string, commit queue.CommitID, told CITold) (CIRun, error)
+=======
+	// not see the branch yet. Any other error says why there is no run for this commit.
+	CIStart(ctx context.Context, branch string, commit queue.CommitID, variables []CIVariable) (CIRun, error)
+>>>>>>> 2019ca36 (forge: comments say who does what to what)
 	// CIRunResults reads how far a run that was asked for has come (CIRun.Done and Word
-	// alone), and what its jobs report. Both are of one answer: where the run has ended,
-	// so have its jobs; a run has all its jobs from its beginning. names are the checks
+	// alone), and what its jobs report. Both are consistent: where the run has ended, so
+	// have its jobs; a run has all its jobs from its beginning. names are the checks
 	// that are wanted; others may be left out. ErrNotFound: it is gone, or has no jobs.
 	CIRunResults(ctx context.Context, id int64, names []string) (CIRun, CIResults, error)
 }
 
-// CITold is what a run is told of what it builds. Variables may be left out where the forge
-// takes none from us and there are Inputs, which its file declares.
+// CITold is the information that a run gets about its build. Variables may be left out where
+// the forge takes none from us and there are Inputs, which the run's file declares.
 type CITold struct{ Variables, Inputs []CIVariable }
 
 // CIVariable is a variable of the jobs of a run, or one of its inputs.
