@@ -91,7 +91,7 @@ func access(d *forge.Delivery, data []byte) (ok bool, err error) {
 			return true, forge.ErrIgnored
 		}
 		d.Repository, d.RepositoryID = p.Repository.FullName, p.Repository.ID
-		say(queue.Access{Moved: true}) // the branch may have been renamed: whoever lands on it looks
+		say(queue.Access{Moved: true}) // the branch may have been renamed: each queue that lands on it looks
 	default:
 		return true, forge.ErrIgnored
 	}

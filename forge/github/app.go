@@ -133,8 +133,8 @@ func (a *App) lister(id int64) (*github.Client, error) {
 	return c, nil
 }
 
-// redeliverEach is how long an answer to one of many queues, that nothing is
-// lost, is true for the others: what is lost is the App's, not a repository's.
+// redeliverEach is how long the answer to one queue, that no webhook is lost, also
+// holds for the others: the lost webhooks are the App's, not a repository's.
 const redeliverEach = time.Minute
 
 func (a *App) redeliver(ctx context.Context, since time.Time) (int, error) {

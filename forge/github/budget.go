@@ -39,8 +39,8 @@ func NewShared(t http.RoundTripper, writes int) *Shared {
 	return &Shared{http: t, writes: writes, all: map[int64]*budget{}}
 }
 
-// Transport returns what carries requests that are no installation's and no
-// App's: they are not counted here.
+// Transport returns the transport for requests that belong to no installation and
+// no App: they are not counted here.
 func (s *Shared) Transport() http.RoundTripper { return s.http }
 
 // of returns the budget of an installation.
@@ -65,9 +65,9 @@ func (s *Shared) of(installation int64) *budget {
 const (
 	// atOnce bounds the requests under way. GitHub's own bound is 100.
 	atOnce = 32
-	// backgroundAtOnce of these may be such that nobody waits for.
+	// backgroundAtOnce of these may be requests that nobody waits for.
 	backgroundAtOnce = 4
-	// keptBack is the part of the hourly limit that is kept for what somebody
+	// keptBack is the part of the hourly limit that is kept for requests that somebody
 	// waits for: one in so many.
 	keptBack = 5
 	// patience is how long a request waits here for the end of a pause. With a
@@ -77,16 +77,16 @@ const (
 	// longer here: GitHub counts what we send when it gets there.
 	contentPerHour = 500
 	contentHour    = time.Hour + time.Minute
-	// longestStrike ends the doubling of pauses that GitHub gives no time for.
+	// longestStrike ends the doubling of pauses for which GitHub names no time.
 	longestStrike = 16 * unsaid
 	// longestPause is the period of GitHub's longest limit.
 	longestPause = time.Hour
 )
 
 // budget is what one installation may still ask of GitHub, as a transport: it
-// sends nothing while GitHub asks us to wait, it paces what changes something,
-// and it keeps a part of the hourly limit for what people wait for.
-// https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+// sends nothing while GitHub asks us to wait, it paces requests that change
+// something, and it keeps a part of the hourly limit for requests that people wait
+// for. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
 type budget struct {
 	next        http.RoundTripper
 	account     string
@@ -142,7 +142,7 @@ func (b *budget) enter(req *http.Request) (leave func(), err error) {
 			return nil, err
 		}
 	}
-	if req.Method != http.MethodGet && !strings.HasSuffix(req.URL.Path, "/graphql") { // what is asked over GraphQL changes nothing
+	if req.Method != http.MethodGet && !strings.HasSuffix(req.URL.Path, "/graphql") { // our GraphQL requests change nothing
 		if err := b.turn(ctx, creates(req)); err != nil {
 			return nil, err
 		}
@@ -213,13 +213,13 @@ func (b *budget) leave(behind bool) {
 	b.wake()
 }
 
-// wake has those who wait for a place look again; the caller holds mu.
+// wake has the requests that wait for a place look again; the caller holds mu.
 func (b *budget) wake() {
 	close(b.free)
 	b.free = make(chan struct{})
 }
 
-// learn reads off an answer what may still be asked.
+// learn reads from an answer how many requests may still be made.
 func (b *budget) learn(resp *http.Response) error {
 	why, err := refusalFor(resp)
 	b.mu.Lock()
@@ -266,8 +266,8 @@ func asksForToken(req *http.Request) bool {
 	return req != nil && strings.HasSuffix(req.URL.Path, "/access_tokens")
 }
 
-// refusalFor says why GitHub takes no more requests, if that is what it says.
-// The answer can still be read.
+// refusalFor says why GitHub takes no more requests; "" if the answer is no such
+// refusal. The answer's body can still be read.
 func refusalFor(resp *http.Response) (string, error) {
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:

@@ -40,8 +40,8 @@ func (p *payload) pressed(event *queue.Event) error {
 	return nil
 }
 
-// edited reads that somebody has edited a comment of a queue, be it by its box. We are the
-// author of such a comment, so an edit of ours is by its author.
+// edited reads that somebody has edited a comment of a queue, for example by ticking its
+// box. We are the author of such a comment, so an edit of ours is by its author.
 func (p *payload) edited(event *queue.Event) error {
 	by := p.Comment.User
 	if p.Issue.PullRequest == nil || p.Changes.Body == nil || !by.bot() || strings.EqualFold(by.Login, p.Sender.Login) {
@@ -59,8 +59,8 @@ func (p *payload) edited(event *queue.Event) error {
 }
 
 // again reads that somebody has asked for all check runs on a commit to run
-// again. GitHub sends it to each App that has some there; where it does not name
-// the pull request, there is nothing to go by.
+// again. GitHub sends it to each App that has check runs there; where it does not
+// name the pull request, the webhook is ignored.
 func (p *payload) again(event *queue.Event) error {
 	s := p.CheckSuite
 	if p.Action != "rerequested" || len(s.PullRequests) == 0 || s.PullRequests[0].Number <= 0 {

@@ -16,8 +16,9 @@ type checkKey struct {
 	head           queue.CommitID
 }
 
-// Check makes our check run of this name and external id on the commit say what
-// is given. A completed run may be given a new state. A new one is not searched.
+// Check makes our check run of this name and external id on the commit show the
+// given state and texts. A completed run may be given a new state. A new one
+// (Check.New) is not searched for.
 func (f *Forge) Check(ctx context.Context, c forge.Check) error {
 	key := checkKey{c.Name, c.ExternalID, c.Head}
 	defer f.lock(fmt.Sprint("check ", key))()
@@ -72,7 +73,7 @@ func (f *Forge) check(ctx context.Context, key checkKey, c forge.Check) error {
 				remember(f, f.checks, key, id)
 				f.noteAnnotated(id, len(output.Annotations))
 			} else if len(output.Annotations) > 0 {
-				forget(f, f.checks, key) // it may have them: looked up before the next attempt
+				forget(f, f.checks, key) // it may have the annotations: it is looked up before the next attempt
 			}
 			return err
 		}
@@ -114,7 +115,7 @@ func annotationsOf(c forge.Check) []*github.CheckRunAnnotation {
 	return out
 }
 
-// findCheck searches our newest check run; 0 if there is none.
+// findCheck searches for our newest check run; 0 if there is none.
 func (f *Forge) findCheck(ctx context.Context, key checkKey) (int64, error) {
 	opts := &github.ListCheckRunsOptions{
 		CheckName: &key.name, Filter: github.String("all"), AppID: &f.o.AppID,

@@ -55,7 +55,7 @@ func readingChecks(commit queue.CommitID) string {
 	return fmt.Sprintf("read the checks of %.12s", commit)
 }
 
-// noteDate keeps the forge's clock of an answer.
+// noteDate keeps the time of an answer by the forge's clock.
 func noteDate(out *forge.CIResults, resp *github.Response) {
 	if resp == nil || resp.Response == nil {
 		return
@@ -213,7 +213,8 @@ func (f ci) CIRunsOf(ctx context.Context, commit queue.CommitID) ([]forge.CIRun,
 	return f.runs(ctx, &github.ListWorkflowRunsOptions{HeadSHA: string(commit)}, func(r forge.CIRun) bool { return r.Commit == commit })
 }
 
-// runs lists workflow runs; asked holds where a filter is not followed.
+// runs lists workflow runs; asked filters them again, where GitHub does not follow
+// the filter.
 func (f ci) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, asked func(forge.CIRun) bool) ([]forge.CIRun, error) {
 	var out []forge.CIRun
 	opts.PerPage = 100
@@ -234,7 +235,7 @@ func (f ci) runs(ctx context.Context, opts *github.ListWorkflowRunsOptions, aske
 	}
 }
 
-// listedRun is a run with what go-github does not read of it.
+// listedRun is a run with the member that go-github does not read.
 type listedRun struct {
 	*github.WorkflowRun
 	Path string `json:"path"`

@@ -11,16 +11,18 @@ import (
 
 type keptDemand struct {
 	demands
-	hidden bool // it is there and may not be read
+	hidden bool // classic protection exists and may not be read
 	at     time.Time
 }
 
-// classicDemands reads what classic protection asks for and GraphQL does not tell, or
-// hides (told is nil). Where it may not be read, that is a doubt; or, where GraphQL tells
-// that reviews are asked for, the rest is taken to be as strict as it can be. Where it
-// tells that none are, nothing more is asked of reviews, as far as can be seen.
+// classicDemands reads the demands of classic protection that GraphQL does not tell, or
+// hides (told is nil). Where they may not be read, that is a doubt. But where GraphQL
+// tells that reviews are asked for, the rest is taken to be as strict as it can be. Where
+// GraphQL tells that none are asked for, nothing more is asked of reviews, as far as can
+// be seen.
 //
-// Such protection is read again after some minutes; what GraphQL tells is of now.
+// Classic protection is read again after some minutes; the answer of GraphQL is of
+// now.
 func (f *Forge) classicDemands(ctx context.Context, branch string, told *openRule) (demands, error) {
 	kept, ok := recall(f, f.classics, branch)
 	if !ok || time.Since(kept.at) >= protectedFor {

@@ -12,9 +12,9 @@ import (
 )
 
 // Close labels a pull request that is not merged, and closes it where GitHub has not done
-// so: it closes what has nothing left to merge. The label is set before that: it says why to
-// whoever sees the pull request closed; and after its issues are closed, so that they are
-// once.
+// so: GitHub closes a pull request that has nothing left to merge. The label is set before
+// that, so that people who see the pull request closed also see why. It is set after the
+// issues are closed, so that they are closed only once.
 func (f *Forge) Close(ctx context.Context, number int, how forge.Closing) error {
 	defer f.lock(fmt.Sprintf("pull/%d", number))()
 	doing := fmt.Sprintf("close pull request %d, which has landed", number)
@@ -44,7 +44,7 @@ func (f *Forge) Close(ctx context.Context, number int, how forge.Closing) error 
 }
 
 // closeIssues closes the open issues that the merge of a pull request would have closed.
-// Issues that it may not close, or that are not there, are left to people.
+// Issues that we may not close, or that do not exist, are left to people.
 func (f *Forge) closeIssues(ctx context.Context, p *github.PullRequest) error {
 	for _, n := range closing(p.GetBody(), f.o.Owner+"/"+f.o.Name, p.GetBase().GetRepo().GetHTMLURL()) {
 		doing := fmt.Sprintf("close issue %d, as pull request %d says", n, p.GetNumber())

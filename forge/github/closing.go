@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// mostClosed bounds the issues that one description closes: whoever names more has not
-// written it by hand.
+// mostClosed bounds the issues that one description closes: a description that names
+// more was not written by hand.
 const mostClosed = 50
 
 // GitHub's closing keywords, with or without a colon, before one issue each ("Linking a
@@ -48,8 +48,8 @@ func closing(description, name, page string) []int {
 	return out
 }
 
-// outsideFences leaves out the blocks of code between fences; one that nothing ends goes to
-// the end.
+// outsideFences leaves out the blocks of code between fences; a block without a closing
+// fence goes to the end of the text.
 func outsideFences(text string) string {
 	var out strings.Builder
 	for text != "" {

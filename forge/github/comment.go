@@ -22,7 +22,7 @@ const (
 	commentLimit = 65_536 // characters of a comment
 	summaryLimit = 65_535 // characters of a check run's summary
 	titleLimit   = 255    // of an annotation's title
-	detailLimit  = 16_000 // of an annotation's texts; 64 KB are allowed, of whatever script
+	detailLimit  = 16_000 // of an annotation's texts; 64 KB are allowed, in any script
 )
 
 // These mark the id of a review, and of a comment in a review, where a comment's
@@ -76,8 +76,8 @@ func (f *Forge) comment(ctx context.Context, key commentKey, body string) error 
 	return nil
 }
 
-// findComment searches our comment with the marker; 0 if there is none. Somebody
-// else's that quotes the marker is not ours.
+// findComment searches for our comment with the marker; 0 if there is none. A
+// comment of somebody else that quotes the marker is not ours.
 func (f *Forge) findComment(ctx context.Context, key commentKey) (int64, error) {
 	bot, err := f.bot(ctx)
 	if err != nil {

@@ -25,7 +25,7 @@ type demands struct {
 	teams        []demandedTeam
 
 	doubts    []doubt // rules that cannot be judged
-	undecided []doubt // the same, but for where there is GitHub's decision on reviews, which may know of them
+	undecided []doubt // the same, but not where GitHub tells its decision on reviews, which may know of these rules
 
 	unknown bool // classic protection has not been read yet
 }
@@ -45,10 +45,10 @@ type demandedTeam struct {
 
 type demandedCheck struct {
 	name string
-	app  int64 // that must have reported it; 0 or less: any
+	app  int64 // the App that must have reported it; 0 or less: any
 }
 
-// keptDemands is how long the demands of a branch are taken as they were read.
+// keptDemands is how long the demands of a branch are not read again.
 const keptDemands = 5 * time.Second
 
 type readDemands struct {
@@ -92,7 +92,7 @@ func (f *Forge) demands(ctx context.Context, branch string) (demands, error) {
 		}
 		page = resp.NextPage
 	}
-	if ok { // what classic protection asked for when it was last read says what to ask for now
+	if ok { // the last known demand of classic protection says whether to read conversations now
 		out.resolved = out.resolved || known.resolved
 	}
 	return out, nil
@@ -159,8 +159,8 @@ func (d *demands) add(kind string, parameters json.RawMessage) error {
 	return nil
 }
 
-// PullParameters returns the parameters of the rule pull_request that are known. One
-// that is not is taken to ask for something that cannot be judged, where GitHub's
+// PullParameters returns the known parameters of the rule pull_request. An unknown
+// parameter is taken to ask for something that cannot be judged, where GitHub's
 // decision on reviews, which may know of it, is missing.
 func PullParameters() []string { return slices.Clone(pullParameters) }
 
@@ -187,7 +187,7 @@ func (d demands) with(reply *unmetAnswer) demands {
 	return d.and(classic)
 }
 
-// and returns what both ask for.
+// and returns the demands of both.
 func (d demands) and(e demands) demands {
 	d.approvals = max(d.approvals, e.approvals)
 	d.codeOwners, d.lastPush, d.stale = d.codeOwners || e.codeOwners, d.lastPush || e.lastPush, d.stale || e.stale
@@ -199,8 +199,9 @@ func (d demands) and(e demands) demands {
 	return d
 }
 
-// noteDemands keeps what was read for the requests that come together with it, and
-// whether protection that is read apart asks for resolved conversations.
+// noteDemands keeps the demands for the requests that come at the same time, and
+// whether classic protection, which is read separately, asks for resolved
+// conversations.
 func (f *Forge) noteDemands(branch string, d demands, resolved bool) {
 	d.resolved = d.resolved || resolved
 	f.mu.Lock()

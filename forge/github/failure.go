@@ -20,7 +20,7 @@ import (
 )
 
 // unsaid is how long to wait after a refusal for too many requests that names no
-// time: what GitHub's documentation asks for.
+// time, as GitHub's documentation asks.
 const unsaid = time.Minute
 
 // appError marks a failure of a request that the App made as itself: there, 404
@@ -31,8 +31,8 @@ func (e appError) Unwrap() error { return e.error }
 
 func asApp(err error) error { return appError{err} }
 
-// failure turns what go-github returned into the errors of the port, with what
-// was being done and, where people can help, what to do.
+// failure turns an error of go-github into the errors of the port. The error says
+// what was being done and, where people can help, what to do.
 func failure(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
@@ -73,14 +73,14 @@ func failure(ctx context.Context, doing string, err error) error {
 		return byStatus(doing, token.Response, "", err)
 	case errors.As(err, &network), errors.As(err, &request):
 		return wait(0)
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax): // cut off, or the page of something in between
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax): // the answer was cut off, or it is the page of a proxy in between
 		return wait(0)
 	}
 	return fmt.Errorf("github: %s: %w", doing, err)
 }
 
-// unaddressed takes an address that is a credential by itself out of an error of
-// net/http; the host is left.
+// unaddressed removes the address from an error of net/http, because the address
+// itself is a credential; the host stays.
 func unaddressed(err error) error {
 	e := (*url.Error)(nil)
 	if !errors.As(err, &e) {
@@ -120,7 +120,7 @@ func isApp(err error) bool {
 const noIntegration = "Integration not found"
 
 // unknownApp says why GitHub does not know the App by its credentials, and what to
-// do. Nothing is wrong with what was asked: it waits.
+// do. Nothing is wrong with the request: it waits.
 func unknownApp(code int) string {
 	if code == http.StatusNotFound {
 		return "the App was deleted at GitHub; make a new one, install it, and start the server with its credentials"

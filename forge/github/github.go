@@ -6,12 +6,12 @@
 // a comment is found by its marker, a check run by its name and external id, so
 // a crash or a lost answer between two attempts leaves one of each.
 //
-// GitHub counts requests by installation. The remaining requests of all repositories of one server
-// are in one budget (Shared): while GitHub asks us to wait, nothing
-// is sent for any of them, and whoever asks learns for how long.
+// GitHub counts requests by installation. The remaining requests of all repositories of one
+// server are in one budget (Shared): while GitHub asks us to wait, nothing is sent for any of
+// them, and the caller learns for how long.
 //
-// Needs and EventNeeds hold the needs of the App; each token asks for as much of
-// it as its purpose needs, and for one repository.
+// Needs and EventNeeds return the needs of the App; each token asks only for the
+// permissions that its purpose needs, and for one repository.
 package github
 
 import (
@@ -44,13 +44,13 @@ type Options struct {
 	Owner, Name string
 	// RepositoryID is its id. 0: it is learned.
 	RepositoryID int64
-	// App is shared by the repositories of one server, so that what is the App's is
-	// asked for once. Nil: this is the only one.
+	// App is shared by the repositories of one server, so that the App's lost webhooks
+	// are asked for once. Nil: this is the only repository.
 	App *App
 	// Shared is what the repositories of a server share besides. Nil: this one
 	// shares nothing, and paces nothing.
 	Shared *Shared
-	// Logger gets what is worth knowing, never credentials. Nil: nothing is logged.
+	// Logger gets messages, never credentials. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Timeout ends a single request that hangs. 0: one minute.
 	Timeout time.Duration

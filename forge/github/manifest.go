@@ -34,8 +34,8 @@ type ManifestOptions struct {
 	Public bool   // other accounts than the owner may install it
 }
 
-// Manifest is what GitHub is given to make an App: its webhook, and the
-// permissions and events of Needs and EventNeeds.
+// Manifest returns the manifest from which GitHub makes an App: its webhook, and
+// the permissions and events of Needs and EventNeeds.
 func Manifest(o ManifestOptions) ([]byte, error) {
 	server := strings.TrimSuffix(o.Server, "/")
 	permissions, events := map[string]string{}, []string{}
@@ -53,9 +53,9 @@ func Manifest(o ManifestOptions) ([]byte, error) {
 	})
 }
 
-// Site takes the address of a GitHub that a person has typed: a host or a URL.
-// It returns its URL without a final slash, and the address of its REST
-// interface. Empty is github.com.
+// Site takes the address of a GitHub server that a person has typed: a host or a
+// URL. It returns its URL without a final slash, and the address of its REST
+// interface. An empty text is github.com.
 func Site(text string) (site, api string, err error) {
 	text = strings.TrimSuffix(strings.TrimSpace(text), "/")
 	if text == "" {
@@ -81,8 +81,8 @@ func Site(text string) (site, api string, err error) {
 	return u.Scheme + "://" + host, u.Scheme + "://" + host + "/api/v3/", nil
 }
 
-// NewAppPage is where GitHub takes a manifest, as a form's field of that name:
-// for an organization, or for whoever is logged in there.
+// NewAppPage returns the address where GitHub takes a manifest, as a form's field
+// of that name: for an organization, or for the person who is logged in there.
 func NewAppPage(site, organization, state string) string {
 	path := "/settings/apps/new"
 	if organization != "" {
@@ -92,7 +92,7 @@ func NewAppPage(site, organization, state string) string {
 }
 
 // Register exchanges the code with which GitHub sends a person back for the App
-// that it stands for. GitHub takes it once, within an hour: ErrNotFound
+// that it stands for. GitHub takes the code once, within an hour: ErrNotFound
 // afterwards. transport may be nil.
 func Register(ctx context.Context, api, code string, transport http.RoundTripper) (Registration, error) {
 	const doing = "make the App"

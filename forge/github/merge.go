@@ -13,10 +13,10 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// baseModified is what GitHub answers, with 405, while it has not seen yet where the base
-// is by now; the next try may do. The same code is of a conflict and of every rule
-// (github.com/cli/cli/issues/8092; quipper/monorepo-deploy-actions, pull request 499;
-// NixOS/nixpkgs-merge-bot, issue 179).
+// baseModified is GitHub's answer, with 405, while it has not seen yet where the base is
+// by now; the next try may succeed. GitHub answers the same code for a conflict and for
+// every rule (github.com/cli/cli/issues/8092; quipper/monorepo-deploy-actions, pull
+// request 499; NixOS/nixpkgs-merge-bot, issue 179).
 const baseModified = "Base branch was modified"
 
 // SquashPull implements forge.Merger by "Merge a pull request". GitHub looks at the head

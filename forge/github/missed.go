@@ -16,10 +16,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Missed reads comments with commands that were written since, and how the open
-// pull requests stand now. A comment has the same event id here and in its
-// webhook. Commands in the texts of reviews and labels are not found here: GitHub lists
-// neither by time; Redeliver brings them back.
+// Missed reads comments with commands that were written since then, and how the open
+// pull requests stand now. A comment has the same event id here and in its webhook.
+// Commands in the texts of reviews and labels are not found here: GitHub lists neither
+// by time; Redeliver brings them back.
 func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error) {
 	ctx = background(ctx)
 	events, err := f.missedComments(ctx, since)
@@ -67,7 +67,7 @@ func (f *Forge) missedComments(ctx context.Context, since time.Time) ([]queue.Ev
 		}
 		for _, c := range list {
 			// since filters by the last edit; an edit makes no command.
-			edited := c.GetUpdatedAt().After(c.GetCreatedAt().Time) // what it said when it was made is not known
+			edited := c.GetUpdatedAt().After(c.GetCreatedAt().Time) // its first text is not known
 			if edited || c.GetCreatedAt().Before(since) || strings.EqualFold(c.GetUser().GetLogin(), bot) ||
 				!strings.Contains(c.GetHTMLURL(), "/pull/") || !hasCommand(c.GetBody()) {
 				continue
@@ -110,9 +110,9 @@ func (f *Forge) missedInline(ctx context.Context, since time.Time) ([]queue.Even
 
 func accountOf(u *github.User) account { return account{Login: u.GetLogin(), Type: u.GetType()} }
 
-// listed reads those of the pull requests that a list of the open ones has, most
-// recently changed first: a hundred for one request. It ends where reading the
-// rest one by one costs no more.
+// listed reads the pull requests from the list of the open ones, most recently
+// changed first: a hundred with one request. It ends where reading the rest one by
+// one costs no more.
 func (f *Forge) listed(ctx context.Context, numbers []int) (map[int]*github.PullRequest, error) {
 	found := map[int]*github.PullRequest{}
 	opts := &github.PullRequestListOptions{State: "open", Sort: "updated", Direction: "desc", ListOptions: github.ListOptions{PerPage: 100}}
@@ -142,8 +142,8 @@ func (f *Forge) missedPull(ctx context.Context, number int) ([]queue.Event, erro
 	return f.standing(p), nil
 }
 
-// standing tells how a pull request stands. The ids contain when it was last
-// changed, so that going back to an earlier head is another event.
+// standing tells how a pull request stands. The ids contain the time of its last
+// change, so that going back to an earlier head is another event.
 func (f *Forge) standing(p *github.PullRequest) []queue.Event {
 	number := p.GetNumber()
 	id := func(kind string) string {

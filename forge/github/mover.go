@@ -14,12 +14,12 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// mover knows where a repository is that was renamed or transferred. The name it
-// was configured with stays its name with us; requests go to where it is.
+// mover knows the present name of a repository that was renamed or transferred. The
+// configured name stays its name with us; requests go to the present name.
 //
-// GitHub answers the old name with a redirect. It is followed with method and
-// body as they were, and only to the host of the REST interface: what is below
-// the mover adds our credentials to whatever is sent.
+// GitHub answers the old name with a redirect. It is followed with the same method
+// and body, and only to the host of the REST interface: the transport below the
+// mover adds our credentials to each request.
 type mover struct {
 	owner, name string   // as configured
 	base        *url.URL // of the REST interface
@@ -44,7 +44,7 @@ var errElsewhere = errors.New("github: the answer redirects to another host; it 
 // any host, through a transport that adds our credentials.
 func followNone(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// RoundTrip sends a request to where the repository is.
+// RoundTrip sends a request to the present name of the repository.
 func (m moves) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = m.there(req)
 	for n := 0; ; n++ {
@@ -119,7 +119,7 @@ func (m *mover) place() string {
 	return m.now
 }
 
-// moved takes in where the repository is, and reports whether that is news.
+// moved takes in the present name of the repository, and reports whether it is new.
 func (m *mover) moved(to string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,9 +131,9 @@ func (m *mover) moved(to string) bool {
 	return !strings.EqualFold(was, to)
 }
 
-// Locate finds the repository by its id, wherever it is by now, and goes on with
-// that one: a new repository under the old name is another. Without an id, it is
-// the one of the configured name.
+// Locate finds the repository by its id, under any name, and goes on with that one:
+// a new repository under the old name is another. Without an id, it finds the
+// repository of the configured name.
 func (f *Forge) Locate(ctx context.Context, id int64) (forge.Place, error) {
 	f.known(id)
 	path := fmt.Sprintf("repositories/%d", id)
@@ -166,8 +166,8 @@ func (f *Forge) Locate(ctx context.Context, id int64) (forge.Place, error) {
 	return forge.Place{ID: repo.ID, Name: repo.FullName, Default: repo.Default}, nil
 }
 
-// BranchNow implements forge.Locator: GitHub answers the old name of a branch that
-// was renamed with a redirect to the new one, until somebody takes the old one.
+// BranchNow implements forge.Locator: GitHub answers the old name of a renamed
+// branch with a redirect to the new name, until a new branch takes the old name.
 func (f *Forge) BranchNow(ctx context.Context, branch string) (string, error) {
 	var b struct {
 		Name string `json:"name"`
@@ -181,7 +181,8 @@ func (f *Forge) BranchNow(ctx context.Context, branch string) (string, error) {
 	return b.Name, nil
 }
 
-// Reset forgets what is remembered of our access: something was said of it.
+// Reset forgets what is remembered of our access. It is called when a webhook tells
+// of our access.
 func (f *Forge) Reset() {
 	f.session.forget()
 	f.git.forget()

@@ -19,7 +19,7 @@ const (
 	forMerge         // having GitHub merge pull requests (merge_api), which moves a branch
 )
 
-// allows says what of a need a purpose takes, or "".
+// allows returns the access of a need that a purpose takes, or "".
 func (p purpose) allows(n Need) string {
 	switch p {
 	case forGit:
@@ -42,9 +42,9 @@ func (p purpose) allows(n Need) string {
 	return ""
 }
 
-// ask returns the permissions of a token for a purpose: those that are needed
-// and granted. GitHub refuses a token that asks for more. Nil, which asks for
-// all that is granted, is for servers that do not say what that is.
+// ask returns the permissions of a token for a purpose: those that are needed and
+// granted. GitHub refuses a token that asks for more. Nil, which asks for all
+// granted permissions, is for servers that do not say which are granted.
 func (p purpose) ask(granted *github.InstallationPermissions) *github.InstallationPermissions {
 	have := map[string]string{}
 	if raw, err := json.Marshal(granted); granted == nil || err != nil || json.Unmarshal(raw, &have) != nil || len(have) == 0 {
@@ -83,8 +83,8 @@ func (s *session) narrow(found *github.Installation) *github.InstallationTokenOp
 	return o
 }
 
-// repositoryID is the repository's id, which outlives its name; 0 as long as it
-// is not known.
+// repositoryID is the repository's id, which stays the same when the name changes;
+// 0 as long as it is not known.
 func (f *Forge) repositoryID() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,8 +119,8 @@ func (f *Forge) known(id int64) {
 	}
 }
 
-// Refresh makes tokens anew before the next request: what the App may do has
-// changed.
+// Refresh makes new tokens before the next request. It is called when the App's
+// permissions have changed.
 func (f *Forge) Refresh() {
 	for _, s := range []*session{f.session, f.git, f.merge} {
 		s.mu.Lock()

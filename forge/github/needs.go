@@ -16,9 +16,9 @@ type EventNeed struct {
 	Without string // as in Need
 }
 
-// Needs returns the permissions that the App asks for, and no more. The
-// manifest, the set-up page, doctor, tokens and app/docs/install.md are made from it or
-// held against it.
+// Needs returns the permissions that the App asks for, and no more. The manifest, the
+// set-up page, doctor, tokens and app/docs/install.md are made from it or compared with
+// it.
 func Needs() []Need {
 	return []Need{
 		{"contents", "write", "reads the code and its configuration, pushes builds and what has landed", ""},

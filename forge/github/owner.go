@@ -20,8 +20,8 @@ import (
 // mostFiles is how many files of a pull request GitHub lists.
 const mostFiles = 3000
 
-// changed lists the paths that a pull request changes, of what it renames both; or says
-// that there are more than GitHub lists.
+// changed lists the paths that a pull request changes, with both names of a renamed
+// file; more says that there are more than GitHub lists.
 func (f *Forge) changed(ctx context.Context, number int) (paths []string, more bool, err error) {
 	n := 0
 	for page := 1; page != 0; {
@@ -43,9 +43,9 @@ func (f *Forge) changed(ctx context.Context, number int) (paths []string, more b
 	return paths, n >= mostFiles, nil
 }
 
-// matchesAny says whether one of the patterns is of a path. GitHub calls them fnmatch
-// and means what .gitignore means, in places; so a path that either takes is taken, and
-// one that another pattern excepts ("!") is not excepted.
+// matchesAny says whether one of the patterns matches a path. GitHub calls them fnmatch
+// patterns, and reads them in part as .gitignore does. So a path that matches in either
+// way is a match, and a pattern that excepts paths ("!") is left out.
 func matchesAny(patterns []string, path string) bool {
 	any := false
 	for _, p := range patterns {
@@ -60,7 +60,7 @@ func matchesAny(patterns []string, path string) bool {
 	return !any
 }
 
-// fnmatch is that of C without flags: a star matches slashes too.
+// fnmatch matches like fnmatch of C without flags: a star matches slashes too.
 func fnmatch(pattern, path string) bool {
 	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 	ok, err := doublestar.Match(flat(strings.ReplaceAll(pattern, "**", "*")), flat(path))
@@ -71,14 +71,15 @@ func fnmatch(pattern, path string) bool {
 func ownedBy(pattern, path string) bool {
 	rules, all := ownersOf(pattern + " @x")
 	if len(rules) == 0 || !all {
-		return true // of a form that is not known
+		return true // the pattern has an unknown form
 	}
 	rule, err := rules.Match(path)
 	return err != nil || rule != nil
 }
 
-// ownersOf reads CODEOWNERS, but for the lines whose patterns GitHub documents that it
-// leaves out. A line of another form that is not known may still be a rule to GitHub.
+// ownersOf reads CODEOWNERS, except lines with patterns that GitHub does not support,
+// by its documentation. all is false if a line has another unknown form: it may still
+// be a rule to GitHub.
 func ownersOf(file string) (rules codeowners.Ruleset, all bool) {
 	all = true
 	for line := range strings.Lines(file) {
@@ -92,7 +93,8 @@ func ownersOf(file string) (rules codeowners.Ruleset, all bool) {
 	return rules, all
 }
 
-// ownerForms are those of the library, but that an address may end in any name.
+// ownerForms are the forms of the library, except that an e-mail address may end in
+// any name.
 var ownerForms = []codeowners.OwnerMatcher{
 	codeowners.OwnerMatchFunc(codeowners.MatchTeamOwner), codeowners.OwnerMatchFunc(codeowners.MatchUsernameOwner),
 	codeowners.OwnerMatchFunc(func(s string) (codeowners.Owner, error) {
@@ -103,11 +105,12 @@ var ownerForms = []codeowners.OwnerMatcher{
 	}),
 }
 
-// ownerPlaces are where CODEOWNERS may be; the first that is there counts.
+// ownerPlaces are the paths where CODEOWNERS may be; the first that exists counts.
 var ownerPlaces = []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"}
 
-// unmetOwners are the code owners who have not approved, by CODEOWNERS of the branch
-// that the pull request lands on. One of the owners of each path must have.
+// unmetOwners returns the requirement of code owners who have not approved, by
+// CODEOWNERS of the branch that the pull request lands on. One of the owners of each
+// path must have approved.
 func (f *Forge) unmetOwners(ctx context.Context, r forge.Requirements, v reviewed) ([]queue.Requirement, error) {
 	var rules codeowners.Ruleset
 	for _, name := range ownerPlaces {
@@ -168,7 +171,7 @@ func (f *Forge) unmetOwners(ctx context.Context, r forge.Requirements, v reviewe
 	return []queue.Requirement{{Kind: queue.RequireCodeOwners, Names: missing[:min(len(missing), 5)]}}, nil
 }
 
-// owned says whether one of the owners is among who approves.
+// owned says whether one of the owners is among the people who approve.
 func (f *Forge) owned(ctx context.Context, owners []codeowners.Owner, by []string) (bool, error) {
 	var teams []string
 	for _, o := range owners {
@@ -189,7 +192,7 @@ func (f *Forge) owned(ctx context.Context, owners []codeowners.Owner, by []strin
 	return false, nil
 }
 
-// inTeam asks for a membership by its address.
+// inTeam reports whether the membership at an address is active.
 func (f *Forge) inTeam(ctx context.Context, path string) (bool, error) {
 	req, err := f.client.NewRequest(http.MethodGet, path, nil)
 	if err != nil {
@@ -203,7 +206,8 @@ func (f *Forge) inTeam(ctx context.Context, path string) (bool, error) {
 	return m.GetState() == "active", failure(ctx, "read who is in a team", err)
 }
 
-// pusher is who pushed a head to a branch of this repository; "" where that is not told.
+// pusher returns the login of the person who pushed a head to a branch of this
+// repository; "" where GitHub does not tell.
 func (f *Forge) pusher(ctx context.Context, branch, head string) (string, error) {
 	var list []struct {
 		After string  `json:"after"`

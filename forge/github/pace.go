@@ -14,12 +14,13 @@ import (
 // writer waits for its turn to change something.
 type writer struct {
 	urgency forge.Urgency
-	creates bool // what GitHub's limit on content counts
+	creates bool // it creates content, which GitHub's limit counts
 }
 
-// turn waits for the next turn to change something. More urgent news goes first:
-// a verdict is told before anybody's progress. One that would not have its turn in
-// time waits for none. There is none to create more than may be in an hour.
+// turn waits for the next turn to change something. The more urgent writer goes
+// first: a verdict goes before progress. A writer whose turn would come after its
+// deadline does not wait, and gets an error. So does a writer that would create
+// more than GitHub allows in an hour.
 func (b *budget) turn(ctx context.Context, creates bool) error {
 	if b.rate == 0 {
 		return ctx.Err()
@@ -54,8 +55,8 @@ func (b *budget) turn(ctx context.Context, creates bool) error {
 	}
 }
 
-// join has a writer wait behind those that are as urgent, and says when its turn comes
-// if nobody comes before it, or for how long there is none.
+// join has a writer wait behind the equally urgent ones. It returns how long until its
+// turn comes, if no other comes before it, or for how long there is no turn.
 func (b *budget) join(w *writer) (wait, full time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,7 +88,8 @@ func (b *budget) join(w *writer) (wait, full time.Duration) {
 	return b.untilTurn(at), 0
 }
 
-// untilTurn says when the turn of the writer at a place comes; the caller holds mu.
+// untilTurn returns how long until the turn of the writer at a place comes; the
+// caller holds mu.
 func (b *budget) untilTurn(place int) time.Duration {
 	now := time.Now()
 	if !b.filled.IsZero() {
@@ -102,8 +104,8 @@ func (b *budget) untilTurn(place int) time.Duration {
 	return max(time.Duration(missing/b.rate*float64(time.Second)), time.Microsecond)
 }
 
-// mayGo lets a writer go if it is its turn, and else says when that may be, and what
-// tells that those before it are fewer.
+// mayGo lets a writer go if it is its turn. Otherwise it returns how long the wait
+// may be, and a channel that is closed when a writer before it gives up.
 func (b *budget) mayGo(w *writer) (wait time.Duration, moved <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +124,8 @@ func (b *budget) mayGo(w *writer) (wait time.Duration, moved <-chan struct{}) {
 	return 0, nil
 }
 
-// giveUp takes a writer out that waits no longer: those behind come the sooner.
+// giveUp removes a writer that waits no longer, so that the writers behind it come
+// sooner.
 func (b *budget) giveUp(w *writer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,8 +138,8 @@ func (b *budget) giveUp(w *writer) {
 	}
 }
 
-// creates says whether a request makes what GitHub's limit on content counts: of
-// what we ask for, new comments and pull requests, and merges.
+// creates says whether a request creates something that GitHub's limit on content
+// counts: of our requests, these are new comments, new pull requests, and merges.
 func creates(req *http.Request) bool {
 	return req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/merge") ||
 		req.Method == http.MethodPost && (strings.HasSuffix(req.URL.Path, "/comments") || strings.HasSuffix(req.URL.Path, "/pulls"))

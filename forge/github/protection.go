@@ -20,8 +20,8 @@ import (
 // taken as allowing us to push, and Rule then carries a note of it although
 // MayPush is true. Required checks do not refuse us: the queue can meet them.
 //
-// Protection that was read is good for some minutes: main is read at each of its moves, and
-// what is protected by then, the push itself tells.
+// Protection is kept for some minutes: Protection is called at each move of main, and if
+// the rules have changed since, the push itself fails with the reason.
 func (f *Forge) Protection(ctx context.Context, branch string) (forge.Protection, error) {
 	if kept, ok := recall(f, f.protected, branch); ok && time.Since(kept.at) < protectedFor {
 		return kept.Protection, nil
@@ -35,7 +35,7 @@ func (f *Forge) Protection(ctx context.Context, branch string) (forge.Protection
 	return p, nil
 }
 
-// protectedFor is how long a branch's protection is not read again.
+// protectedFor is how long a branch's protection is kept before it is read again.
 const protectedFor = 5 * time.Minute
 
 type keptProtection struct {
@@ -102,8 +102,7 @@ func (f *Forge) protection(ctx context.Context, branch string) (forge.Protection
 	return out, nil
 }
 
-// refusingRules are the rules that refuse a push whatever it contains, in
-// GitHub's words.
+// refusingRules are the rules that refuse every push, in GitHub's words.
 var refusingRules = map[string]string{
 	"update":       "Cannot update this protected ref.",
 	"pull_request": "Changes must be made through a pull request.",
@@ -174,7 +173,7 @@ func (f *Forge) mayBypass(ctx context.Context, ruleset json.Number) (bypass, err
 	return bypassNo, nil
 }
 
-// get reads what go-github has no method for, below the repository's address.
+// get reads an address below the repository's, for which go-github has no method.
 func (f *Forge) get(ctx context.Context, path string, into any) (*github.Response, error) {
 	req, err := f.client.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s", f.o.Owner, f.o.Name, path), nil)
 	if err != nil {

@@ -65,7 +65,7 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 	return out, nil
 }
 
-// facets completes them by what the words of a pull request say.
+// facets completes the facets from the title and body of a pull request.
 func facets(title, body string, f queue.Facets) queue.Facets {
 	revert, plan := queue.IsRevert(title, body), queue.HasPlan(body)
 	f.Revert, f.Plan = &revert, &plan
@@ -104,8 +104,8 @@ func (f *Forge) approvals(ctx context.Context, number int, head queue.CommitID) 
 	return slices.Sorted(maps.Keys(approved)), nil
 }
 
-// login is what GitHub gives as a name to users, Apps and organizations; nothing else is
-// put into an address.
+// login matches the names that GitHub gives to users, Apps and organizations; no other
+// name is put into an address.
 var login = regexp.MustCompile(`^[A-Za-z0-9_-]+(\[bot\])?$`)
 
 // Permission reads what a user may do with the repository.
@@ -121,9 +121,9 @@ func (f *Forge) Permission(ctx context.Context, user string) (forge.Permission, 
 		}
 		return forge.PermissionNone, err
 	}
-	// The older field knows no triage and no maintain. A role of the
-	// organization's own making has a name we do not know; then the older field
-	// says which of ours it is at least.
+	// The older field knows no triage and no maintain. A custom role of the
+	// organization has a name that we do not know; then the older field tells the level
+	// that it has at least.
 	for _, name := range []string{level.GetUser().GetRoleName(), level.GetPermission()} {
 		for p := forge.PermissionNone; p <= forge.PermissionAdmin; p++ {
 			if p.String() == name {

@@ -29,11 +29,11 @@ type receiver struct {
 var _ forge.Receiver = receiver{}
 
 // NewReceiver returns a receiver of GitHub's webhooks. Only SHA-256 signatures
-// are accepted; with an empty secret, nothing is. The size of a body is the
-// caller's to limit.
+// are accepted; with an empty secret, no webhook is accepted. The size of a body is
+// the caller's to limit.
 func NewReceiver(secret string) forge.Receiver { return NewReceiverAt(secret, time.Now) }
 
-// NewReceiverAt is NewReceiver with a clock of its own.
+// NewReceiverAt is NewReceiver with a given clock.
 func NewReceiverAt(secret string, now func() time.Time) forge.Receiver {
 	return receiver{[]byte(secret), now}
 }
@@ -305,9 +305,9 @@ func sameDepends(a, b string) bool {
 	return slices.Equal(before, now) && some == more
 }
 
-// commentEvent is the same event however a comment comes to be known. The
-// prefix tells comments, reviews and comments in reviews apart, which have
-// numbers of their own.
+// commentEvent returns the same event in whichever way we learn of a comment. The
+// prefix tells comments, reviews and comments in reviews apart, which are numbered
+// separately.
 func commentEvent(number int, prefix string, id int64, author account, body string) queue.Event {
 	comment := prefix + strconv.FormatInt(id, 10)
 	return queue.Event{
@@ -333,16 +333,16 @@ func hasCommand(body string) bool {
 	return false
 }
 
-// replayWindow is how old a webhook may be, by the times in its signed body: as
-// old as GitHub keeps one to deliver it again when we ask, three days, and some
-// hours. The inbox remembers longer than that which deliveries it has seen, so
-// one that is sent again by somebody else does nothing.
+// replayWindow is how old a webhook may be, by the times in its signed body: three
+// days, for which GitHub keeps a webhook to deliver it again when we ask, and some
+// hours. The inbox remembers the deliveries that it has seen for longer than that,
+// so a delivery that somebody else sends again does nothing.
 const replayWindow = 80 * time.Hour
 
-// at is when what the payload tells of happened, by the date of that very event; zero
-// where it has none. A review says when it was submitted, not when it was dismissed or
-// edited; that a conversation is resolved has no date, and its pull request may be old.
-// Both only have a pull request looked at once more.
+// at returns when the event of the payload happened, by the date of that very event;
+// zero where it has none. A review has the date when it was submitted, not when it was
+// dismissed or edited. A resolved conversation has no date, and its pull request may be
+// old. Both events only make us look at a pull request once more.
 func (p *payload) at(kind string) time.Time {
 	switch {
 	case kind == "pull_request":

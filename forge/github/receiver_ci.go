@@ -19,7 +19,7 @@ func ciKind(kind string) bool {
 	return false
 }
 
-// ciNews reads an event about CI. A check suite's says nothing of single
+// ciNews reads an event about CI. The event of a check suite says nothing of single
 // checks, only that there is something to see.
 func ciNews(kind string, data []byte) (news forge.CINews, err error) {
 	malformed := func(err error) error { return fmt.Errorf("%w: %w", forge.ErrMalformed, err) }
@@ -30,8 +30,8 @@ func ciNews(kind string, data []byte) (news forge.CINews, err error) {
 			Run    *github.CheckRun `json:"check_run"`
 		}
 		if err := json.Unmarshal(data, &p); err != nil {
-			// Of what GitHub's own examples hold, only the times of a request to
-			// run again cannot be read.
+			// In GitHub's own examples, only the times of a request to run again cannot be
+			// read.
 			if p.Action != "created" && p.Action != "completed" {
 				return news, forge.ErrIgnored
 			}

@@ -20,10 +20,10 @@ import (
 
 var _ forge.Requirer = (*Forge)(nil)
 
-// unmetQuery reads in one request the facts of five REST calls. GitHub works out the
-// review decision itself, with code owners, stale reviews and the last pusher, where it
-// tells (see unmetReviews). refUpdateRule is the part of classic
-// protection that everybody may read, and is null for some who may bypass it.
+// unmetQuery reads in one request the facts of five REST calls. GitHub itself works out
+// the review decision, with code owners, stale reviews and the last pusher, where it
+// tells one (see unmetReviews). refUpdateRule is the part of classic protection that
+// everybody may read, and is null for some who may bypass it.
 const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, $branch: String!, $checks: Boolean!, $threads: Boolean!, $whole: Boolean!, $checksFrom: String, $threadsFrom: String) {
   repository(owner: $owner, name: $name) {
     ref(qualifiedName: $branch) {
@@ -61,7 +61,7 @@ type pageInfo struct {
 	End  string `json:"endCursor"`
 }
 
-// unmetAnswer is what comes of unmetQuery.
+// unmetAnswer is the answer to unmetQuery.
 type unmetAnswer struct {
 	Repository struct {
 		Ref *struct {
@@ -112,7 +112,8 @@ type openRule struct {
 	Resolved   bool     `json:"requiresConversationResolution"`
 }
 
-// rule is nil where the branch has no classic protection, or GitHub does not show it.
+// rule returns nil where the branch has no classic protection, or GitHub does not
+// show it.
 func (a *unmetAnswer) rule() *openRule {
 	if a.Repository.Ref == nil {
 		return nil
@@ -129,7 +130,7 @@ type opinion struct {
 	} `json:"commit"`
 }
 
-// madeCommit is who made a commit of a pull request.
+// madeCommit tells who made a commit of a pull request.
 type madeCommit struct {
 	Author    signer `json:"author"`
 	Committer signer `json:"committer"`
@@ -141,7 +142,7 @@ type signer struct {
 	User *account `json:"user"`
 }
 
-// wholePull is what REST tells of a pull request.
+// wholePull has the fields of a pull request that REST tells.
 type wholePull struct {
 	Title  string `json:"title"`
 	Body   string `json:"body"`
@@ -196,17 +197,17 @@ type ranOnHead struct {
 // maxPages bounds the pages of checks and conversations that are read.
 const maxPages = 20
 
-// Unmet reads the rules of the branch, and how the pull request stands. What GitHub
-// says of merging itself is not read: "mergeable" is of a merge onto the branch as
-// it is, later and without paths, where ours is onto what lands before; and
-// "blocked" is also said while nothing is missing but our own check, or the leave
-// to push that people do not have and the App does.
+// Unmet reads the rules of the branch, and how the pull request stands. GitHub's
+// own word on merging is not read. "mergeable" is about a merge onto the branch as
+// it is, it comes later and without paths, and we merge onto the changes that land
+// before. "blocked" is also said while only our own check is missing, or the
+// permission to push, which people do not have and the App has.
 func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) (forge.Standing, error) {
 	_, standing, err := f.stands(ctx, r, false)
 	return standing, err
 }
 
-// Stands reads in one request what PullRequest and Unmet do in three.
+// Stands reads in one request what PullRequest and Unmet read in three.
 func (f *Forge) Stands(ctx context.Context, r forge.Requirements) (forge.PullRequest, forge.Standing, error) {
 	reply, standing, err := f.stands(ctx, r, true)
 	if err != nil {
@@ -246,7 +247,7 @@ func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (r
 		contain []ranOnHead
 		threads []string
 	)
-	owner, name, _ := strings.Cut(f.mover.place(), "/") // nothing rewrites what is in a body
+	owner, name, _ := strings.Cut(f.mover.place(), "/") // the mover rewrites addresses, not bodies
 	read := func(checks, conversations bool) error {
 		ask := map[string]any{"owner": owner, "name": name, "number": r.Number, "branch": "refs/heads/" + r.Branch,
 			"checks": checks, "threads": conversations, "whole": whole}
@@ -331,7 +332,7 @@ func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (r
 	return reply, s, nil
 }
 
-// counted says how what has run on the head stands.
+// counted counts the check runs and statuses on the head by their standing.
 func counted(r forge.Requirements, ran []ranOnHead) *queue.Checks {
 	out := &queue.Checks{}
 	for _, x := range ran {
@@ -350,7 +351,7 @@ func counted(r forge.Requirements, ran []ranOnHead) *queue.Checks {
 	return out
 }
 
-// How what has run on a head stands.
+// The standings of a check run or status on a head.
 const (
 	stillRuns = iota
 	hasPassed
@@ -371,8 +372,8 @@ func (x *ranOnHead) standing() int {
 	return hasFailed
 }
 
-// unmetChecks holds what has run on the head against what must have passed. Where
-// several of a name have run, all must have passed.
+// unmetChecks compares the checks that have run on the head with those that must
+// have passed. Where several of one name have run, all must have passed.
 func unmetChecks(r forge.Requirements, d demands, ran []ranOnHead) []queue.Requirement {
 	var waits, failed []string
 	for _, want := range d.checks {
@@ -413,7 +414,7 @@ func unmetChecks(r forge.Requirements, d demands, ran []ranOnHead) []queue.Requi
 	return out
 }
 
-// graphQL asks one question. GitHub answers 200 to most that goes wrong.
+// graphQL makes one request. GitHub answers 200 to most failures.
 func (f *Forge) graphQL(ctx context.Context, query string, variables map[string]any, into any) error {
 	path := "graphql" // https://api.github.com/graphql
 	if strings.HasSuffix(f.base.Path, "/api/v3/") {
@@ -431,8 +432,9 @@ func (f *Forge) graphQL(ctx context.Context, query string, variables map[string]
 		} `json:"errors"`
 	}
 	reply.Data = into
-	// Not by client.Do: it would take GraphQL's limit, which the answer tells, for
-	// that of REST, and send nothing at all once GraphQL's is used up.
+	// This does not use client.Do: it would take GraphQL's limit, which the answer
+	// tells, for the limit of REST, and send nothing at all once GraphQL's limit is
+	// used up.
 	resp, err := f.client.Client().Do(req.WithContext(ctx))
 	if err != nil {
 		return err

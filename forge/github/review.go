@@ -12,21 +12,21 @@ import (
 )
 
 // decided says whether GitHub tells its decision on the reviews for the branch on which
-// the pull request is to land: it is made for the branch that it asks for, and is null
-// where no reviews are asked for, and was seen to be null where they are
-// (runatlantis/atlantis#6373).
+// the pull request is to land. GitHub decides for the branch that the pull request asks
+// for. The decision is null where no reviews are asked for, and was seen to be null
+// where they are (runatlantis/atlantis#6373).
 func decided(r forge.Requirements, reply *unmetAnswer) bool {
 	return r.Base == r.Branch && reply.Repository.Pull.Decision != ""
 }
 
-// reviewed is what the reviews of a pull request come to.
+// reviewed is the result of the reviews of a pull request.
 type reviewed struct {
 	against []string // who asked for changes
 	by      []string // who approves it, but for its author
 	onHead  []string // those of them whose approval is of this head
 }
 
-// reviewedBy counts reviews; only those of this head, if so.
+// reviewedBy counts reviews; with head, only approvals of this head.
 func reviewedBy(r forge.Requirements, list []opinion, head bool) (out reviewed) {
 	for _, v := range list {
 		who := v.Author.Login
@@ -47,8 +47,8 @@ func reviewedBy(r forge.Requirements, list []opinion, head bool) (out reviewed) 
 
 // unmetReviews follows GitHub's decision where there is one for the branch that the
 // pull request lands on, and counts by the rules of that branch where there is none.
-// Of required_reviewers (beta) the decision is not known to tell, so they are counted
-// in any case.
+// It is not known whether the decision covers required_reviewers (beta), so they are
+// counted in any case.
 func (f *Forge) unmetReviews(ctx context.Context, r forge.Requirements, d demands, reply *unmetAnswer) (out []queue.Requirement, err error) {
 	if !d.reviews() && !decided(r, reply) {
 		for _, x := range d.undecided {
@@ -97,7 +97,8 @@ func decidedReviews(d demands, decision string, v reviewed) (out []queue.Require
 	return out
 }
 
-// countedReviews counts as GitHub documents it, and where that is not enough, strictly.
+// countedReviews counts as GitHub's documentation says, and strictly where the
+// documentation is not clear.
 func (f *Forge) countedReviews(ctx context.Context, r forge.Requirements, d demands, reply *unmetAnswer, v reviewed) (out []queue.Requirement, err error) {
 	if len(v.against) > 0 {
 		out = append(out, queue.Requirement{Kind: queue.RequireNoChanges, Names: v.against})
@@ -130,7 +131,7 @@ func (f *Forge) countedReviews(ctx context.Context, r forge.Requirements, d dema
 	return out, nil
 }
 
-// attributed says whether all commits are known to be of an account.
+// attributed says whether each commit is known to have an account as its author.
 func attributed(reply *unmetAnswer) bool {
 	made := reply.Repository.Pull.Made
 	for _, n := range made.Nodes {
@@ -141,9 +142,10 @@ func attributed(reply *unmetAnswer) bool {
 	return made.Total == len(made.Nodes)
 }
 
-// lastPushApproved says whether somebody who did not push the head has approved it. Who
-// pushed, GitHub tells of branches of this repository; elsewhere, one of two did not.
-// Those who have made the commit do not count either.
+// lastPushApproved says whether somebody who did not push the head has approved it.
+// GitHub tells who pushed for branches of this repository; for a fork, two approvals
+// are needed, since one of the two people did not push. The people who have made the
+// commit do not count either.
 func (f *Forge) lastPushApproved(ctx context.Context, r forge.Requirements, reply *unmetAnswer, v reviewed) (bool, error) {
 	p, others := reply.Repository.Pull, slices.Clone(v.onHead)
 	without := func(who string) {
@@ -168,7 +170,8 @@ func (f *Forge) lastPushApproved(ctx context.Context, r forge.Requirements, repl
 	return len(others) > 0, nil
 }
 
-// unmetTeams are the teams that must approve some of what a pull request changes.
+// unmetTeams returns the missing approvals of teams that must approve files of a
+// pull request.
 func (f *Forge) unmetTeams(ctx context.Context, r forge.Requirements, d demands, v reviewed) (out []queue.Requirement, err error) {
 	if len(d.teams) == 0 {
 		return nil, nil

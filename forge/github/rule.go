@@ -9,19 +9,20 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Judging is what becomes of a rule of a ruleset.
+// Judging says how a rule of a ruleset is judged.
 type Judging string
 
 const (
-	// RuleJudged is a rule that pull requests are held against before they land, or
+	// RuleJudged is a rule that pull requests are checked against before they land, or
 	// that Protection judges.
 	RuleJudged Judging = "judged"
-	// RuleHarmless is a rule that asks nothing of a change that is reviewed and
-	// tested, or whose bypass is what its owner gives to the App's commits.
+	// RuleHarmless is a rule that asks nothing of a change that is reviewed and tested,
+	// or whose owner lets the App's commits bypass it.
 	RuleHarmless Judging = "harmless"
 	// RuleRefused is a rule that asks something of the change itself which cannot be
-	// told here. Where the App may not bypass it, GitHub judges our push and refuses
-	// it; where the App may, or that cannot be told, the change waits (Unmet).
+	// read here. Where the App may not bypass it, GitHub judges our push and refuses
+	// it. Where the App may bypass it, or it is not known whether it may, the change
+	// waits (Unmet).
 	RuleRefused Judging = "refused"
 )
 
@@ -33,7 +34,7 @@ type RuleType struct {
 }
 
 // RuleTypes returns a row for each type of rule in GitHub's REST description, and for
-// what was seen beside it, by type. A type without a row is RuleRefused.
+// each other type that was seen, by type. A type without a row is RuleRefused.
 func RuleTypes() []RuleType { return slices.Clone(ruleTypes) }
 
 var ruleTypes = []RuleType{
@@ -63,7 +64,7 @@ var ruleTypes = []RuleType{
 	{"workflows", RuleRefused, "workflows of the organization must have passed, and nothing says here by which names"},
 }
 
-// JudgingOf is what becomes of a rule of this type; RuleRefused of one that is not known.
+// JudgingOf returns how a rule of this type is judged; RuleRefused for an unknown type.
 func JudgingOf(kind string) Judging {
 	i, ok := slices.BinarySearchFunc(ruleTypes, kind, func(t RuleType, k string) int { return strings.Compare(t.Type, k) })
 	if !ok {
@@ -72,7 +73,7 @@ func JudgingOf(kind string) Judging {
 	return ruleTypes[i].Judging
 }
 
-// Why a rule cannot be judged.
+// The reasons why a rule cannot be judged.
 const (
 	becauseBypass  = queue.UnjudgedBypass
 	becauseUnknown = queue.UnjudgedBypassUnknown
@@ -89,8 +90,8 @@ type keptBypass struct {
 	at time.Time
 }
 
-// unjudged is why a rule of a ruleset lets a change land that it does not judge; ""
-// where GitHub judges the push.
+// unjudged returns why a rule of a ruleset may let a change land that nobody has
+// judged by it; "" where GitHub judges the push, or the rule is not RuleRefused.
 func (f *Forge) unjudged(ctx context.Context, r rule) (string, error) {
 	if JudgingOf(r.Type) != RuleRefused {
 		return "", nil

@@ -26,8 +26,8 @@ type session struct {
 
 	looking sync.Mutex // held while GitHub is asked for the installation
 
-	mu     sync.Mutex // never held over a request: what is shown of limits, and what forgets, does not wait for GitHub
-	era    int        // rises when what was being asked for is void
+	mu     sync.Mutex // never held over a request: Limits and forget do not wait for GitHub
+	era    int        // rises when an answer that is under way has become void
 	inst   *ghinstallation.Transport
 	since  time.Time // when inst was found
 	budget *budget   // of the installation; nil before it was found
@@ -36,11 +36,10 @@ type session struct {
 	told time.Time // when that was
 }
 
-// awayPause is how long GitHub is not asked again for an installation that is
-// not there.
+// awayPause is how long GitHub is not asked again for a missing installation.
 const awayPause = 15 * time.Second
 
-// refused keeps why there is no installation, unless something was said of it
+// refused keeps why there is no installation, unless the session was told to forget
 // since GitHub was asked.
 func (s *session) refused(era int, why error) error {
 	s.mu.Lock()
@@ -95,10 +94,11 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 	if found.SuspendedAt != nil {
 		return nil, s.refused(era, errSuspended)
 	}
-	// A transport of its own: ghinstallation writes to it when a token is renewed.
+	// This needs a separate transport: ghinstallation writes to it when a token is
+	// renewed.
 	account := found.GetID()
 	if s.purpose == forGit {
-		account = 0 // tokens are all that it asks for: git must go on when the installation waits
+		account = 0 // it asks only for tokens: git must go on when the installation waits
 	}
 	apps, err := s.f.appTransport(account)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *session) installation(ctx context.Context) (*ghinstallation.Transport, 
 
 // find asks for the installation on the repository: by its id where that is known,
 // since another repository may have its name by now. GitHub does not document that
-// address, but redirects to its like from former names; a server without it is
+// address, but redirects former names to such addresses; a server without it is
 // asked by name. Tokens are for the id in any case.
 func (s *session) find(ctx context.Context) (*github.Installation, error) {
 	if id := s.f.repositoryID(); id != 0 {
@@ -129,8 +129,8 @@ func (s *session) find(ctx context.Context) (*github.Installation, error) {
 	return found, err
 }
 
-// remembered returns the installation as it was found, or why there is none, or
-// nil: it is to be looked for.
+// remembered returns the installation as it was found, or why there is none; both
+// are nil if it must be looked for.
 func (s *session) remembered() (inst *ghinstallation.Transport, era int, away error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ func (s *session) RoundTrip(req *http.Request) (*http.Response, error) {
 			if s.stale(err) {
 				s.drop(inst)
 				if !again && (req.Body == nil || req.GetBody != nil) {
-					continue // there may be none any more; what is granted may have changed, which GitHub answers by 422
+					continue // the installation may be gone; or its permissions may have changed, which GitHub answers by 422
 				}
 			}
 			return nil, failure(req.Context(), "reach GitHub as the App", asApp(err))
@@ -226,8 +226,8 @@ func (s *session) token(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// suspended tells a refusal because of the installation from one because of what
-// was asked. A body that was read is put back.
+// suspended tells a refusal because of the installation from a refusal of the
+// request itself. A body that was read is put back.
 func (s *session) suspended(inst *ghinstallation.Transport, resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
 	if err != nil {
@@ -240,7 +240,7 @@ func (s *session) suspended(inst *ghinstallation.Transport, resp *http.Response)
 	resp.Body.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inst == inst { // what was said since is news
+	if s.inst == inst { // otherwise, something newer is known
 		s.inst, s.away, s.told = nil, errSuspended, time.Now()
 	}
 	return errSuspended

@@ -13,7 +13,8 @@ import (
 
 // OpenFrom lists the open pull requests of a branch of this repository.
 func (f *Forge) OpenFrom(ctx context.Context, branch string) ([]forge.PullRequest, error) {
-	// Where the owner has a fork of its own, or the filter is not followed.
+	// This filters again where the owner has a fork, or GitHub does not follow the
+	// filter.
 	of := func(p *github.PullRequest) bool {
 		return p.GetHead().GetRef() == branch && p.GetHead().GetRepo().GetID() == p.GetBase().GetRepo().GetID()
 	}
@@ -56,8 +57,8 @@ func (f *Forge) open(ctx context.Context, opts *github.PullRequestListOptions, d
 	}
 }
 
-// stackedPull is a pull request with the member that the library does not know yet. Of
-// GraphQL, the schema that our queries are held to has no stacks.
+// stackedPull is a pull request with the member that the library does not know yet.
+// The GraphQL schema that our queries are checked against has no stacks.
 type stackedPull struct {
 	github.PullRequest
 	Stack *struct {

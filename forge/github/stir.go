@@ -9,10 +9,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// ourCheck is the name of the queue's own check run: what it says is no news.
+// ourCheck is the name of the queue's own check run: its results are no news.
 const ourCheck = "submitqueue"
 
-// ran is what webhooks about checks and statuses say.
+// ran is the part of webhooks about checks that we use.
 type ran struct {
 	Name       string `json:"name"`
 	HeadSHA    string `json:"head_sha"`
@@ -26,7 +26,7 @@ type ran struct {
 	} `json:"app"`
 }
 
-// events reads all that an event says to the queue; ErrIgnored: nothing.
+// events reads all queue events of a webhook; ErrIgnored: there are none.
 func (p *payload) events(kind, delivery string) ([]queue.Event, error) {
 	var out []queue.Event
 	event, err := p.event(kind, delivery)
@@ -48,7 +48,7 @@ func (p *payload) events(kind, delivery string) ([]queue.Event, error) {
 	return out, err
 }
 
-// offers reads what an open pull request shows, of an event by which some of it may be news.
+// offers reads the state of an open pull request from an event that may have changed it.
 func (p *payload) offers(kind string) (queue.Offered, bool) {
 	pr := &p.PullRequest
 	if kind != "pull_request" || pr.State != "open" || pr.Number <= 0 || pr.Head.SHA == "" || pr.Base.Ref == "" || pr.User.Login == "" {
@@ -70,8 +70,8 @@ func (p *payload) offers(kind string) (queue.Offered, bool) {
 	return out, true
 }
 
-// stirs reads an event of which nothing counts but that it may change what a pull
-// request lacks; the other members of these events are read by nobody.
+// stirs reads an event that counts only because it may change which requirements a
+// pull request lacks; the other members of these events are not read.
 func (p *payload) stirs(kind string) (queue.Stirred, error) {
 	switch kind {
 	case "check_run":

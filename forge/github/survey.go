@@ -17,8 +17,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Survey is what there is to know of a repository and the App on it before
-// anything goes wrong. A part that could not be read has its error beside it.
+// Survey is everything that doctor reads about a repository and the App on it. A
+// part that could not be read has its error beside it.
 type Survey struct {
 	Repository string // "owner/name"
 	Branch     string
@@ -61,7 +61,7 @@ type Survey struct {
 	PartsErr   error  // one of the two could not be read
 }
 
-// AppFacts are the App as it is registered.
+// AppFacts say how the App is registered.
 type AppFacts struct {
 	Slug        string            `json:"slug"`
 	HTMLURL     string            `json:"html_url"`
@@ -70,7 +70,7 @@ type AppFacts struct {
 	Owner       account           `json:"owner"`
 }
 
-// HookFacts are where the App's webhooks go.
+// HookFacts say where the App's webhooks go.
 type HookFacts struct {
 	URL         string      `json:"url"`
 	ContentType string      `json:"content_type"`
@@ -87,7 +87,7 @@ type DeliveryFacts struct {
 	StatusCode int       `json:"status_code"`
 }
 
-// InstallationFacts are the App where it is installed.
+// InstallationFacts are one installation of the App.
 type InstallationFacts struct {
 	ID          int64             `json:"id"`
 	HTMLURL     string            `json:"html_url"`
@@ -109,8 +109,8 @@ type RepoFacts struct {
 	PushedAt      string `json:"pushed_at"`
 }
 
-// ClassicFacts are what we use of classic branch protection beside what
-// Protection says.
+// ClassicFacts are the parts of classic branch protection that we use and that
+// Protection does not tell.
 type ClassicFacts struct {
 	Checks     []RequiredCheck
 	Signatures bool
@@ -132,7 +132,7 @@ type RuleFacts struct {
 	Checks  []RequiredCheck
 }
 
-// ActionsFacts are whether GitHub Actions runs what we push.
+// ActionsFacts say whether GitHub Actions runs the branches that we push.
 type ActionsFacts struct {
 	Off     bool      // for the repository
 	Refused *RunFacts // the newest run of a push of builds, if it ended before it had a job; nil: it did not
@@ -155,7 +155,7 @@ type WorkflowFile struct {
 	Data []byte
 }
 
-// BuildBranch is what the branches of builds begin with.
+// BuildBranch is the prefix of the branches of builds.
 const BuildBranch = "submitqueue/"
 
 // maxWorkflows bounds how many workflow files a survey reads.
@@ -164,7 +164,8 @@ const maxWorkflows = 100
 // surveyor reads the parts of a Survey.
 type surveyor struct{ *Forge }
 
-// Survey reads all of it. An empty branch is the repository's default one.
+// Survey reads all parts of a Survey. An empty branch is the repository's default
+// one.
 func (f *Forge) Survey(ctx context.Context, branch string) Survey {
 	return surveyor{f}.survey(ctx, branch)
 }
@@ -241,7 +242,7 @@ func (f surveyor) readAsApp(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// read reads what is below the repository's address, or the repository.
+// read reads an address below the repository's, or the repository itself.
 func (f surveyor) read(ctx context.Context, path string, into any) error {
 	req, err := f.client.NewRequest(http.MethodGet, strings.TrimSuffix(fmt.Sprintf("repos/%s/%s/%s", f.o.Owner, f.o.Name, path), "/"), nil)
 	if err != nil {
@@ -338,7 +339,7 @@ func ruleChecks(parameters json.RawMessage) (list []RequiredCheck) {
 		} `json:"required_status_checks"`
 	}
 	if json.Unmarshal(parameters, &in) != nil {
-		return nil // of a shape that is newer than this program
+		return nil // a newer form than this program knows
 	}
 	for _, c := range in.Checks {
 		list = append(list, RequiredCheck{c.Context, c.App})
@@ -346,8 +347,8 @@ func ruleChecks(parameters json.RawMessage) (list []RequiredCheck) {
 	return list
 }
 
-// mergeQueue says whether GitHub's own merge queue is on for a branch. REST shows
-// that of rulesets, and not of classic protection.
+// mergeQueue says whether GitHub's own merge queue is on for a branch. REST shows a
+// merge queue of rulesets, but not of classic protection.
 func (f surveyor) mergeQueue(ctx context.Context, branch string) (bool, error) {
 	const query = `query MergeQueue($owner: String!, $name: String!, $branch: String!) {
   repository(owner: $owner, name: $name) { mergeQueue(branch: $branch) { id } }
@@ -384,8 +385,9 @@ func (f surveyor) stacks(ctx context.Context, branch string) (n int, err error) 
 	return n, nil
 }
 
-// actions reads the repository's setting, and how the newest run of what the App pushed
-// has ended. A run that a policy refuses, or whose file is wrong, has no job.
+// actions reads the repository's setting, and how the newest run of a build's branch
+// that the App pushed has ended. A run that a policy refuses, or whose file is wrong,
+// has no job.
 func (f surveyor) actions(ctx context.Context) (out ActionsFacts, err error) {
 	var permissions struct {
 		Enabled bool `json:"enabled"`

@@ -9,15 +9,15 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// usesPart is what is asked of each branch. The pull requests of a branch come by the
-// branch itself: by its name, those of forks would come as well. Its protection is told
-// by rules and by the list of protected branches: refUpdateRule and branchProtectionRule
-// are null for some who may bypass them.
+// usesPart is the part of the query for each branch. The pull requests of a branch are
+// found through the branch itself: by its name, those of forks would come as well. Rules
+// and the list of protected branches tell its protection: refUpdateRule and
+// branchProtectionRule are null for some who may bypass them.
 const usesPart = `
     at%[1]d: ref(qualifiedName: $ref%[1]d) { rules(first: 1) { totalCount } associatedPullRequests(first: 100, states: [OPEN]) { nodes { number } } }
     into%[1]d: pullRequests(first: 100, states: [OPEN], baseRefName: $branch%[1]d) { nodes { number } }`
 
-// usesAtOnce is how many branches are asked for in one question.
+// usesAtOnce is how many branches are asked for in one request.
 const usesAtOnce = 25
 
 type numbered struct {
@@ -102,8 +102,8 @@ func (f *Forge) someUses(ctx context.Context, branches []string) ([]forge.Branch
 	return out, nil
 }
 
-// protectedBranches lists what branch protection or rulesets protect; not whole: there is
-// more than a page of them.
+// protectedBranches lists the branches that branch protection or rulesets protect; whole
+// is false if there is more than a page of them.
 func (f *Forge) protectedBranches(ctx context.Context) (names map[string]bool, whole bool, err error) {
 	query := url.Values{"protected": {"true"}, "per_page": {"100"}}
 	var list []struct {
