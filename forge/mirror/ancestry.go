@@ -10,36 +10,37 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// A merge base is looked for from both sides, by date, through all that has landed since
-// the older of two commits: the more lands, the longer it takes for commits that began a
-// while ago. An ancestry remembers what the target branch has, so that the search goes
-// through the commits of the change alone.
+// A merge base is looked for from both sides, by date, through all commits that have
+// landed since the older of two commits. The more changes land, the longer this takes
+// for changes that began a while ago. An ancestry remembers the commits of the target
+// branch, so that the search goes through the commits of the change alone.
 
-// ancestry is what the first-parent line of a branch has, from a commit of it on. A
-// commit of the line has exactly the commits that came to the line with it or before,
-// and those below the first: so a commit that leads to the line without meeting a
-// known one leads below the first, and the ancestry has no answer for it.
+// ancestry holds the commits that the first-parent line of a branch contains, from
+// one commit of the line on. A commit of the line contains exactly the commits that
+// came to the line with it or before it, and those below the first. So if a commit
+// does not lead to a known one, it leads below the first, and the ancestry has no
+// answer for it.
 type ancestry struct {
 	line  []queue.CommitID       // the oldest first
-	since map[queue.CommitID]int // place on the line of the first commit that has it, or that it is
-	whole bool                   // there is nothing below the first
+	since map[queue.CommitID]int // place on the line of the first commit that contains it, or that it is itself
+	whole bool                   // there is no commit below the first
 }
 
 // Bounds of an ancestry. Beyond them git, or the search by date, is asked.
 const (
-	ancestryMost   = 50_000 // commits (10 MB); of a longer history, what comes from now on
-	ancestryChain  = 300    // commits of ours above the line, or that the line has gained
+	ancestryMost   = 50_000 // commits (10 MB); of a longer history, only new commits are kept
+	ancestryChain  = 300    // commits of our side above the line, or new commits of the line
 	ancestryOwn    = 300    // commits of one side
 	ancestryBranch = 4      // branches
 )
 
-// ancestries are those of the branches that are merged on.
+// ancestries are the ancestries of the branches onto which changes are merged.
 type ancestries struct {
 	mu sync.Mutex
 	by map[string]*ancestry
 }
 
-// base is mergeBase where ours stands on a branch that is known.
+// base is mergeBase where ours stands on a known branch.
 func (a *ancestries) base(ctx context.Context, m *History, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,8 +51,8 @@ func (a *ancestries) base(ctx context.Context, m *History, ours, theirs queue.Co
 	return s.base(ctx, theirs)
 }
 
-// from returns a search through what ours does not have; nil: ours does not stand on a
-// branch that is known, or far above it.
+// from returns a search through the commits that ours does not contain; nil: ours does
+// not stand on a known branch, or stands too far above it.
 func (a *ancestries) from(ctx context.Context, m *History, ours queue.CommitID) (*search, error) {
 	line, under, chain, err := a.below(ctx, m, ours)
 	if err != nil || line == nil {
@@ -66,9 +67,10 @@ func (a *ancestries) from(ctx context.Context, m *History, ours queue.CommitID) 
 	return s, nil
 }
 
-// Standing returns how many commits of its own a head has beside a commit that stands on a
-// branch, and how many of that one's line it lacks. ok is false where that could be told by
-// a long search only. It asks what is remembered of branches, as merging does.
+// Standing compares a head with a commit that stands on a branch. It returns how many
+// commits the head has that the commit does not contain, and how many commits of the
+// commit's line the head lacks. ok is false where only a long search could tell. It uses
+// the remembered branches, as merging does.
 func (m *History) Standing(ctx context.Context, ours, head queue.CommitID) (own, behind int, ok bool, err error) {
 	a := &m.ancestries
 	a.mu.Lock()
@@ -89,8 +91,8 @@ func (m *History) Standing(ctx context.Context, ours, head queue.CommitID) (own,
 	return len(above), s.under + len(s.chain) - latest, true, nil
 }
 
-// below follows first parents down to a line, and returns the commit of the line that it
-// comes to and those above it, newest first. No line: there is none near.
+// below follows first parents down to a line. It returns the commit of the line where it
+// arrives, and the commits above it, newest first. line is nil if none is near.
 func (a *ancestries) below(ctx context.Context, m *History, ours queue.CommitID) (line *ancestry, under queue.CommitID, chain []queue.CommitID, err error) {
 	tips := m.branchTips()
 	for at := ours; len(chain) <= ancestryChain; {
@@ -119,7 +121,7 @@ func (l *ancestry) on(id queue.CommitID) bool {
 	return ok && l.line[place] == id
 }
 
-// grown returns the ancestry of a branch with all that its tip has.
+// grown returns the ancestry of a branch with all commits of its tip.
 func (a *ancestries) grown(ctx context.Context, m *History, name string, tip queue.CommitID) (*ancestry, error) {
 	l := a.by[name]
 	if l != nil && len(l.since) <= ancestryMost {
@@ -184,8 +186,8 @@ func readAncestry(ctx context.Context, m *History, tip queue.CommitID) (*ancestr
 	return l, nil
 }
 
-// grow adds what a tip has that stands on the line. Not ok: it does not, as far as can
-// be told.
+// grow adds the commits of a tip that stands on the line. Not ok: it does not stand on
+// the line, as far as can be told.
 func (l *ancestry) grow(ctx context.Context, m *History, tip queue.CommitID) (ok bool, err error) {
 	var chain []queue.CommitID
 	last := l.line[len(l.line)-1]
@@ -210,13 +212,13 @@ func (l *ancestry) grow(ctx context.Context, m *History, tip queue.CommitID) (ok
 	return true, nil
 }
 
-// search goes through what a line and a chain above it do not have.
+// search goes through commits that a line and a chain above it do not contain.
 type search struct {
 	m     *History
 	line  *ancestry
 	under int                    // place on the line that the chain stands on
 	chain []queue.CommitID       // the oldest first
-	above map[queue.CommitID]int // what the chain has: as since, counted on from there
+	above map[queue.CommitID]int // the commits that the chain contains: places as in since, counted on from the line
 	err   error                  // why something could not be read
 }
 
@@ -232,8 +234,8 @@ func (s *search) place(id queue.CommitID) (int, bool) {
 	return place, ok && place <= s.under
 }
 
-// add takes the next commit of the chain with what it brings. Not ok: that is much, or
-// leads below the line.
+// add takes the next commit of the chain with the commits that it brings. Not ok:
+// these are too many, or lead below the line.
 func (s *search) add(ctx context.Context, id queue.CommitID) bool {
 	info, err := s.m.objects.info(ctx, id)
 	if err != nil {
@@ -255,8 +257,8 @@ func (s *search) add(ctx context.Context, id queue.CommitID) bool {
 	return true
 }
 
-// own returns the commits of a tip that the line and the chain do not have, and the
-// first ones below them that they have.
+// own returns the commits of a tip that the line and the chain do not contain, and
+// the first commits below those that they contain.
 func (s *search) own(ctx context.Context, tip queue.CommitID) (own, met []queue.CommitID, ok bool) {
 	seen := map[queue.CommitID]bool{tip: true}
 	for left := []queue.CommitID{tip}; len(left) > 0; {
@@ -301,13 +303,14 @@ func (s *search) base(ctx context.Context, theirs queue.CommitID) (queue.CommitI
 	}
 	for _, id := range met {
 		if place, _ := s.place(id); place == latest && s.first(id, place) {
-			return id, true, nil // a commit of the line has all that came before it
+			return id, true, nil // a commit of the line contains all commits that came before it
 		}
 	}
 	return "", false, nil
 }
 
-// first reports whether a commit is the one of the line or the chain at its place.
+// first reports whether the commit at this place of the line or the chain is this
+// very commit.
 func (s *search) first(id queue.CommitID, place int) bool {
 	if place <= s.under {
 		return s.line.line[place] == id

@@ -33,12 +33,12 @@ const attributeLineLimit = 2048
 func (m *Merges) attributesPath() string { return filepath.Join(m.repo.dir, "info", "attributes") }
 
 // WriteAttributes makes the mirror merge by the .gitattributes files of a tree,
-// the target branch's: git 2.39 does not read them in a bare repository. Only
-// what bears on merging is taken over. Merge drivers other than git's own, and lfs, which
-// only names files of Git LFS, are programs that are not here: an *AttributeError names the first such line, and
-// the files are merged as text, as git does where it does not know a driver. So
-// merges follow from the tree alone, whatever the mirror went by before. Merges
-// made before are made again when asked for.
+// the target branch's: git 2.39 does not read them in a bare repository. Only the attributes that
+// affect merging are taken over. Merge drivers other than git's own are programs that the mirror
+// does not have: an *AttributeError names the first line with such a driver, and its files are
+// merged as text, as git does where it does not know a driver. The driver lfs, which only marks
+// files of Git LFS, is merged as text without an error. So merges follow from the tree alone,
+// whatever attributes the mirror used before. Merges made before are made again when asked for.
 func (m *Merges) WriteAttributes(ctx context.Context, tree queue.TreeID) error {
 	files, err := m.objects.files(ctx, tree)
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Merges) setAttributes(text string) error {
 	return nil
 }
 
-// rules returns the number of the attributes that merges are made by now.
+// rules returns the version of the attributes that merges use now.
 func (m *Merges) rules() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,8 +102,8 @@ func (m *Merges) rules() int {
 
 // mergeAttributes writes the lines of one .gitattributes file that bear on
 // merging, with patterns that mean the same from the root. Later lines win, so
-// files must come from the root downwards, as git ranks them. An error is of the
-// first line that cannot be followed; the others are written all the same.
+// files must come from the root downwards, as git ranks them. An error names the
+// first line that cannot be followed; the other lines are written all the same.
 func mergeAttributes(out *strings.Builder, file, content string, macros map[string][]string) error {
 	var bad error
 	dir := path.Dir(file)
@@ -174,9 +174,9 @@ func attributePattern(line string) (pattern, rest string, ok bool) {
 var errDriver = errors.New("merge drivers other than text, binary and union are programs that the queue does not have; " +
 	"until one of these is there instead, such files are merged as text")
 
-// mergeStates returns the attributes among words that bear on merging, with
-// macros replaced by what they stand for. With the error a driver that is not
-// git's own is replaced by text.
+// mergeStates returns the attributes among words that affect merging, with macros
+// expanded. The error says that a driver which is not git's own was replaced by
+// text.
 func mergeStates(words []string, macros map[string][]string) ([]string, error) {
 	var states []string
 	var bad error
@@ -186,7 +186,7 @@ func mergeStates(words []string, macros map[string][]string) ([]string, error) {
 		case name == "merge" && valued:
 			switch value {
 			case "text", "binary", "union":
-			case "lfs": // what `git lfs track` writes; two pointers that differ are in conflict as text
+			case "lfs": // `git lfs track` writes it; two different pointers conflict as text
 				w = "merge=text"
 			default:
 				w, bad = "merge=text", errDriver
@@ -216,7 +216,7 @@ func below(dir, pattern string) string {
 	return escaped.String() + "/" + strings.TrimPrefix(pattern, "/")
 }
 
-// quotePattern quotes a pattern as git reads it where it must be.
+// quotePattern quotes a pattern for git, if it needs quotes.
 func quotePattern(pattern string) string {
 	if !strings.ContainsAny(pattern, " \t\r\"") && pattern[0] != '#' {
 		return pattern

@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// baseVisits bounds the search for a merge base; git is asked for what is
+// baseVisits bounds the search for a merge base; git is asked for a base that is
 // farther away.
 const baseVisits = 2000
 
@@ -19,10 +19,10 @@ const (
 	listed
 )
 
-// mergeBase returns the one best common ancestor of two commits. Not ok: there
-// is none, or there are several, or they are far away; git is to be asked. If ours
-// does not stand on a branch whose ancestry is known, it searches as git does: by
-// date, from both sides, until all that is left are ancestors of what was found.
+// mergeBase returns the one best common ancestor of two commits. Not ok: there is
+// none, or there are several, or they are far away; git must be asked. If ours does
+// not stand on a branch whose ancestry is known, it searches as git does: by date,
+// from both sides, until only ancestors of the found commits are left.
 func (m *History) mergeBase(ctx context.Context, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	if ours == theirs {
 		return ours, true, nil
@@ -96,7 +96,8 @@ func (m *History) baseByDate(ctx context.Context, ours, theirs queue.CommitID) (
 	return base, ok, nil
 }
 
-// walk is what a search by date has seen, and what of that it has still to look at.
+// walk holds the commits that a search by date has seen, and those that it must
+// still look at.
 type walk struct {
 	left  []visit
 	flags map[queue.CommitID]int

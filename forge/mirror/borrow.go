@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Borrow opens a mirror in dir, a folder of its own, that reads the objects of
-// a repository on this machine where they are: nothing is fetched or copied.
-// Merges are written to dir alone; the repository is never written to, and has
-// to stay as long as the mirror does. objects is its folder of objects.
+// Borrow opens a mirror in dir, a separate folder, that reads the objects of a
+// repository on this machine where they are: nothing is fetched or copied. Merges
+// are written to dir alone; the repository is never written to, and has to stay as
+// long as the mirror does. objects is its folder of objects.
 func Borrow(ctx context.Context, dir, objects string) (*Mirror, error) {
 	objects, err := filepath.Abs(objects)
 	if err != nil {

@@ -28,12 +28,12 @@ type Worktrees struct {
 	modules   map[string]chan struct{} // whose turn it is with a submodule's cache
 }
 
-// Checkout makes dir hold exactly the files of a commit, for a build. A
-// directory that an earlier Checkout of this mirror filled costs only what
-// differs: all that a build changed, made or removed there is undone, ignored
-// files included. The directory is no git repository: programs that run in it
-// cannot reach the mirror. Submodules are empty directories, and of files
-// that Git LFS keeps it has the pointers: see Checkouts.Fill.
+// Checkout makes dir hold exactly the files of a commit, for a build. In a
+// directory that an earlier Checkout of this mirror filled, only files that differ
+// are written: every file that a build changed, made or removed there is restored,
+// ignored files included. The directory is no git repository: programs that run in
+// it cannot reach the mirror. Submodules are empty directories, and files that Git
+// LFS keeps are pointers: see Checkouts.Fill.
 //
 // The directory is the caller's until release, which leaves its content for
 // the next Checkout. Taking a directory that is in use is an error.
@@ -73,7 +73,7 @@ func (m *Worktrees) checkout(ctx context.Context, commit queue.CommitID, dir str
 	return release, nil
 }
 
-// realPath is a folder's absolute path without symbolic links.
+// realPath returns a folder's absolute path without symbolic links.
 func realPath(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -117,14 +117,15 @@ func (m *Worktrees) fill(ctx context.Context, tree queue.TreeID, dir string) err
 	return m.refill(ctx, tree, dir, index)
 }
 
-// indexOf is where git's index of a checkout is.
+// indexOf returns the path of git's index of a checkout.
 func (m *Worktrees) indexOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(m.repo.dir, "checkouts", hex.EncodeToString(sum[:8]))
 }
 
-// refill first removes what the index does not name, so that nothing a build
-// left, be it a symbolic link in the place of a directory, is in git's way.
+// refill first removes all files that the index does not name, so that no file that
+// a build left, for example a symbolic link in the place of a directory, is in
+// git's way.
 func (m *Worktrees) refill(ctx context.Context, tree queue.TreeID, dir, index string) error {
 	env := []string{"GIT_INDEX_FILE=" + index, "GIT_WORK_TREE=" + dir}
 	clean := []string{"clean", "-ffdxq"}
@@ -157,9 +158,10 @@ func (m *Worktrees) refill(ctx context.Context, tree queue.TreeID, dir, index st
 	return nil
 }
 
-// Restore makes the files of a commit that a directory was checked out for what they are
-// in the commit, and leaves all others. It returns the names of those that were not. A
-// file that looks as it did when it was written, to its inode and times, is not read again.
+// Restore takes a directory into which a commit was checked out. It restores the files of
+// the commit that have changed, returns their names, and leaves all other files alone. A
+// file that looks as it did when it was written, including its inode and times, is not read
+// again.
 func (m *Worktrees) Restore(ctx context.Context, commit queue.CommitID, dir string) (changed []string, err error) {
 	info, err := m.objects.info(ctx, commit)
 	if err == nil {
@@ -183,8 +185,8 @@ func (m *Worktrees) Restore(ctx context.Context, commit queue.CommitID, dir stri
 	return changed, err
 }
 
-// differs returns the files in dir that are not those of its index, whose content is read
-// where anything about the file is not as the index has it.
+// differs returns the files in dir that differ from its index. It reads the content of a
+// file only if the file's other data differ from the index.
 func (m *Worktrees) differs(ctx context.Context, dir string, env []string) ([]string, error) {
 	out, _, err := m.repo.run(ctx, invocation{args: []string{"update-index", "--ignore-submodules", "--really-refresh"}, env: env, dir: dir})
 	var failed *GitError
@@ -203,7 +205,7 @@ func (m *Worktrees) differs(ctx context.Context, dir string, env []string) ([]st
 	return names, nil
 }
 
-// empty makes an empty directory, whatever rights a build has left in it.
+// empty makes a directory empty, even if a build has removed permissions in it.
 func empty(dir string) error {
 	err := removeAll(dir)
 	if err != nil {
@@ -218,8 +220,8 @@ func empty(dir string) error {
 	return err
 }
 
-// removeAll removes what is in a directory but not the directory, which may be
-// a mount point or somebody's working directory.
+// removeAll removes the content of a directory but not the directory itself, which
+// may be a mount point or somebody's working directory.
 func removeAll(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

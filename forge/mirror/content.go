@@ -5,9 +5,9 @@ import (
 	"regexp"
 )
 
-// ContentError is that git does not check a commit out, wherever it is tried, for a path
-// that would be of git itself or outside of the directory, such as .git/config or ../x.
-// No tool of git's makes such a commit; it can be pushed all the same.
+// ContentError means that git checks a commit out nowhere, because a path of it would
+// belong to git itself or be outside of the directory, such as .git/config or ../x. No
+// tool of git makes such a commit, but it can be pushed.
 type ContentError struct {
 	Path string // hostile text
 	Err  error
@@ -19,14 +19,14 @@ func (e *ContentError) Error() string { return e.Err.Error() }
 // Unwrap returns git's words.
 func (e *ContentError) Unwrap() error { return e.Err }
 
-// Content says what is wrong, for whoever made the commit.
+// Content says what is wrong, for the person who made the commit.
 func (e *ContentError) Content() string {
 	return "the commit holds the path \"" + e.Path + "\", which git checks out nowhere: make a commit without it, and push that"
 }
 
 var invalidPath = regexp.MustCompile(`(?m)^error: invalid path '(.+)'$`)
 
-// contentError makes a refusal of git's to check out a path a ContentError.
+// contentError turns git's refusal to check out a path into a ContentError.
 func contentError(err error) error {
 	var failed *GitError
 	if !errors.As(err, &failed) {

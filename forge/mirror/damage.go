@@ -30,15 +30,15 @@ func (e *absent) Error() string {
 
 func (e *absent) Unwrap() error { return forge.ErrNotFound }
 
-// errReplaced ends what the mirror was replaced under.
+// errReplaced ends an operation if the mirror was replaced meanwhile.
 var errReplaced = errors.New("forge: the mirror was made again meanwhile")
 
-// probeTime bounds how long git looks for what is missing. A mirror that it has not
-// walked by then is taken for damaged: making it again takes about as long.
+// probeTime bounds how long git looks for missing objects. A mirror that it has not
+// walked by then counts as damaged: making it again takes about as long.
 const probeTime = 2 * time.Minute
 
-// damageWords is what git says of objects, packs, refs and repositories that it
-// cannot read.
+// damageWords are git's messages about objects, packs, refs and repositories that
+// it cannot read.
 var damageWords = []string{ // in lower case
 	"not a git repository", "is corrupt", "inflate: ", "bad object", "bad tree object", "bad revision", "unable to read", "could not read ",
 	"failed to read object", "missing blob", "missing tree", "unpack-object", "garbage at end of loose object", "unable to unpack",
@@ -52,9 +52,9 @@ var damageWords = []string{ // in lower case
 // noGraph has git read commits themselves, of which a commit graph is a copy.
 var noGraph = []string{"GIT_CONFIG_PARAMETERS='core.commitGraph=false'"}
 
-// Suspect reports whether an error may come of damage to the mirror: objects that
+// Suspect reports whether an error may come from damage to the mirror: objects that
 // are missing or unreadable, or a folder that is no repository any more. Examine
-// tells whether it does.
+// tells whether the mirror is damaged.
 func (m *Mirror) Suspect(err error) bool {
 	if m == nil || err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -65,12 +65,13 @@ func (m *Mirror) Suspect(err error) bool {
 	return died || errors.As(err, &lacks) || errors.Is(err, errReplaced) || m.says(err) || m.repo.ruined() != ""
 }
 
-// abroad reports whether it has talked to a remote, whose words it repeats.
+// abroad reports whether the command has talked to a remote, whose words it
+// repeats.
 func (e *GitError) abroad() bool {
 	return slices.Contains([]string{"fetch", "push", "ls-remote"}, e.Command)
 }
 
-// says reports whether git has complained, in whatever repository.
+// says reports whether git has complained of damage, in any repository.
 func (m *Mirror) says(err error) bool {
 	var failed *GitError
 	if !errors.As(err, &failed) {
@@ -80,11 +81,12 @@ func (m *Mirror) says(err error) bool {
 	return slices.ContainsFunc(damageWords, func(w string) bool { return strings.Contains(said, w) })
 }
 
-// Examine reports what of the mirror is damaged. err is what made somebody ask; git
-// reads all that is reachable unless err says enough, which takes up to two minutes.
-// made are commits that the mirror may have made: one that it has has to be whole, too.
-// "": it is sound, as far as git can tell. The mirror forgets then which objects it
-// has, so that unreachable objects that have gone from it are missed and made again.
+// Examine reports how the mirror is damaged; "": it is sound, as far as git can tell.
+// err is the error that made the caller suspect damage. Unless err says enough, git
+// reads all reachable objects, which takes up to two minutes. made are commits that the
+// mirror may have made: those that it holds must be whole, too. If the mirror is sound,
+// it forgets which objects it has, so that it notices when unreachable objects are
+// gone, and makes them again.
 func (m *Mirror) Examine(ctx context.Context, err error, made ...queue.CommitID) (damage string) {
 	m.maintaining.Lock() // packs come and go there
 	defer m.maintaining.Unlock()
@@ -100,7 +102,8 @@ func (m *Mirror) Examine(ctx context.Context, err error, made ...queue.CommitID)
 	return damage
 }
 
-// forgetAll empties all that is known of what the mirror holds. The caller has keeping.
+// forgetAll forgets all that is known of the mirror's content. The caller holds
+// keeping.
 func (m *Mirror) forgetAll() {
 	for _, id := range m.Refs.kept.keys() {
 		m.Refs.kept.put(id, named, 1)
@@ -172,15 +175,17 @@ func (m *repository) ruined() string {
 	return ""
 }
 
-// connected returns an error unless the mirror has all commits that two reach.
+// connected returns an error unless the mirror has all commits that the two commits
+// of a pair reach.
 func (m *repository) connected(ctx context.Context, at pair) error {
 	_, _, err := m.run(ctx, invocation{env: noGraph, args: []string{"rev-list", "--quiet", string(at.ours), string(at.theirs)}})
 	return err
 }
 
-// unsound is what a glance at a mirror that nobody has open tells of damage: refs
-// that git cannot read or that lead nowhere, and packs that are not those of their
-// indexes. The objects themselves are not read, of which there may be millions.
+// unsound takes a quick look at a mirror that nobody has open, and returns the
+// damage that it finds: refs that git cannot read or that lead nowhere, and packs
+// that do not match their indexes. It does not read the objects themselves: there
+// may be millions.
 func (m *repository) unsound(ctx context.Context) string {
 	if why := m.ruined(); why != "" {
 		return why
@@ -201,7 +206,8 @@ func (m *repository) unsound(ctx context.Context) string {
 	return ""
 }
 
-// tips returns what the refs say. git itself passes over refs that lead nowhere.
+// tips returns the commits that the refs name. git itself skips refs that lead
+// nowhere; here they are an error.
 func (m *repository) tips(ctx context.Context) ([]string, error) {
 	out, said, err := m.run(ctx, invocation{args: []string{"for-each-ref", "--format=%(objectname)"}})
 	if err == nil && strings.Contains(string(said), "ignoring broken ref") {
@@ -210,7 +216,7 @@ func (m *repository) tips(ctx context.Context) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// wholePack reports whether a pack ends with the checksum that its index has of it.
+// wholePack reports whether a pack ends with the checksum that is in its index.
 func wholePack(path string) bool {
 	const sum = 20
 	tail := func(name string, from int64) []byte {
@@ -233,8 +239,8 @@ func wholePack(path string) bool {
 	return pack != nil && bytes.Equal(pack, tail(path+".idx", 2*sum))
 }
 
-// clearAway empties the mirror of all that git keeps there. It keeps files that
-// serve any repository: submodules, files of LFS, and the indexes of checkouts.
+// clearAway removes all of git's files from the mirror. It keeps files that serve
+// any repository: submodules, files of LFS, and the indexes of checkouts.
 func (m *repository) clearAway() error {
 	entries, err := os.ReadDir(m.dir)
 	for _, e := range entries {
@@ -248,19 +254,21 @@ func (m *repository) clearAway() error {
 // beside are the folders of a mirror that are not git's.
 var beside = []string{"submodules", "lfs", "checkouts"}
 
-// SetMend has mend called when a checkout, or a push of branches of our own, meets an
-// error that Suspect suspects; nil: nobody. generation is that of before, and commits
-// are what was asked for. It returns true where it is worth trying again.
+// SetMend has mend called when a checkout, or a push of our own branches, meets an
+// error that Suspect suspects; nil: no function is called. generation is the mirror's
+// generation before the failed attempt, and commits are the commits that it needed.
+// mend returns true where another attempt is worthwhile.
 func (m *Mirror) SetMend(mend func(ctx context.Context, generation int64, err error, commits []queue.CommitID) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mend = mend
 }
 
-// mendTries bounds how often one thing is tried on mirrors that were mended for it.
+// mendTries bounds how often one operation is tried, each time on a mended mirror.
 const mendTries = 3
 
-// mending does something again as long as it is worth it.
+// mending repeats an operation as long as mend says that another attempt is
+// worthwhile.
 func (m *Mirror) mending(ctx context.Context, do func() error, commits ...queue.CommitID) error {
 	for try := 1; ; try++ {
 		generation := m.Generation()

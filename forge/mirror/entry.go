@@ -23,7 +23,7 @@ const dirMode = "40000"
 
 func (e treeEntry) dir() bool { return e.mode == dirMode || e.mode == "0"+dirMode } // some tools pad
 
-// key is what git sorts a directory by.
+// key is the text by which git sorts the entries of a directory.
 func (e treeEntry) key() string {
 	if e.dir() {
 		return e.name + "/"
@@ -39,12 +39,12 @@ func byKey(a, b treeEntry) int {
 	return strings.Compare(a.key()[n:], b.key()[n:])
 }
 
-// directories returns what tree objects list, of "" nothing, in one exchange.
-// The slices are shared: do not change them.
+// directories returns the entries of tree objects, in one exchange; none for the id
+// "". The slices are shared: do not change them.
 func (m *Objects) directories(ctx context.Context, ids ...string) ([][]treeEntry, error) {
 	out := make([][]treeEntry, len(ids))
 	var missing []string
-	at := map[string][]int{} // where the missing ones go: one may be asked for many times
+	at := map[string][]int{} // where the missing ones go: the same tree may be asked for many times
 	for i, id := range ids {
 		if id == "" {
 			continue
@@ -82,7 +82,7 @@ func (m *Objects) directories(ctx context.Context, ids ...string) ([][]treeEntry
 	return out, nil
 }
 
-// parseTree reads "<mode> <name> NUL <20 bytes>" again and again.
+// parseTree reads a sequence of "<mode> <name> NUL <20 bytes>".
 func parseTree(data []byte) ([]treeEntry, error) {
 	var entries []treeEntry
 	text := string(data)
@@ -98,7 +98,7 @@ func parseTree(data []byte) ([]treeEntry, error) {
 	return entries, nil
 }
 
-// makeTree makes a directory of entries in git's order.
+// makeTree makes a tree object of entries that are in git's order.
 func (m *Objects) makeTree(entries []treeEntry) (string, error) {
 	var b bytes.Buffer
 	for _, e := range entries {
@@ -123,7 +123,7 @@ func plainMode(mode string) bool {
 	return false
 }
 
-// fileMode is the mode that git shows for a file whose tree has another one.
+// fileMode returns the mode that git shows for a file, whatever mode the tree has.
 func fileMode(mode string) string {
 	switch {
 	case mode == "" || plainMode(mode):
@@ -134,8 +134,8 @@ func fileMode(mode string) string {
 	return "100644"
 }
 
-// step is an entry that two directories do not have in common as it is; the
-// zero entry stands for none.
+// step is an entry that differs between two directories; the zero entry stands for
+// none.
 type step struct{ from, to treeEntry }
 
 // compare walks two directories side by side.
@@ -165,13 +165,13 @@ func compare(from, to []treeEntry) []step {
 	return steps
 }
 
-// mergeTrees merges what two sides made of a base where that needs no look into
-// a file: where each entry was changed by one side only, down to the
-// directories that both have changed. Not ok: git is to be asked.
+// mergeTrees merges the changes of two sides since a base where this needs no look
+// into a file: where each entry was changed by one side only, down to the
+// directories that both sides have changed. Not ok: git must be asked.
 //
-// It is git's result: an entry that one side alone has changed is taken over,
-// and no rename can change that. A renamed file or directory is gone at its old
-// place, and so matters only where the other side has changed the old place
+// The result is the same as git's: an entry that one side alone has changed is
+// taken over, and no rename can change that. A renamed file or directory is gone at
+// its old place, and so matters only where the other side has changed the old place
 // too, or has something at the new one; both are entries that both sides have
 // changed.
 func (m *Merges) mergeTrees(ctx context.Context, base, ours, theirs string) (id string, ok bool, err error) {
@@ -230,8 +230,8 @@ func (m *Merges) mergeTrees(ctx context.Context, base, ours, theirs string) (id 
 	return id, err == nil, err
 }
 
-// maxDiff bounds what a difference may take in memory: a few trees that hold one
-// another many times over name more files than there is room for.
+// maxDiff bounds the memory that a difference may take: a few trees that contain
+// one another many times may name more files than fit into memory.
 const maxDiff = 256 << 20
 
 // diffTrees returns what differs between two trees, files only, in no order.

@@ -32,8 +32,8 @@ type Remotes struct {
 	sources   map[string]*helper   // cat-file of repositories on this machine, by directory
 }
 
-// FetchBranch brings a branch and all it reaches into the mirror and returns
-// its tip. Of a repository on this machine it costs a file read when the mirror
+// FetchBranch brings a branch and all that it reaches into the mirror and returns
+// its tip. For a repository on this machine it costs one file read if the mirror
 // has the tip already. ErrNotFound: there is no such branch.
 func (m *Remotes) FetchBranch(ctx context.Context, r forge.Remote, branch string) (queue.CommitID, error) {
 	ref, err := branchRef(branch)
@@ -126,8 +126,8 @@ func (m *Remotes) fetch(ctx context.Context, r forge.Remote, refspecs []string) 
 	return m.fetchNow(ctx, r, refspecs)
 }
 
-// fetchNow runs one git fetch. The refspecs go through standard input, where
-// neither their number nor how they begin matters.
+// fetchNow runs one git fetch. The refspecs go through standard input, where their
+// number and first characters do not matter.
 func (m *Remotes) fetchNow(ctx context.Context, r forge.Remote, refspecs []string) error {
 	if err := m.pace.read(ctx, r); err != nil {
 		return err
@@ -148,8 +148,8 @@ func (m *Remotes) fetchNow(ctx context.Context, r forge.Remote, refspecs []strin
 	return remoteError(err)
 }
 
-// remoteError says whether it may go away by itself what ended an exchange
-// with a remote: all may, even a refusal, because credentials are renewed.
+// remoteError makes the failure of an exchange with a remote a *Transient: every
+// failure may go away, even a refusal, because credentials are renewed.
 func remoteError(err error) error {
 	var failed *GitError
 	if !errors.As(err, &failed) {
@@ -182,8 +182,8 @@ func localDir(url string) string {
 	return ""
 }
 
-// localTip reads a ref of a repository on this machine. It is only ever a short cut: ""
-// whenever anything is unusual, and git is asked.
+// localTip reads a ref of a repository on this machine. It is only a short cut: it
+// returns "" whenever anything is unusual, and then git is asked.
 func localTip(url, ref string) queue.CommitID {
 	dir := localDir(url)
 	if dir == "" {
@@ -212,7 +212,7 @@ func (m *History) branch(name string) queue.CommitID {
 	return m.branches[name]
 }
 
-// branchTips returns the branches that are known, by where they are.
+// branchTips returns the names of the known branches, by their tips.
 func (m *History) branchTips() map[queue.CommitID]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// fresh are the objects that the mirror has made and not yet written. A file
-// for each object is by far the dearest part of a merge, and most merges are
-// speculative: nobody but the mirror ever looks at them. So they stay in memory
-// until git shall see one of them (Flush), and are written then as one pack.
+// fresh are the objects that the mirror has made and not yet written. Writing a
+// file for each object is by far the most expensive part of a merge, and most
+// merges are speculative: only the mirror ever looks at them. So they stay in
+// memory until git must see one of them (Flush), and are then written as one pack.
 //
-// Merges lost with the process are made again from the same parents and heads,
-// and are the same: only merges made in memory are left in memory, and these
-// follow from their inputs alone. Objects that depend on more, or come from
-// elsewhere, are flushed before the caller gets them.
+// If the process ends, lost merges are made again from the same parents and heads,
+// and are the same: only merges made in memory stay in memory, and these follow
+// from their inputs alone. Objects that depend on more, or come from elsewhere, are
+// flushed before the caller gets them.
 type fresh struct {
 	mu      sync.Mutex
 	objects map[string]object
-	order   []string // in which they came: an object after what it names
+	order   []string // in which they came: an object comes after the objects that it names
 	bytes   int
 	written *lru[string, time.Time] // when it was last written
 
@@ -29,7 +29,7 @@ type fresh struct {
 }
 
 const (
-	freshBytes   = 32 << 20 // what stays in memory at most
+	freshBytes   = 32 << 20 // the bytes that stay in memory at most
 	freshWritten = 24 * time.Hour
 	looseMost    = 2 // objects that get a file each
 )
@@ -45,8 +45,8 @@ func idOf(kind string, body []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// add takes an object that was made and returns its id. One that was written
-// long ago is written again, so that pruning takes it for young.
+// add takes a new object and returns its id. An object that was written long ago is
+// written again, so that pruning does not take it for old.
 func (f *fresh) add(kind string, body []byte) string {
 	id := idOf(kind, body)
 	f.put(id, object{kind, body})
@@ -90,8 +90,8 @@ func (f *fresh) full() bool {
 	return f.bytes > freshBytes
 }
 
-// Flush has git see all that was made before the call. Those who call it at
-// the same time share one pack.
+// Flush writes all objects that were made before the call, so that git sees them.
+// Callers at the same time share one pack.
 func (m *Objects) Flush(ctx context.Context) error {
 	f := m.fresh
 	f.mu.Lock()
@@ -111,7 +111,7 @@ func (m *Objects) Flush(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if _, still := f.get(last); !still {
-		return nil // whoever was before us wrote it, and all before it
+		return nil // an earlier caller wrote it, and all objects before it
 	}
 	f.mu.Lock()
 	ids := f.order[:len(f.order):len(f.order)]

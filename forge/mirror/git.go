@@ -17,7 +17,7 @@ import (
 type GitError struct {
 	Command  string // git's subcommand
 	ExitCode int    // -1 when it was killed or never started
-	Stderr   string // the end of what it said, trimmed; may hold a remote's words, which are hostile text
+	Stderr   string // the end of its standard error, trimmed; may hold a remote's words, which are hostile text
 	Err      error  // set when it could not be started
 }
 
@@ -37,9 +37,9 @@ func (e *GitError) Unwrap() error { return e.Err }
 // repository is a git repository on this machine, in which git runs.
 type repository struct {
 	dir        string
-	lock       atomic.Pointer[os.File] // says that it is in use; nil: nobody keeps others out
+	lock       atomic.Pointer[os.File] // says that the repository is in use; nil: it is not locked
 	durable    bool                    // objects are on the disk before a ref names them
-	generation atomic.Int64            // how often what was known of it has become void
+	generation atomic.Int64            // how often the knowledge of its content has become void
 }
 
 // invocation is one git process to run to its end.
@@ -49,11 +49,11 @@ type invocation struct {
 	env    []string // added to the environment
 	dir    string   // where it runs; the mirror by default
 	header []string // credentials, see Remote.Header
-	free   bool     // finds its repository by itself
+	free   bool     // finds its repository on its own
 	alone  bool     // does not hold the mirror's lock: a remote's hooks may outlive it
 }
 
-// pushes reports whether it writes to a repository of others.
+// pushes reports whether the process writes to another repository.
 func (inv invocation) pushes() bool { return inv.args[0] == "push" }
 
 // run runs git and returns its standard output and standard error. A failure is
@@ -76,12 +76,13 @@ func (m *repository) run(ctx context.Context, inv invocation) (stdout, stderr []
 	return out.Bytes(), errs.bytes, nil
 }
 
-// endWithin is how long a process has to come to its end by itself, and then, told to.
+// endWithin is how long a process has to end on its own, and then again after it is
+// told to end.
 const endWithin = 5 * time.Second
 
-// endGroup ends what is left of a process group. gently, for processes that write to a
-// repository of others, tells them first, and gives them time to remove their locks;
-// then all are killed.
+// endGroup ends the remaining processes of a process group. gently, for processes that
+// write to another repository, tells them to end first, and gives them time to remove
+// their locks; then all are killed.
 func endGroup(group int, gently bool) {
 	if gently && syscall.Kill(-group, syscall.SIGTERM) == nil {
 		for end := time.Now().Add(endWithin); time.Now().Before(end) && syscall.Kill(-group, 0) == nil; {
@@ -111,9 +112,9 @@ func (m *repository) command(ctx context.Context, inv invocation) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		if inv.pushes() {
-			// The other end may be a process of this machine, in somebody's repository. It is
-			// given time to come to its end: killed, and for a moment even where it is told to
-			// end, git leaves a lock there, and nobody could push to the branch any more.
+			// The other end may be a process on this machine, in somebody's repository. It gets
+			// time to end. If git is killed, and in rare cases if it is told to end, it leaves
+			// a lock there, and nobody could push to the branch any more.
 			return nil
 		}
 		return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -127,7 +128,7 @@ func (m *repository) command(ctx context.Context, inv invocation) *exec.Cmd {
 	return cmd
 }
 
-// config is what every git process is told, whatever the machine's own
+// gitConfig is the configuration of every git process, whatever the machine's own
 // configuration says. Mirrors hold other people's content: no hooks, no helper
 // programs, no transport that runs a command.
 var gitConfig = [...][2]string{
@@ -142,7 +143,7 @@ var gitConfig = [...][2]string{
 	{"gc.auto", "0"},
 	{"maintenance.auto", "false"},
 	{"fetch.recurseSubmodules", "false"},
-	{"fetch.unpackLimit", "1"}, // what is fetched appears whole, as a pack, or not at all
+	{"fetch.unpackLimit", "1"}, // fetched objects appear together, as a pack, or not at all
 	{"submodule.recurse", "false"},
 	{"push.gpgSign", "false"},
 	{"push.followTags", "false"},
@@ -154,9 +155,10 @@ var gitConfig = [...][2]string{
 	{"protocol.ssh.allow", "always"},
 }
 
-// passed are the variables of our own environment that git gets. None of them
-// begins with GIT_ beside those for certificates and SSH, so that neither a
-// developer's shell nor a trace setting changes what git does or prints.
+// passed are the variables of our own environment that git gets. Of those that
+// begin with GIT_, git gets only the ones for certificates, SSH and its programs,
+// so that a developer's shell or a trace setting does not change what git does or
+// prints.
 var passed = [...]string{
 	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSH_COMMAND", "GIT_EXEC_PATH",

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// module is a submodule as a commit's .gitmodules says it.
+// module is a submodule as a commit's .gitmodules describes it.
 type module struct {
 	name string
 	path string
 	url  string // as written; hostile text, as are name and path
 }
 
-// modulesOf reads what `git config -z --list` prints of a .gitmodules, by path. A file of
-// which any part asks for more than a fetch into a folder of the checkout is refused.
+// modulesOf reads what `git config -z --list` prints of a .gitmodules, by path. If any
+// part of the file asks for more than a fetch into a folder of the checkout, the file is
+// refused.
 func modulesOf(listing string) (map[string]module, error) {
 	byName := map[string]*module{}
 	for entry := range strings.SplitSeq(listing, "\x00") {
@@ -61,7 +62,7 @@ func modulesOf(listing string) (map[string]module, error) {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// contained says what keeps a path of a tree from being one below a folder, or nothing.
+// contained says why a path of a tree is not a path below a folder; "" if it is one.
 func contained(p string) string {
 	switch {
 	case p == "":
@@ -85,9 +86,10 @@ func contained(p string) string {
 	return ""
 }
 
-// moduleURL returns where the repository of a submodule is, of which a repository's
-// .gitmodules says the address: an https address, or one relative to the repository's. What
-// has the host of own, the repository that is built, is reached as that one is.
+// moduleURL returns the address of a submodule's repository from the address written in
+// .gitmodules: an https address, or one relative to the address of the parent repository. A
+// repository at the host of own, the repository that is built, is reached in the same way
+// as own.
 func moduleURL(own, parent, written string) (string, error) {
 	if strings.HasPrefix(written, "./") || strings.HasPrefix(written, "../") {
 		return relativeURL(parent, written)
@@ -110,7 +112,7 @@ func moduleURL(own, parent, written string) (string, error) {
 	return u.String(), nil
 }
 
-// redacted is an address without what may be a password.
+// redacted returns an address without the part that may be a password.
 func redacted(address string) string {
 	before, after, ok := strings.Cut(address, "@")
 	if scheme, _, has := strings.Cut(before, "://"); ok && has {
@@ -157,8 +159,8 @@ func relativeURL(parent, written string) (string, error) {
 	return root + "/" + strings.Join(parts, "/"), nil
 }
 
-// sameOwner reports whether a repository is at the host of another one and has its owner:
-// what our credentials for that one are shown.
+// sameOwner reports whether a repository is at the host of another one and has the same
+// owner: only such a repository gets our credentials for the other one.
 func sameOwner(own, other string) bool {
 	a, err1 := url.Parse(own)
 	b, err2 := url.Parse(other)

@@ -17,8 +17,8 @@ type HeadRef struct {
 	Want queue.CommitID
 }
 
-// FetchHead brings a pull request's head into the mirror, unless it is there,
-// and keeps it. ErrHeadMoved: the ref does not lead to want any more;
+// FetchHead brings a pull request's head into the mirror, unless it is there
+// already, and keeps it. ErrHeadMoved: the ref does not lead to want any more;
 // ErrNotFound: there is no such ref.
 func (m *Remotes) FetchHead(ctx context.Context, r forge.Remote, ref string, want queue.CommitID) error {
 	results, err := m.FetchHeads(ctx, r, []HeadRef{{ref, want}})
@@ -28,9 +28,9 @@ func (m *Remotes) FetchHead(ctx context.Context, r forge.Remote, ref string, wan
 	return results[0]
 }
 
-// FetchHeads is FetchHead for many in one exchange with the remote: one result
-// for each, nil, ErrHeadMoved or ErrNotFound. The error beside them is of the
-// exchange as a whole.
+// FetchHeads is FetchHead for many heads in one exchange with the remote. It
+// returns one result for each: nil, ErrHeadMoved or ErrNotFound. The error beside
+// them is the error of the whole exchange.
 func (m *Remotes) FetchHeads(ctx context.Context, r forge.Remote, heads []HeadRef) ([]error, error) {
 	generation := m.repo.generation.Load()
 	wants := make([]queue.CommitID, len(heads))
@@ -144,7 +144,7 @@ func (m *Remotes) fetchTogether(ctx context.Context, r forge.Remote, refs []stri
 		if !errors.Is(e.err, context.Canceled) && !errors.Is(e.err, context.DeadlineExceeded) {
 			return e.gone, e.err
 		}
-		// The one who led has given up, not we.
+		// The caller that led the exchange has given up; this one has not.
 	}
 }
 

@@ -17,11 +17,12 @@ type Move struct {
 	To     queue.CommitID
 }
 
-// PushHeads moves branches other than main, each by itself from where it is expected and
-// nowhere else; it may move to where it does not descend from. The outcomes are in the
-// order of the moves: one that is at To already has moved, Lost is one that is gone or
-// somewhere else, Refused one that the remote does not let us move, asked for that one
-// alone. Errors: *Transient when it is not known what moved; push again.
+// PushHeads moves branches other than main. Each moves separately, and only from its
+// expected commit; the new commit need not descend from it. The outcomes are in the
+// order of the moves. A branch that is at To already counts as moved. Lost is a branch
+// that is gone or somewhere else. Refused is a branch that the remote does not let us
+// move, even in a push of this branch alone. Errors: *Transient when it is not known
+// which branches moved; push again.
 func (m *Remotes) PushHeads(ctx context.Context, r forge.Remote, main string, moves []Move) ([]PushOutcome, error) {
 	out := make([]PushOutcome, len(moves))
 	var all []int
@@ -41,7 +42,7 @@ func (m *Remotes) PushHeads(ctx context.Context, r forge.Remote, main string, mo
 	if err := m.pushEach(ctx, r, moves, all, out); err != nil || len(all) == 1 {
 		return out, err
 	}
-	for _, i := range all { // a rule on one of them, or on how many, has the remote refuse them all
+	for _, i := range all { // a rule on one of them, or on their number, makes the remote refuse them all
 		if out[i].Refused != "" {
 			if err := m.pushEach(ctx, r, moves, []int{i}, out); err != nil {
 				return nil, err
@@ -51,7 +52,8 @@ func (m *Remotes) PushHeads(ctx context.Context, r forge.Remote, main string, mo
 	return out, nil
 }
 
-// pushEach pushes some of the moves in one push and writes down what came of each.
+// pushEach pushes some of the moves in one push and writes down the outcome of
+// each.
 func (m *Remotes) pushEach(ctx context.Context, r forge.Remote, moves []Move, which []int, out []PushOutcome) error {
 	args := []string{"push", receivePack(r), "--porcelain", "--no-verify", "--no-recurse-submodules"}
 	var specs []string
@@ -83,9 +85,9 @@ func (m *Remotes) pushEach(ctx context.Context, r forge.Remote, moves []Move, wh
 	return nil
 }
 
-// FetchCommit brings a commit into the mirror that no ref need lead to any more, unless it
-// is there. ErrNotFound: the remote does not have it, or gives out nothing that no ref leads
-// to, unlike GitHub.
+// FetchCommit brings a commit into the mirror, unless it is there already. No ref need lead
+// to the commit any more. ErrNotFound: the remote does not have it, or, unlike GitHub, gives
+// out only commits that a ref leads to.
 func (m *Remotes) FetchCommit(ctx context.Context, r forge.Remote, id queue.CommitID) error {
 	found, err := m.objects.has(ctx, []queue.CommitID{id})
 	if err != nil || found[0] {
@@ -101,8 +103,9 @@ func (m *Remotes) FetchCommit(ctx context.Context, r forge.Remote, id queue.Comm
 	return err
 }
 
-// Delete deletes a branch at the remote that is where it is expected. One that is
-// gone, or somewhere else, is left as it is. ErrForbidden where it is protected.
+// Delete deletes a branch at the remote if it is at the expected commit. A branch
+// that is gone, or at another commit, is left as it is. ErrForbidden where the
+// branch is protected.
 func (m *Remotes) Delete(ctx context.Context, r forge.Remote, branch string, expected queue.CommitID) error {
 	ref, err := branchRef(branch)
 	if err != nil || !isID(string(expected)) {

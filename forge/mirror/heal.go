@@ -15,10 +15,10 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// Suffixes of the other two mirrors of a healing.
+// Suffixes of the folders of the other two mirrors during a healing.
 const (
-	newSuffix     = ".new"     // that is being made
-	damagedSuffix = ".damaged" // that was replaced, until it is removed
+	newSuffix     = ".new"     // the mirror that is being made
+	damagedSuffix = ".damaged" // the mirror that was replaced, until it is removed
 )
 
 // quietTime is how long a healing waits for merges under way before it swaps.
@@ -34,12 +34,13 @@ func (m *Mirror) Generation() int64 {
 	return m.repo.generation.Load()
 }
 
-// Heal makes the mirror again beside the damaged one, from a remote, and puts it in
-// its place. All other work goes on meanwhile, as far as the damage allows; calls
-// begun on the old mirror may fail. branches and heads are fetched before the swap, as
-// far as the remote has them; everything else is fetched when it is asked for. Commits
-// that only the mirror had are gone; made again from the same inputs they are the
-// same. An error leaves the mirror as it was: *Transient as in FetchBranch.
+// Heal makes a new mirror beside the damaged one, from a remote, and puts it in the
+// damaged one's place. All other work goes on meanwhile, as far as the damage allows;
+// calls begun on the old mirror may fail. branches and heads are fetched before the
+// swap, as far as the remote has them; everything else is fetched when it is asked
+// for. Commits that only the mirror had are gone; commits made again from the same
+// inputs are the same. An error leaves the mirror as it was: *Transient as in
+// FetchBranch.
 func (m *Mirror) Heal(ctx context.Context, r forge.Remote, branches []string, heads []HeadRef) error {
 	m.maintaining.Lock()
 	defer m.maintaining.Unlock()
@@ -60,11 +61,11 @@ func (m *Mirror) Heal(ctx context.Context, r forge.Remote, branches []string, he
 	if err != nil {
 		return errors.Join(fmt.Errorf("healing the mirror: %w", err), next.Close(), os.RemoveAll(next.repo.dir))
 	}
-	_ = os.RemoveAll(m.repo.dir + damagedSuffix) // what is left of it goes at the next start
+	_ = os.RemoveAll(m.repo.dir + damagedSuffix) // the next start removes the rest
 	return nil
 }
 
-// fillAnew fetches what is there of branches and heads.
+// fillAnew fetches those branches and heads that the remote has.
 func (m *Mirror) fillAnew(ctx context.Context, r forge.Remote, branches []string, heads []HeadRef) error {
 	for _, b := range branches {
 		if _, err := m.Remotes.FetchBranch(ctx, r, b); err != nil && !errors.Is(err, forge.ErrNotFound) {
@@ -79,8 +80,8 @@ func (m *Mirror) fillAnew(ctx context.Context, r forge.Remote, branches []string
 	return m.Objects.Flush(ctx)
 }
 
-// owned reports whether nobody else has made a mirror in the place of ours, after
-// our folder was taken away.
+// owned returns an error if another process has made a mirror in the place of ours,
+// after our folder was taken away.
 func (m *repository) owned() error {
 	there, err := os.Stat(filepath.Join(m.dir, ownerFile))
 	if err != nil {
@@ -92,8 +93,8 @@ func (m *repository) owned() error {
 	return fmt.Errorf("healing the mirror: %w (%s is not ours): stop it, or restart this server", ErrBusy, m.dir)
 }
 
-// replace puts another mirror in this one's place, and forgets what was known of the
-// old one.
+// replace puts another mirror in this one's place, and forgets all that was known of
+// the old one.
 func (m *Mirror) replace(ctx context.Context, next *Mirror) error {
 	for _, h := range append(slices.Collect(maps.Values(next.Remotes.sources)), next.Objects.reader, next.Refs.refs, next.Merges.merger.helper) {
 		h.stop()
@@ -122,7 +123,7 @@ func (m *Mirror) replace(ctx context.Context, next *Mirror) error {
 	for _, h := range []*helper{m.Objects.reader, m.Refs.refs, m.Merges.merger.helper} {
 		h.end()
 	}
-	m.former = append(m.former, m.repo.lock.Swap(next.repo.lock.Load())) // a git that is just being started inherits it
+	m.former = append(m.former, m.repo.lock.Swap(next.repo.lock.Load())) // a git process that is starting now inherits the old lock
 	m.History.branches = next.History.branches
 	m.Refs.named = nil
 	m.Objects.fresh.clear()
@@ -131,9 +132,9 @@ func (m *Mirror) replace(ctx context.Context, next *Mirror) error {
 	return nil
 }
 
-// quiet waits until nobody is in the middle of merges, and lets nobody begin one
-// before done is called. It gives up after a while: what is in memory of a merge then
-// may name what the new mirror lacks, which is one more damage to heal.
+// quiet waits until no merge is under way, and lets none begin before done is called.
+// It gives up after a while: then an object of a merge in memory may name an object
+// that the new mirror lacks, which is further damage to heal.
 func (m *Merges) quiet(ctx context.Context) (done func()) {
 	wait, cancel := context.WithTimeout(ctx, quietTime)
 	defer cancel()
@@ -149,8 +150,9 @@ func (m *Merges) quiet(ctx context.Context) (done func()) {
 	return m.merging.Unlock
 }
 
-// swapFolders puts the folder next in the place of dir, with what dir holds that is
-// not git's. A crash in between leaves no mirror, which the next start makes.
+// swapFolders puts the folder next in the place of dir, together with the folders
+// of dir that are not git's. A crash in between leaves no mirror; the next start
+// makes one.
 func swapFolders(dir, next string) error {
 	old := dir + damagedSuffix
 	if err := os.RemoveAll(old); err != nil {

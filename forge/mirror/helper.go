@@ -15,7 +15,7 @@ import (
 type helper struct {
 	repo *repository
 	args []string
-	// begin, where set, brings a fresh process to where it can be asked.
+	// begin, where set, prepares a new process for requests.
 	begin func(p *process) error
 	turn  chan struct{} // holds a token while a caller talks to the process
 	live  *process
@@ -28,17 +28,17 @@ type process struct {
 	out  *bufio.Reader
 	errs *tail
 	used int // calls answered
-	owed int // answers still to come that nobody waits for
+	owed int // answers still to come that no caller waits for
 }
 
 func (m *repository) helper(args ...string) *helper {
 	return &helper{repo: m, args: args, turn: make(chan struct{}, 1)}
 }
 
-// call lets ask talk to the process. When ask fails on a process that had
-// answered before, the process is taken for dead and ask is called once more
-// on a fresh one, so ask must begin from the beginning each time. Whatever
-// happens, no later caller reads what belongs to this one.
+// call lets ask talk to the process. When ask fails on a process that had answered
+// before, the process counts as dead and ask is called once more on a new one, so
+// ask must start from the beginning each time. In no case does a later caller read
+// an answer to this one.
 func (h *helper) call(ctx context.Context, ask func(p *process) error) error {
 	select {
 	case h.turn <- struct{}{}:
@@ -135,8 +135,8 @@ func (h *helper) end() {
 
 func (p *process) kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
-// send writes what is asked beside the reading of answers: git stops reading
-// when nobody reads what it writes. The channel tells how it ended.
+// send writes a request while the caller reads answers: git stops reading when
+// nobody reads its output. The channel gets the error of the writing, or nil.
 func (p *process) send(request []byte) <-chan error {
 	done := make(chan error, 1)
 	if len(request) <= 4096 {

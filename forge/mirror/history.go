@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// History is how commits follow from each other: what is an ancestor of what, the line of
-// first parents of a branch, and the commits that a head brings.
+// History knows how commits follow from each other: which commit is an ancestor of which,
+// the line of first parents of a branch, and the commits that a head brings.
 type History struct {
 	repo       *repository
 	objects    *Objects

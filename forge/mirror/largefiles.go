@@ -25,8 +25,8 @@ type largeFile struct {
 	pointer    lfs.Pointer
 }
 
-// lfs writes the files that Git LFS keeps of a commit into the place of their pointers. A
-// step sees all of them or does not run: its failure would accuse a sound change.
+// lfs replaces the pointers of a commit by the files that Git LFS keeps. A step sees all
+// of them or does not run: its failure would accuse a sound change.
 func (f *moduleFiller) lfs(ctx context.Context, h holder) error {
 	files, config, err := f.m.largeFiles(ctx, h)
 	if err != nil || len(files) == 0 {
@@ -37,7 +37,7 @@ func (f *moduleFiller) lfs(ctx context.Context, h holder) error {
 	for i, file := range files {
 		want[i], paths[file.pointer] = file.pointer, file.path
 	}
-	for range 2 { // what the store has may turn out to be damaged
+	for range 2 { // a content in the store may turn out to be damaged
 		if err = f.fetchLarge(ctx, h, config, want); err != nil {
 			break
 		}
@@ -154,7 +154,8 @@ func (m *Worktrees) lfsAddress(ctx context.Context, h holder, blob string) (stri
 	return strings.TrimSuffix(u.String(), "/"), nil
 }
 
-// fetchLarge brings contents into the store, from where git-lfs would.
+// fetchLarge brings contents into the store, from the server or folder that git-lfs
+// would use.
 func (f *moduleFiller) fetchLarge(ctx context.Context, h holder, address string, want []lfs.Pointer) error {
 	store := f.m.lfs
 	if address == "" {
@@ -183,8 +184,8 @@ func (f *moduleFiller) fetchLarge(ctx context.Context, h holder, address string,
 	return err
 }
 
-// placeLarge writes contents into the place of their pointers. The next checkout in the
-// folder takes them away: git sees that the files are not what its index says.
+// placeLarge replaces pointers by their contents. The next checkout in the folder
+// removes the contents: git sees that the files differ from its index.
 func (m *Worktrees) placeLarge(ctx context.Context, dir string, files []largeFile) error {
 	root, err := os.OpenRoot(dir) // so that no symbolic link leads out of it
 	if err != nil {

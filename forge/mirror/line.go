@@ -14,18 +14,18 @@ type LineCommit struct {
 	Parent queue.CommitID   // "" of a root
 	Merged []queue.CommitID // its further parents
 	// Change and Head are the trailers that the queue writes into its commits,
-	// "" where there are none. Anybody can write them: believe them only of a
-	// change that was being landed.
+	// "" where there are none. Anybody can write them: trust them only for a change
+	// that was being landed.
 	Change  queue.ChangeID
 	Head    queue.CommitID
-	Also    []queue.Carried // further pairs of trailers, of a commit that merges several changes
+	Also    []queue.Carried // further pairs of trailers, if the commit merges several changes
 	Subject string          // first line of the message: hostile text
 }
 
 // FirstParents returns the commits on the first-parent line of to that from
-// does not contain, oldest first. Forced says that from is not an ancestor of
-// to, or is unknown to the mirror: the branch was rewritten. From "" asks for
-// the commit to alone; an unknown from gets it too.
+// does not contain, oldest first. forced says that from is not an ancestor of to,
+// or is unknown to the mirror: the branch was rewritten. If from is "" or unknown,
+// only the commit to is returned.
 func (m *History) FirstParents(ctx context.Context, from, to queue.CommitID) (line []LineCommit, forced bool, err error) {
 	if from == "" {
 		line, err = m.line(ctx, []queue.CommitID{to})
@@ -112,8 +112,8 @@ func lineCommit(id queue.CommitID, info commitInfo) LineCommit {
 }
 
 // trailers reads the last paragraph of a message: for each change a Change: and
-// a Head:, in this order. A forge that squashes by itself may put one more behind it, for
-// those who wrote a part of it.
+// a Head:, in this order. A forge that makes the squash may add one more paragraph, which
+// names the co-authors.
 func trailers(message string) (all []queue.Carried) {
 	message = strings.TrimRight(message, "\n")
 	before, last, ok := cutLast(message, "\n\n")
@@ -136,7 +136,7 @@ func trailers(message string) (all []queue.Carried) {
 	return all
 }
 
-// allCoAuthors reports whether a paragraph names authors alone.
+// allCoAuthors reports whether a paragraph contains only co-authors.
 func allCoAuthors(paragraph string) bool {
 	for line := range strings.SplitSeq(paragraph, "\n") {
 		if !strings.HasPrefix(strings.ToLower(line), "co-authored-by:") {

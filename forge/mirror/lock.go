@@ -72,9 +72,9 @@ func alive(pid string) bool {
 	return !errors.Is(syscall.Kill(n, 0), syscall.ESRCH)
 }
 
-// sweep removes what a dead owner left in a mirror that is ours now: lock
-// files, temporary files, packs without an index, and loose objects of no
-// length, which a power failure leaves where data was not yet written.
+// sweep removes files that a dead owner left in a mirror that is ours now: lock
+// files, temporary files, packs without an index, and empty loose objects, which a
+// power failure leaves where data was not yet written.
 func sweep(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// lru is a map that forgets what was used longest ago once the weights of what
-// it holds exceed a limit. The most recent entry is always kept.
+// lru is a map that forgets the entries that were used longest ago, once the
+// weights of its entries exceed a limit. The most recent entry is always kept.
 type lru[K comparable, V any] struct {
 	mu     sync.Mutex
 	limit  int
@@ -49,7 +49,7 @@ func (c *lru[K, V]) newest() (key K, value V, ok bool) {
 	return found.key, found.value, true
 }
 
-// keys returns what the map holds, the most recent first.
+// keys returns the keys of the map, the most recent first.
 func (c *lru[K, V]) keys() []K {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// packLimit is the number of packs from which Maintain makes few of them.
+// packLimit is the number of packs from which Maintain packs them into few.
 const packLimit = 20
 
-// pruneEach is how often the whole mirror is packed anew, which is how what
-// nothing reaches leaves it; in between only what is small is packed together.
+// pruneEach is how often the whole mirror is packed anew, which removes unreachable
+// objects; in between only small packs and loose objects are packed together.
 const pruneEach = 24 * time.Hour
 
 // Forget empties what the mirror holds in memory. Its results do not change.
@@ -32,10 +32,11 @@ const (
 	looseCrowd = 2000
 )
 
-// Crowded is sent to when packs and loose objects have become many: Pack is due.
+// Crowded returns a channel that gets a value when packs and loose objects have
+// become many: Pack is due.
 func (m *Mirror) Crowded() <-chan struct{} { return m.Objects.crowded }
 
-// wrote counts what was added to the mirror's files.
+// wrote counts the packs and loose objects that were added to the mirror.
 func (m *Objects) wrote(packs, loose int) {
 	if m.newPacks.Add(int64(packs)) < packsCrowd && m.newLoose.Add(int64(loose)) < looseCrowd {
 		return
@@ -46,10 +47,10 @@ func (m *Objects) wrote(packs, loose int) {
 	}
 }
 
-// Pack makes few packs of many small ones and of what is loose, and throws nothing
-// away. Large packs are left alone until the small ones are as large together, so that
-// it costs what was added since the last time, times a logarithm. It may run beside
-// all else.
+// Pack makes few packs of many small ones and of loose objects, and removes no object.
+// Large packs are left alone until the small ones are as large together, so that the
+// cost is the size of the additions since the last time, times a logarithm. It may run
+// beside all other work.
 func (m *Mirror) Pack(ctx context.Context) error {
 	m.maintaining.Lock()
 	defer m.maintaining.Unlock()
@@ -61,14 +62,14 @@ func (m *Mirror) Pack(ctx context.Context) error {
 	return nil
 }
 
-// geometric is a repack after which each pack is at least twice as large as all that
-// are smaller. Unreachable objects stay, in packs.
+// geometric is a repack after which each pack is at least twice as large as all
+// smaller ones together. Unreachable objects stay, in packs.
 var geometric = []string{"repack", "--geometric=2", "-d", "-l", "-n", "-q"}
 
-// Maintain packs the mirror when it has LooseLimit loose objects or many packs,
-// and, the first time and once a day, removes what nothing has reached for two
+// Maintain packs the mirror when it has LooseLimit loose objects or many packs. The
+// first time and once a day, it also removes objects that were unreachable for two
 // days: commits that are neither kept nor on a fetched branch. It may run beside
-// all else; call it now and then.
+// all other work; call it now and then.
 func (m *Mirror) Maintain(ctx context.Context) error {
 	m.maintaining.Lock()
 	defer m.maintaining.Unlock()

@@ -2,9 +2,9 @@ package mirror
 
 // Bounds of a mirror's memory, in bytes, roughly: text that others have written (messages,
 // names, paths in conflict) counts with its length. With freshBytes, 120,000 names of
-// commits and trees and an ancestry, that is 140 MB for each repository, and 80 where
-// nothing is signed and no merge waits to be written. The latest entry of each is kept,
-// however large.
+// commits and trees and an ancestry, the sum is 140 MB for each repository, and 80 MB
+// where commits are not signed and no merge waits to be written. The latest entry of each
+// map is kept, however large.
 const (
 	commitBytes  = 12 << 20
 	mergeBytes   = 8 << 20
@@ -13,7 +13,7 @@ const (
 	signedBytes  = 32 << 20
 )
 
-// entryBytes is what an entry of a map takes beside what it holds.
+// entryBytes is the memory that an entry of a map takes beside its content.
 const entryBytes = 200
 
 func (c commitInfo) size() int {

@@ -14,10 +14,10 @@ import (
 
 // Merges make commits: merges, squashes, replays and reverts of heads on a parent.
 type Merges struct {
-	// Identity is who makes the commits. Set it before the first merge; mirrors that
-	// shall make the same commits have the same Identity.
+	// Identity is the author and committer of the commits. Set it before the first
+	// merge; mirrors that must make the same commits need the same Identity.
 	Identity Identity
-	// Signer signs the commits, where it is not nil. The same holds for it.
+	// Signer signs the commits, where it is not nil. Set it like Identity.
 	Signer Signer
 
 	repo    *repository
@@ -43,36 +43,37 @@ type Pick struct {
 	// Squash makes a commit with the merge's tree whose only parent is Parent.
 	Squash bool
 	// Rebase makes the commits that Head brings anew on Parent, one after the other;
-	// Message is what the last of them has at its end. FastForward takes them as they
-	// are, and needs Parent among them.
+	// Message is appended to the message of the last one. FastForward takes them as
+	// they are, and needs Parent on their first-parent line.
 	Rebase, FastForward bool
 	// Joined has a rebase end in one commit more, which merges the others into Parent and
 	// has all of Message: the history that GitLab calls semi-linear.
 	Joined bool
 	// Author is "Name <address>", of a commit that is not a merge; "": the Identity.
 	Author string
-	// Below is a commit whose content is on Parent in other commits, so that what
-	// Head brings is what it adds to Below, too. "": there is none.
+	// Below is a commit whose content is on Parent in other commits, so that Head
+	// brings only the changes that it adds to Below. "": there is none.
 	Below queue.CommitID
-	// Revert is a commit of Parent's line that is taken back, whatever Head is.
+	// Revert is a commit of Parent's line to be reverted, whatever Head is.
 	Revert queue.CommitID
 }
 
-// Merged is what came of a Pick.
+// Merged is the result of a Pick.
 type Merged struct {
 	// Commit is the merge commit. It is the parent itself when Empty, and ""
 	// when there is none because of Conflicts or Refused.
 	Commit queue.CommitID
 	Tree   queue.TreeID // of Commit
-	// Between are the commits from the parent to Commit, of several, in order.
+	// Between are the commits between the parent and Commit, in order, if the pick
+	// makes several.
 	Between []queue.CommitID
 	// Conflicts are the paths that do not merge; "." when git says that there
 	// is a conflict but not where.
 	Conflicts []string
 	// Refused says why git does not even try, e.g. unrelated histories.
 	Refused string
-	// Empty: the merge changes nothing. Either Head is Contained, or what it
-	// brings is on the parent already in other commits.
+	// Empty: the merge changes nothing. Either Head is Contained, or its changes are on
+	// the parent already in other commits.
 	Empty bool
 	// Contained: Head is an ancestor of the parent, so that no merge can ever
 	// bring its content back when the parent has reverted it.
@@ -120,13 +121,13 @@ func (m *Merges) MergeWave(ctx context.Context, picks []Pick) ([]Merged, error) 
 		m.merges.put(mergeKey{at, rules}, result, result.size())
 	}
 	if hard || m.objects.fresh.full() {
-		err = m.objects.Flush(ctx) // the attributes that git merged by may change
+		err = m.objects.Flush(ctx) // the attributes that git used may change
 	}
 	return made, err
 }
 
-// contents merges the heads of picks into their parents, other than those to skip,
-// and says between which commits each merge is. hard: git was asked.
+// contents merges the heads of picks into their parents, except the picks to skip,
+// and returns the pair of commits of each merge. hard: git was asked.
 func (m *Merges) contents(ctx context.Context, infos map[queue.CommitID]commitInfo, picks []Pick, skip func(int) bool) (known map[pair]merged, pairs []pair, hard bool, err error) {
 	rules := m.rules()
 	known = make(map[pair]merged, len(picks))
@@ -178,10 +179,10 @@ func (m *Merges) contents(ctx context.Context, infos map[queue.CommitID]commitIn
 	return known, pairs, len(difficult) > 0, nil
 }
 
-// MergeChain merges the heads one after the other, each into what the one
-// before made, the first into base; the Parent of the picks is not read. It
-// stops at the first that does not merge, whose result is then the last one.
-// An empty merge makes no commit, and the chain goes on from its parent.
+// MergeChain merges the heads one after the other, each into the result of the one
+// before, the first into base; the Parent of the picks is not read. It stops at the
+// first head that does not merge, whose result is then the last one. An empty merge
+// makes no commit, and the chain goes on from its parent.
 func (m *Merges) MergeChain(ctx context.Context, base queue.CommitID, picks []Pick) ([]Merged, error) {
 	ids := []queue.CommitID{base}
 	for _, p := range picks {
@@ -206,7 +207,7 @@ func (m *Merges) MergeChain(ctx context.Context, base queue.CommitID, picks []Pi
 	return made, nil
 }
 
-// mergeHere merges what can be merged without a look into files.
+// mergeHere merges a pair if this needs no look into files; ok is false otherwise.
 func (m *Merges) mergeHere(ctx context.Context, at pair, ours, theirs commitInfo) (merged, bool, error) {
 	id, ok, err := m.history.mergeBase(ctx, at.ours, at.theirs)
 	if err != nil || !ok {
@@ -263,7 +264,7 @@ func (p Pick) message() (string, error) {
 	return strings.ToValidUTF8(strings.TrimRight(p.Message, "\n"), "\uFFFD") + "\n", nil
 }
 
-// made writes a commit whose tree is like that of its parent but for what it changes.
+// made adds a commit, and remembers that its tree differs little from its parent's.
 func (m *Merges) made(ctx context.Context, info commitInfo, parent queue.TreeID) (Merged, error) {
 	commit, err := m.commit(ctx, m.body(info), info.date)
 	if err != nil {
@@ -285,7 +286,7 @@ func (m *Merges) body(c commitInfo) []byte {
 	return b.Bytes()
 }
 
-// plain takes out what git does not allow in a name.
+// plain removes the characters that git does not allow in a name.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' {

@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// pair is what git is asked to merge: theirs into ours.
+// pair is a merge that git is asked for: theirs into ours.
 type pair struct {
 	ours, theirs queue.CommitID
 }
@@ -26,7 +26,7 @@ type mergeKey struct {
 	rules int
 }
 
-// merged is the tree that a pair has.
+// merged is the result of merging a pair.
 type merged struct {
 	tree      queue.TreeID
 	conflicts []string // paths, when it does not merge
@@ -37,11 +37,11 @@ type merged struct {
 // merger asks `git merge-tree --stdin`.
 //
 // git 2.39 writes its answers into a buffer and hands them on only when some
-// kilobytes have gathered or its input ends. To have the answers without a new
-// process for each link of a chain, the merger asks one merge more, whose
-// answer is a conflict in a path longer than any such buffer: it pushes what is
-// before it out of the process. Each process is tested for that when it starts;
-// if it does not work, each batch has its own process.
+// kilobytes have gathered or its input ends. To get the answers without a new
+// process for each link of a chain, the merger asks for one merge more, whose
+// answer is a conflict in a path longer than any such buffer: it pushes the answers
+// before it out of the process. Each process is tested for that when it starts; if
+// it does not work, each batch has its own process.
 type merger struct {
 	repo   *repository
 	helper *helper
@@ -67,8 +67,8 @@ func newMerger(m *repository) *merger {
 
 func (g *merger) stop() { g.helper.stop() }
 
-// merge merges pairs, each by itself, and returns one result for each. The
-// commits must be in the mirror.
+// merge merges pairs separately, and returns one result for each. The commits must
+// be in the mirror.
 func (g *merger) merge(ctx context.Context, pairs []pair) ([]merged, error) {
 	var results []merged
 	for len(results) < len(pairs) {
@@ -78,14 +78,14 @@ func (g *merger) merge(ctx context.Context, pairs []pair) ([]merged, error) {
 		switch {
 		case err == nil:
 		case errors.As(err, &failed) && strings.Contains(failed.Stderr, "unrelated histories"):
-			// git ends at such a pair and leaves the rest unanswered. It says the same
-			// where an ancestor is missing.
+			// git ends at such a pair and does not answer the rest. It says the same where an
+			// ancestor is missing.
 			if err := g.repo.connected(ctx, pairs[len(results)]); err != nil {
 				return nil, fmt.Errorf("merging: %w", err)
 			}
 			results = append(results, merged{refused: "it has no history in common with the branch"})
 		case errors.As(err, &failed) && crashed(failed.Stderr):
-			// One of them brings git down; the others are not to suffer for it.
+			// One of the pairs makes git crash; the others must still get their results.
 			left := pairs[len(results):]
 			if len(left) == 1 {
 				results = append(results, merged{refused: "git itself fails on this merge: " + failed.Stderr})
@@ -109,13 +109,13 @@ func (g *merger) merge(ctx context.Context, pairs []pair) ([]merged, error) {
 	return results, nil
 }
 
-// crashed reports whether git has found that it is wrong itself, which it will
-// be the next time too.
+// crashed reports whether git has failed because of a bug in git, which will happen
+// the next time, too.
 func crashed(stderr string) bool {
 	return strings.Contains(stderr, "Assertion `") || strings.Contains(stderr, "BUG: ")
 }
 
-// ask returns the answers before git failed beside the error.
+// ask returns, beside an error, the answers that git gave before it failed.
 func (g *merger) ask(ctx context.Context, pairs []pair) ([]merged, error) {
 	if g.single.Load() {
 		return g.askNewProcess(ctx, pairs)
@@ -200,7 +200,7 @@ func readMerge(r *bufio.Reader) (merged, error) {
 	return result, nil
 }
 
-// begin makes the pad and tries whether it pushes answers out.
+// begin makes the pad and tests whether it pushes answers out.
 func (g *merger) begin(p *process) error {
 	pad, err := g.makePad()
 	if err != nil {
@@ -220,8 +220,8 @@ func (g *merger) begin(p *process) error {
 	return <-sent
 }
 
-// makePad writes two commits of which one changes and one removes a file with
-// a very long name.
+// makePad writes two commits: one changes and the other removes a file with a very
+// long name.
 func (g *merger) makePad() (string, error) {
 	m := g.repo
 	commit := func(parent, content string) (string, error) {

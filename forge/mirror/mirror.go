@@ -6,66 +6,67 @@
 // each of which knows only those before it:
 //
 //	repository  git.go       runs git in a folder; helpers that stay (helper.go)
-//	Objects     object.go    reads commits, trees and files; adds what is made (fresh.go, pack.go)
-//	History     history.go   what follows from what: ancestors, lines, own commits of a head
+//	Objects     object.go    reads commits, trees and files; adds new objects (fresh.go, pack.go)
+//	History     history.go   how commits follow: ancestors, lines, own commits of a head
 //	Merges      merge.go     makes commits: merge, squash, replay, revert, rollup; signs them
 //	Worktrees   checkout.go  checks commits out, with submodules and files of LFS
-//	Refs        ref.go       says what is kept
-//	Remotes     fetch.go     fetches branches and heads (head.go), pushes (push.go, along.go, own.go), no more than the host wants (pace.go, width.go)
+//	Refs        ref.go       says which commits are kept
+//	Remotes     fetch.go     fetches branches and heads (head.go), pushes (push.go, heads.go, own.go), no more than the host wants (pace.go, width.go)
 //	Mirror      mirror.go    is packed (maintain.go), suspected, examined (damage.go) and healed (heal.go)
 //
 // # A worked example
 //
-// A pull request's head is fetched with those that others wait for (Remotes.FetchHeads),
-// from a repository on this machine without git's help (near.go). It is merged into main
+// A pull request's head is fetched together with the heads that other callers wait for
+// (Remotes.FetchHeads), from a repository on this machine without git (near.go). It is merged into main
 // (Merges.MergeWave): their common past is found in memory (History, ancestry.go), and the
-// trees are merged in memory where each entry was changed by one side only (entry.go); for
-// all else git is asked, by one process that stays (merger.go). Merges stay in memory until
-// git is to see them, since most are speculative (fresh.go), and become one pack then.
-// Builds check it out (Mirror.Checkout); main moves to it (Remotes.Push).
+// trees are merged in memory where each entry was changed by one side only (entry.go); all
+// other merges are made by one git process that stays (merger.go). Merges stay in memory
+// until git must see them, since most are speculative (fresh.go), and become one pack then.
+// Builds check the merge out (Mirror.Checkout); main moves to it (Remotes.Push).
 //
 // # What our own merge buys
 //
-// Each of these could be left to git. Each was left out of a whole server that lands
-// changes, and stays for what that cost: the CPU of the server with its git processes,
-// in % of the CPU with all pieces, as medians of one to four runs that took turns on two
-// cores that others used as well (git 2.39). Single runs differ by up to a third.
+// Each of these pieces could be left to git. To measure a piece, it was left out of a whole
+// server that lands changes; it stays because of what that cost. The table shows the CPU of
+// the server with its git processes, in % of the CPU with all pieces, as medians of one to
+// four runs that took turns on two cores with other load (git 2.39). Single runs differ by
+// up to a third.
 //
 //	A: submitqueue bench land --changes 400 --open 24 --recent
 //	B: submitqueue bench land --changes 100 --areas 50
 //	C: submitqueue bench land --changes 100 --areas 1
 //	D: submitqueue bench land --changes 1500 --open 50
-//	E: as B, with 20 areas, on Go's own sources: 11,500 files, 61 commits (no flag does that)
+//	E: as B, with 20 areas, on Go's own sources: 11,500 files, 61 commits (there is no flag for it)
 //
 //	in place of our own piece                      A     B     C     D     E
 //	every merge by one git merge-tree (entry.go)   138   159   166   -     151
-//	files of their own for objects (pack.go)       120   170   166   -     127
+//	a file for each object (pack.go)               120   170   166   -     127
 //	the same, written at once (fresh.go)           142   205   195   -     -
 //	git fetch from this machine (near.go)          108   111    98   110   147
 //	merge bases by date alone (ancestry.go)         89   119   108   180   -
-//	nothing of the above but git                   140   179   163   -     -
+//	all of the above by git                        140   179   163   -     -
 //
 // With all pieces A takes 43 ms of CPU for a landing, B 28, C 36, D 61 and E 187. The
 // server's memory is the same either way (80 MB in B, 140 in A, 510 in E). Loose objects
-// are dear because they have to be packed: the mirror has 2 or 3 packs at the end then,
-// and 20 to 90 with ours, which Pack bounds at about 120.
+// are expensive because they have to be packed: the mirror then has 2 or 3 packs at the end,
+// and 20 to 90 with our own packs, whose number Pack bounds at about 120.
 //
-// A fetch by git costs time more than CPU: as B with 20 areas, six runs each, it takes
-// 111 % of the CPU and 136 % of the time to the last landing. So does an index by git
-// index-pack in place of ours: 109 % and 120 %.
+// A fetch by git costs more time than CPU: as B with 20 areas, six runs each, it takes
+// 111 % of the CPU and 136 % of the time to the last landing. An index by git index-pack in
+// place of ours takes 109 % and 120 %.
 //
 // The ancestry is for branches that began long ago (D): the search by date visits all
-// that has landed since. That search (base.go) is for branches that began before a
-// server did, in a history of more than 50,000 commits: without it B takes 115 % there,
-// since git has to merge. Where git has to merge everything, a process for each wave in
-// place of one that stays (merger.go) makes it 133 %.
+// commits that have landed since. The search by date (base.go) is for branches that began
+// before the server did, in a history of more than 50,000 commits: without it B takes 115 %
+// there, since git has to merge. If git has to merge everything, and has a process for each
+// wave in place of one that stays (merger.go), B takes 133 %.
 //
-// To measure a piece again, have it answer as if it could not (mergeHere: not ok;
+// To measure a piece again, make it answer that it cannot do its work (mergeHere: not ok;
 // copyHeads: false; put: write) and run the commands in turns.
 //
-// A mirror can be lost: all of it is fetched, or follows from what is fetched. Damage is
-// suspected by what git says (Suspect), looked into (Examine), and mended by a new mirror
-// in the place of the old one (Heal).
+// A mirror can be lost: all of its content is fetched, or follows from fetched content.
+// Damage is suspected from git's messages (Suspect), examined (Examine), and mended by a new
+// mirror in the place of the old one (Heal).
 package mirror
 
 import (
@@ -139,7 +140,7 @@ func Open(ctx context.Context, dir string) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, left := range []string{newSuffix, damagedSuffix} { // by a healing that was killed
+	for _, left := range []string{newSuffix, damagedSuffix} { // of a healing that was killed
 		if err := os.RemoveAll(dir + left); err != nil {
 			return nil, errors.Join(fmt.Errorf("mirror: %w", err), m.Close())
 		}
@@ -147,7 +148,7 @@ func Open(ctx context.Context, dir string) (*Mirror, error) {
 	return m, nil
 }
 
-// openAlone opens the mirror in dir and looks at nothing beside it.
+// openAlone opens the mirror in dir, and leaves the folders beside it alone.
 func openAlone(ctx context.Context, dir string) (*Mirror, error) {
 	m := newMirror(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -168,7 +169,7 @@ func openAlone(ctx context.Context, dir string) (*Mirror, error) {
 	return m, nil
 }
 
-// newMirror is a mirror of which nothing was looked at.
+// newMirror returns a mirror without a look at its folder.
 func newMirror(dir string) *Mirror {
 	repo := &repository{dir: dir}
 	objects := newObjects(repo)
@@ -234,14 +235,14 @@ func (m *Mirror) Close() error {
 	return errors.Join(flushed, m.repo.lock.Load().Close())
 }
 
-// Remade says what of the mirror was damaged when it was opened, so that it was begun
-// anew, or "". It has nothing then but what is fetched, and merges made anew.
+// Remade says how the mirror was damaged when it was opened, so that it was begun anew, or
+// "". Such a mirror has only commits that were fetched since, and merges that were made since.
 func (m *Mirror) Remade() string { return m.remade }
 
 // Dir returns the directory of the bare repository.
 func (m *Mirror) Dir() string { return m.repo.dir }
 
-// checkVersion refuses a git that lacks what the mirror stands on.
+// checkVersion refuses a git that lacks the features that the mirror needs.
 func checkVersion(ctx context.Context, repo *repository) error {
 	const wants = "git 2.38 or newer must be on the PATH (for merge-tree --write-tree)"
 	out, err := repo.git(ctx, "version")
@@ -255,8 +256,8 @@ func checkVersion(ctx context.Context, repo *repository) error {
 	return nil
 }
 
-// isID reports whether s is a full object id in lower-case hexadecimal. Nothing
-// else is ever given to git as a revision.
+// isID reports whether s is a full object id in lower-case hexadecimal. Git gets
+// revisions in no other form.
 func isID(s string) bool {
 	if len(s) != 40 && len(s) != 64 {
 		return false

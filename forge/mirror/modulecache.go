@@ -23,11 +23,11 @@ const moduleRef = "refs/modules/c"
 // moduleIndex is git's index in a cache; each use writes it.
 const moduleIndex = "submitqueue.index"
 
-// moduleAge is how long a cache stays that no build uses.
+// moduleAge is how long an unused cache stays.
 const moduleAge = 30 * 24 * time.Hour
 
-// moduleCache returns the repository in which the commits of an address are kept, for the
-// caller alone until unlock.
+// moduleCache returns the repository in which the commits of an address are kept. Only
+// the caller may use it until it calls unlock.
 func (m *Worktrees) moduleCache(ctx context.Context, address string) (dir string, unlock func(), err error) {
 	sum := sha256.Sum256([]byte(address))
 	name := hex.EncodeToString(sum[:16])
@@ -65,7 +65,7 @@ func (m *Worktrees) dropUnused() error {
 	for _, c := range caches {
 		used, err := os.Stat(filepath.Join(dir, c.Name(), moduleIndex))
 		if err != nil || time.Since(used.ModTime()) < moduleAge {
-			continue // or never used: it is being made, or the next one of its address uses it
+			continue // a cache without an index is being made, or the next build of its address will use it
 		}
 		turn := m.turn(c.Name())
 		select {
@@ -107,8 +107,8 @@ func (m *repository) inModule(ctx context.Context, git string, header []string, 
 	return out, err
 }
 
-// fetchModule fetches one commit without what came before it, or, of a host that does not
-// give that, all branches and tags. ErrNotFound: the host has no such commit.
+// fetchModule fetches one commit without its history or, if the host does not give that,
+// all branches and tags. ErrNotFound: the host has no such commit.
 func (m *Worktrees) fetchModule(ctx context.Context, cache, address, commit string, header []string) error {
 	fetch := func(args ...string) error {
 		args = append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"}, args...)
@@ -137,8 +137,8 @@ func (m *Worktrees) fetchModule(ctx context.Context, cache, address, commit stri
 	return fmt.Errorf("%w: it has no commit %s: push it there, or have the repository name one that is there", forge.ErrNotFound, commit)
 }
 
-// isDenied reports whether a host says that a repository is not there, or not for us;
-// many do not tell which.
+// isDenied reports whether a host says that a repository does not exist or is not for
+// us; many hosts do not tell which.
 func isDenied(err error) bool {
 	said := stderrOf(err)
 	return errors.Is(err, forge.ErrForbidden) || slices.ContainsFunc([]string{"not found", "does not appear to be a git repository", "error: 404"},
@@ -163,10 +163,10 @@ func (m *Worktrees) placeModule(ctx context.Context, h holder) error {
 	return err
 }
 
-// link is a submodule: what the tree says of it, and what .gitmodules does.
+// link is a submodule, with its entry in the tree and its address in .gitmodules.
 type link struct {
 	File
-	url string // as written; "": nothing is
+	url string // as written; "": there is none
 }
 
 // links returns the submodules of a commit, in the order of its tree.
@@ -203,8 +203,8 @@ func (m *Worktrees) links(ctx context.Context, h holder) ([]link, error) {
 	return links, nil
 }
 
-// modulesFile reads a .gitmodules; entry is its mode, kind, id and size. It is a file: git
-// checks out no commit where it is a symbolic link.
+// modulesFile reads a .gitmodules; entry is its mode, kind, id and size. .gitmodules is a
+// regular file: git does not check out a commit where it is a symbolic link.
 func (m *Worktrees) modulesFile(ctx context.Context, h holder, entry []string) (string, error) {
 	if size, err := strconv.Atoi(entry[3]); err != nil || size > maxModuleFile {
 		return "", fmt.Errorf(".gitmodules has %s bytes, and may have %d", entry[3], maxModuleFile)

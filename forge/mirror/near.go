@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// A repository on this machine needs no exchange of packs: what a head brings
-// is read from it and written here. It takes milliseconds, where git takes five
+// A repository on this machine needs no exchange of packs: the objects that a head
+// brings are read from it and written here. This takes milliseconds; git needs five
 // processes for a fetch.
 const (
 	nearObjects = 500     // a head that brings more is fetched by git
@@ -20,9 +20,9 @@ const (
 
 var errNotNear = errors.New("forge: not to be copied")
 
-// copyHeads brings heads from a repository on this machine into the mirror, as
-// far as that is simple, and reports whether it tried. It is silent about what it
-// did not bring: git is asked for that.
+// copyHeads brings heads from a repository on this machine into the mirror, as far
+// as that is simple, and reports whether it tried. It does not report heads that it
+// did not bring: git is asked for them.
 func (m *Remotes) copyHeads(ctx context.Context, r forge.Remote, heads []HeadRef) bool {
 	var wants []string
 	for _, h := range heads {
@@ -72,8 +72,8 @@ type copied struct {
 	written bool
 }
 
-// copyObjects writes a commit with all that the mirror lacks of what it
-// reaches.
+// copyObjects writes a commit with all objects that it reaches and that the mirror
+// lacks.
 func (m *Remotes) copyObjects(ctx context.Context, source *helper, want string) error {
 	found := map[string]*copied{}
 	size := 0
@@ -119,8 +119,8 @@ func (m *Remotes) copyObjects(ctx context.Context, source *helper, want string) 
 	return m.writeCopied(found, want)
 }
 
-// writeCopied writes an object after those that it names, so that whatever the
-// mirror has, it has wholly, even after a crash in between.
+// writeCopied writes an object after those that it names, so that each object of
+// the mirror is complete, even after a crash in between.
 func (m *Remotes) writeCopied(found map[string]*copied, id string) error {
 	o := found[id]
 	if o == nil || o.written {
@@ -139,7 +139,7 @@ func (m *Remotes) writeCopied(found map[string]*copied, id string) error {
 	return nil
 }
 
-// namesOf returns what an object names.
+// namesOf returns the ids that an object names.
 func namesOf(o object) ([]string, error) {
 	switch o.kind {
 	case "blob":
@@ -155,7 +155,7 @@ func namesOf(o object) ([]string, error) {
 		var names []string
 		entries, err := parseTree(o.data)
 		for _, e := range entries {
-			if e.mode != "160000" { // of a submodule, another repository's
+			if e.mode != "160000" { // a submodule's commit is in another repository
 				names = append(names, e.id)
 			}
 		}
@@ -164,8 +164,8 @@ func namesOf(o object) ([]string, error) {
 	return nil, errNotNear
 }
 
-// sized is what a repository says of an object; the kind of one that it does
-// not have is "".
+// sized is the kind and size of an object in a repository; the kind is "" if it
+// does not have the object.
 type sized struct {
 	kind string
 	size int

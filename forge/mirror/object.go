@@ -22,12 +22,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// maxObject bounds what is read into memory of one object.
+// maxObject bounds the size of one object that is read into memory.
 const maxObject = 64 << 20
 
-// Objects are what a repository holds: it reads commits, trees and files, with what was
-// made and is not yet written (fresh), and adds to them. Objects that were read are
-// remembered.
+// Objects are the objects of a repository, including new ones that are not yet written
+// (fresh). It reads commits, trees and files, and adds to them. Objects that were read
+// are remembered.
 type Objects struct {
 	repo   *repository
 	reader *helper // cat-file
@@ -51,19 +51,19 @@ func newObjects(repo *repository) *Objects {
 	}
 }
 
-// object is what cat-file says of one id.
+// object is the answer of cat-file for one id.
 type object struct {
 	kind string // "" when the mirror does not have it
 	data []byte
 }
 
-// commitInfo is what merging needs to know of a commit.
+// commitInfo is the part of a commit that merging needs.
 type commitInfo struct {
 	tree    queue.TreeID
 	parents []queue.CommitID
 	date    int64 // committer's, in seconds
 	message string
-	author  string // "Name <address>", and what came after it; "" of one that is to be made: the mirror's Identity
+	author  string // "Name <address>", and the text after it; "" in a commit to be made: the mirror's Identity
 }
 
 // read reads objects, those that are not in memory in one exchange.
@@ -76,8 +76,8 @@ func (m *Objects) stat(ctx context.Context, ids []string) ([]sized, error) {
 	return eachOf(m, ids, func(o object) sized { return sized{o.kind, len(o.data)} }, func(missing []string) ([]sized, error) { return stat(ctx, m.reader, missing) })
 }
 
-// eachOf makes something of each object: of those that are in memory, and by asking for
-// the others.
+// eachOf returns one result for each object: it calls of for those that are in memory,
+// and ask for the others.
 func eachOf[T any](m *Objects, ids []string, of func(object) T, ask func([]string) ([]T, error)) ([]T, error) {
 	all := make([]T, len(ids))
 	var missing []string
@@ -131,7 +131,7 @@ func readObject(p *process, id string) (object, error) {
 	return readBody(p, line, id)
 }
 
-// readBody reads what follows the line before an object.
+// readBody reads the content that follows the first line of an answer.
 func readBody(p *process, line, id string) (object, error) {
 	kind, size, err := parseHead(line, id)
 	if err != nil || kind == "" {
@@ -253,9 +253,9 @@ func parseCommit(o object) (commitInfo, error) {
 	return c, nil
 }
 
-// writeObject stores an object and returns its id. It is written here and not
-// by git because a process for each, or a file for each that hash-object is
-// told of, costs many times as much.
+// writeObject stores an object and returns its id. It is written here and not by
+// git because a git process for each object, or a file for each that hash-object
+// reads, costs many times as much.
 func (m *repository) writeObject(kind string, body []byte) (string, error) {
 	data := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
 	sum := sha1.Sum(data)
@@ -263,10 +263,10 @@ func (m *repository) writeObject(kind string, body []byte) (string, error) {
 	dir := filepath.Join(m.dir, "objects", id[:2])
 	path := filepath.Join(dir, id[2:])
 	now := time.Now()
-	if os.Chtimes(path, now, now) == nil { // it is there: young again for whoever prunes
+	if os.Chtimes(path, now, now) == nil { // it exists: its new time keeps it from being pruned
 		return id, nil
 	}
-	temp := filepath.Join(dir, "tmp_obj_"+rand.Text()) // git prunes what is left of this name
+	temp := filepath.Join(dir, "tmp_obj_"+rand.Text()) // git prunes leftovers of this name
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if errors.Is(err, os.ErrNotExist) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

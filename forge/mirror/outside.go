@@ -16,11 +16,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Outside is what a checkout of a commit holds that git does not have in it, for whoever
-// makes the checkout elsewhere (package upload). Paths are from the root of the checkout,
-// and hostile text.
+// Outside lists the content of a commit's checkout that git does not have in the commit,
+// for a caller that makes the checkout elsewhere (package upload). Paths are from the
+// root of the checkout, and hostile text.
 type Outside struct {
-	Modules []Module // each after the one that it lies in
+	Modules []Module // each after the one that contains it
 	Large   []LargeFile
 
 	from    Checkouts
@@ -32,10 +32,10 @@ type Module struct {
 	Path   string
 	Commit queue.CommitID
 	URL    string // of its repository, without credentials
-	Git    string // a repository that has the commit, and nothing that came before it
+	Git    string // a repository that has the commit, usually without its history
 }
 
-// Name is the same for submodules of the same repository: hexadecimal digits.
+// Name returns hexadecimal digits, the same for submodules of the same repository.
 func (m Module) Name() string { return filepath.Base(m.Git) }
 
 // LargeFile is a file that Git LFS keeps.
@@ -45,11 +45,12 @@ type LargeFile struct {
 	Pointer    lfs.Pointer
 }
 
-// largeSource is the repository that has a pointer, and what its .lfsconfig names.
+// largeSource is the repository that has a pointer, and the address that its
+// .lfsconfig names.
 type largeSource struct{ url, address string }
 
-// Outside returns what of a commit is outside of git, of that which is wanted. Submodules
-// are fetched, as by Fill; contents of LFS are not, before Fetch. Errors as Fill's.
+// Outside returns the wanted content of a commit that is outside of git. It fetches
+// submodules, as Fill does; contents of LFS are fetched only by Fetch. Errors as Fill's.
 func (c Checkouts) Outside(ctx context.Context, commit queue.CommitID, want config.Checkout) (*Outside, error) {
 	out := &Outside{from: c, sources: map[lfs.Pointer]largeSource{}}
 	if want.Plain() {
@@ -70,7 +71,8 @@ func (c Checkouts) Outside(ctx context.Context, commit queue.CommitID, want conf
 	return out, nil
 }
 
-// outside adds what a commit has. depth is that of its submodules.
+// outside adds the content outside of one commit. depth is the depth of its
+// submodules.
 func (f *moduleFiller) outside(ctx context.Context, h holder, out *Outside, depth int) error {
 	if f.want.LFS.On() {
 		files, address, err := f.m.pointers(ctx, h)
@@ -123,7 +125,7 @@ func (f *moduleFiller) fetched(ctx context.Context, h holder, l link) (below hol
 	return holder{git: cache, commit: l.OID, url: address, at: h.at + l.Path + "/"}, nil
 }
 
-// pointers is largeFiles of a commit that is checked out nowhere.
+// pointers is largeFiles for a commit that is not checked out.
 func (m *Worktrees) pointers(ctx context.Context, h holder) (files []largeFile, address string, err error) {
 	if h.dir, err = os.MkdirTemp("", "submitqueue-pointers-*"); err != nil {
 		return nil, "", err
@@ -167,13 +169,13 @@ func (m *Worktrees) pointers(ctx context.Context, h holder) (files []largeFile, 
 	return files, address, err
 }
 
-// Has reports whether a content is one of the commit's, or of its submodules'.
+// Has reports whether a content belongs to the commit or to its submodules.
 func (o *Outside) Has(p lfs.Pointer) bool { _, ok := o.sources[p]; return ok }
 
-// Fetch brings contents into the mirror, from where Fill would. It leaves out those that
-// the commit does not have.
+// Fetch brings contents into the mirror, from the same servers as Fill. It leaves out
+// contents that the commit does not have.
 func (o *Outside) Fetch(ctx context.Context, want []lfs.Pointer) error {
-	r, err := o.from.Forge.Remote(ctx) // credentials end
+	r, err := o.from.Forge.Remote(ctx) // earlier credentials may have expired
 	if err != nil {
 		return err
 	}
@@ -191,7 +193,7 @@ func (o *Outside) Fetch(ctx context.Context, want []lfs.Pointer) error {
 	return errors.Join(failed...)
 }
 
-// Copy writes a content that Fetch has brought.
+// Copy writes a content that Fetch has fetched.
 func (o *Outside) Copy(p lfs.Pointer, to io.Writer) error {
 	if !o.Has(p) {
 		return os.ErrNotExist

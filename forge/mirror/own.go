@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// RefMove is a branch of our own that is to point at a commit, wherever it
+// RefMove is one of our own branches that is to point at a commit, wherever it
 // pointed before; without a commit it is to be deleted.
 type RefMove struct {
 	Branch string
@@ -26,11 +26,12 @@ type OwnRefs struct {
 	Forge  forge.Forge
 }
 
-// Push moves branches in this order, as far as the remote keeps it, in one push, or in
-// as few as the remote takes and as its host has all tested that are not Quiet, which go
-// first then, and says of each what is wrong with it. fresh tells which were not there as
-// they were to be. One to delete that is gone is no error. The last error is
-// about all of them: *Transient as in Mirror.Push.
+// Push moves branches in this order, as far as the remote keeps it, and returns an error
+// for each that did not move. It uses one push, or as few as the remote takes. Where the
+// host tests only so many refs of one push (forge.Remote.Refs), it uses enough pushes
+// that every ref that is not Quiet is tested; the Quiet ones go first then. fresh tells
+// which branches were not yet as they should be. It is no error if a branch to delete is
+// gone. The last error is about all of them: *Transient as in Remotes.Push.
 func (o OwnRefs) Push(ctx context.Context, moves []RefMove) (fresh []bool, each []error, err error) {
 	r, err := o.Forge.Remote(ctx)
 	if err != nil {
@@ -50,7 +51,7 @@ func (o OwnRefs) Push(ctx context.Context, moves []RefMove) (fresh []bool, each 
 	return fresh, each, err
 }
 
-// Wait returns how long a push of our own refs is to wait, so that the host is used no
+// Wait returns how long a push of our own refs must wait, so that the host is used no
 // more often than it wants (forge.Pace); refs that wait meanwhile go in one push.
 // idle: nobody waits for these refs.
 func (o OwnRefs) Wait(ctx context.Context, idle bool) time.Duration {
@@ -97,7 +98,8 @@ func (o OwnRefs) File(_ context.Context, name string, data []byte) (queue.Commit
 	return m.Merges.add(m.Merges.body(commitInfo{tree: queue.TreeID(tree), date: 1, message: "Targets of a build\n"})), nil
 }
 
-// Read returns the content of a file of a commit; hostile text. Nil: it has none.
+// Read returns the content of a file of a commit; hostile text. Nil: there is no
+// such file.
 func (o OwnRefs) Read(ctx context.Context, commit queue.CommitID, path string) ([]byte, error) {
 	tree, err := o.Mirror.Objects.Tree(ctx, commit)
 	if err != nil {
@@ -114,13 +116,14 @@ func (o OwnRefs) Read(ctx context.Context, commit queue.CommitID, path string) (
 	return tree.Blob(ctx, files[i].OID)
 }
 
-// Message returns what a commit's author has written of it; hostile text.
+// Message returns the message of a commit; hostile text.
 func (o OwnRefs) Message(ctx context.Context, commit queue.CommitID) (string, error) {
 	info, err := o.Mirror.Objects.info(ctx, commit)
 	return info.message, err
 }
 
-// stageParts moves refs by as few pushes as the remote takes, and as its host has tested.
+// stageParts moves refs by as few pushes as possible, so that the remote takes each and
+// its host tests the refs.
 func (m *Remotes) stageParts(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, err error) {
 	if r.Refs == 0 {
 		return m.stageAs(ctx, r, moves, len(moves))
@@ -148,7 +151,7 @@ func (m *Remotes) stageParts(ctx context.Context, r forge.Remote, moves []RefMov
 			return nil, nil, err
 		}
 		for j, k := range at {
-			if err != nil { // what went before is known
+			if err != nil { // the results of earlier pushes are known
 				each[k] = err
 			} else {
 				fresh[k], each[k] = news[j], errs[j]
@@ -158,7 +161,8 @@ func (m *Remotes) stageParts(ctx context.Context, r forge.Remote, moves []RefMov
 	return fresh, each, nil
 }
 
-// stageAs moves refs by as few pushes as the remote takes, of so many refs at most.
+// stageAs moves refs by as few pushes as the remote takes, each of at most so many
+// refs.
 func (m *Remotes) stageAs(ctx context.Context, r forge.Remote, moves []RefMove, most int) (fresh []bool, each []error, err error) {
 	for len(fresh) < len(moves) {
 		part := moves[len(fresh):]
@@ -169,7 +173,7 @@ func (m *Remotes) stageAs(ctx context.Context, r forge.Remote, moves []RefMove, 
 			continue
 		case err != nil && len(fresh) == 0:
 			return nil, nil, err
-		case err != nil: // what went before is known
+		case err != nil: // the results of earlier pushes are known
 			news, errs = make([]bool, len(part)), slices.Repeat([]error{err}, len(part))
 		}
 		fresh, each = append(fresh, news...), append(each, errs...)
@@ -177,8 +181,8 @@ func (m *Remotes) stageAs(ctx context.Context, r forge.Remote, moves []RefMove, 
 	return fresh, each, nil
 }
 
-// stageAll moves refs by one push. narrower: the remote takes fewer at a time, nothing
-// has moved, and the width of pushes is what it takes by now.
+// stageAll moves refs by one push. narrower: the remote takes fewer refs at a time, no
+// ref has moved, and the width of pushes is reduced to the remote's limit.
 func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove) (fresh []bool, each []error, narrower bool, err error) {
 	var specs []string
 	quiet := true
@@ -252,7 +256,8 @@ func (m *Remotes) stageAll(ctx context.Context, r forge.Remote, moves []RefMove)
 	return fresh, each, false, nil
 }
 
-// refusedRef tells what may go away by itself from what the remote forbids by a rule.
+// refusedRef tells a refusal that may go away without our doing from one that follows
+// from a rule of the remote.
 func refusedRef(summary, stderr string) error {
 	said := strings.TrimSpace(summary + "\n" + remoteWords(stderr))
 	if strings.HasPrefix(summary, "[remote rejected]") {

@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// OwnMost bounds the commits of a pull request that are read; GitHub shows no
-// more of them either.
+// OwnMost bounds the commits of a pull request that are read; GitHub shows no more
+// either.
 const OwnMost = 250
 
 // OwnCommit is a commit that a head brings. Its texts are hostile.
@@ -49,12 +49,13 @@ func (c OwnCommit) Trailers(name string) []string {
 	return out
 }
 
-// ErrTooMany is the error of Own where there are more commits than it reads.
+// ErrTooMany is the error of Own if there are more commits than it reads.
 var ErrTooMany = errors.New("forge: too many commits")
 
-// Own returns the commits that a head has and a base has not, the oldest first,
-// each after its parents; not says whose commits are not counted either. More than
-// OwnMost: the latest of them, and ErrTooMany.
+// Own returns the commits that a head contains and a base does not, the oldest
+// first, each after its parents. Commits that one of not contains are left out,
+// too. If there are more than OwnMost, it returns the latest of them, and
+// ErrTooMany.
 func (m *History) Own(ctx context.Context, base, head queue.CommitID, not ...queue.CommitID) ([]OwnCommit, error) {
 	args := []string{"rev-list", "--topo-order", "--reverse", fmt.Sprintf("--max-count=%d", OwnMost+1), string(head), "^" + string(base)}
 	for _, id := range append([]queue.CommitID{base, head}, not...) {
@@ -94,7 +95,7 @@ func (m *History) Own(ctx context.Context, base, head queue.CommitID, not ...que
 	return list, many
 }
 
-// commitIDs reads what rev-list prints, in its order.
+// commitIDs reads the output of rev-list, in its order.
 func commitIDs(out []byte) []queue.CommitID {
 	var ids []queue.CommitID
 	for id := range strings.FieldsSeq(string(out)) {
@@ -103,7 +104,7 @@ func commitIDs(out []byte) []queue.CommitID {
 	return ids
 }
 
-// Held returns those of some commits that the mirror has.
+// Held returns those commits of ids that the mirror has.
 func (m *Objects) Held(ctx context.Context, ids []queue.CommitID) ([]queue.CommitID, error) {
 	found, err := m.has(ctx, ids)
 	if err != nil {
@@ -118,9 +119,9 @@ func (m *Objects) Held(ctx context.Context, ids []queue.CommitID) ([]queue.Commi
 	return out, nil
 }
 
-// LandedHeads returns those commits of a branch's first-parent line that are no merges
-// and name one of some heads in their trailers, the newest first. own are the commits,
-// as Own returns them, that the heads are of: the commit that landed one of them is
+// LandedHeads returns the commits of a branch's first-parent line that are not merges
+// and name one of the heads in their trailers, the newest first. own are the commits,
+// as Own returns them, whose ids are the heads. The commit that landed one of them is
 // later on the line than all commits that they stand on, however old. Anybody can
 // write trailers.
 func (m *History) LandedHeads(ctx context.Context, tip queue.CommitID, own []OwnCommit) ([]LineCommit, error) {
@@ -145,7 +146,7 @@ func (m *History) LandedHeads(ctx context.Context, tip queue.CommitID, own []Own
 		return nil, err
 	}
 	args = append(args, string(tip))
-	if len(forks) > 1 { // what is behind all of them
+	if len(forks) > 1 { // their common ancestors
 		out, err := m.repo.git(ctx, append([]string{"merge-base", "--octopus"}, forks...)...)
 		var failed *GitError
 		if err != nil && !(errors.As(err, &failed) && failed.ExitCode == 1) {

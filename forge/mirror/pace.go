@@ -10,8 +10,9 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// pace counts how often the remote is used, against forge.Pace. Pushes to target branches
-// never wait for it; those of our own refs wait (OwnRefs.Wait), and meanwhile become one.
+// pace counts how often the remote is used, and compares that with forge.Pace. Pushes to
+// target branches never wait for it; pushes of our own refs wait (OwnRefs.Wait), and are
+// combined into one meanwhile.
 type pace struct {
 	mu     sync.Mutex
 	recent []time.Time // pushes of the last minute, oldest first
@@ -20,10 +21,10 @@ type pace struct {
 	reads  *rate.Limiter
 }
 
-// Held is what the pace of a remote holds up.
+// Held says how long the pace of a remote delays our own refs.
 type Held struct {
-	Until  time.Time // our own refs are pushed again; past or zero: nothing is held up
-	Pushes int       // that its host wants at most in a minute
+	Until  time.Time // when our own refs are pushed again; past or zero: they are not delayed
+	Pushes int       // the most that its host wants in a minute
 }
 
 // pushed counts a push that begins.
@@ -34,7 +35,7 @@ func (p *pace) pushed() {
 	p.recent = append(p.within(now), now)
 }
 
-// within drops what is older than a minute; the caller holds mu.
+// within drops pushes that are older than a minute; the caller holds mu.
 func (p *pace) within(now time.Time) []time.Time {
 	for len(p.recent) > 0 && now.Sub(p.recent[0]) >= time.Minute {
 		p.recent = p.recent[1:]
@@ -49,11 +50,12 @@ func (p *pace) ours() {
 	p.last, p.held = time.Now(), Held{}
 }
 
-// wait returns how long our own refs wait until they are pushed. With as many pushes in
-// the last minute as the host wants, that is until a minute after the first of these; but
-// no longer than it takes to have one more push since the last of ours: however many
-// changes land, builds are pushed at the pace that the host wants of all. Refs that nobody
-// waits for (idle) leave half of the pushes to others, and go after a minute.
+// wait returns how long our own refs wait until they are pushed. If the last minute had as
+// many pushes as the host wants, they wait until a minute after the first of these. But
+// they wait no longer than one push's share of a minute since the last push of our own
+// refs. So, however many changes land, builds are pushed at the pace that the host wants
+// for all pushes. Refs that nobody waits for (idle) leave half of the pushes to others,
+// and go after a minute.
 func (p *pace) wait(want forge.Pace, idle bool) time.Duration {
 	if want.Pushes == 0 {
 		return 0
@@ -93,7 +95,8 @@ func (p *pace) read(ctx context.Context, r forge.Remote) error {
 	return reads.Wait(ctx)
 }
 
-// Held tells what the pace of the remote holds up at present. It asks nobody.
+// Held returns how the pace of the remote delays our own refs at present. It makes
+// no request.
 func (m *Remotes) Held() Held {
 	m.pace.mu.Lock()
 	defer m.pace.mu.Unlock()

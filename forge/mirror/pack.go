@@ -24,7 +24,7 @@ type packed struct {
 	sum uint32 // CRC-32 of its entry
 }
 
-// packKinds are the numbers that packs have for kinds.
+// packKinds are the numbers of the kinds of objects in packs.
 var packKinds = map[string]byte{"commit": 1, "tree": 2, "blob": 3}
 
 // encodePack returns a pack of whole objects and its index, both version 2, and
@@ -87,8 +87,8 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-// deflate writes an object's content as a zlib stream. Trees and commits are
-// mostly names of objects, which nothing makes smaller.
+// deflate writes an object's content as a zlib stream. Trees and commits are mostly
+// names of objects, which cannot be compressed.
 func deflate(b *bytes.Buffer, o object) {
 	if len(o.data) < 1024 || o.kind != "blob" {
 		b.Write(stored(o.data))
@@ -101,8 +101,8 @@ func deflate(b *bytes.Buffer, o object) {
 	_ = w.Close()
 }
 
-// writePack makes objects part of the mirror in two files, whatever their
-// number: the pack is on the disk before the index makes it one.
+// writePack adds any number of objects to the mirror in two files: the pack is on
+// the disk before the index makes git see it.
 func (m *Objects) writePack(ids []string, objects []object) error {
 	pack, index, name, err := encodePack(ids, objects)
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *Objects) writePack(ids []string, objects []object) error {
 // placeFile makes a read-only file appear whole or not at all.
 func placeFile(path string, data []byte) error {
 	dir := filepath.Dir(path)
-	temp := filepath.Join(dir, "tmp_pack_"+strings.ToLower(rand.Text())) // git prunes what is left of this name
+	temp := filepath.Join(dir, "tmp_pack_"+strings.ToLower(rand.Text())) // git prunes leftovers of this name
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if errors.Is(err, os.ErrNotExist) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

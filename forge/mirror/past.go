@@ -10,11 +10,11 @@ import (
 // PastCommit is a commit of a branch's first-parent line with its author.
 type PastCommit struct {
 	LineCommit
-	Author string // the name that the commit has: hostile text
+	Author string // the author's name: hostile text
 }
 
 // Past returns up to most commits of the first-parent line that ends at a commit,
-// newest first. whole says that the last of them is the first that there is.
+// newest first. whole says that the last of them has no parent.
 func (m *History) Past(ctx context.Context, tip queue.CommitID, most int) (line []PastCommit, whole bool, err error) {
 	for at := tip; at != "" && len(line) < most; {
 		info, err := m.objects.info(ctx, at)

@@ -13,18 +13,18 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// PushOutcome is what came of a push that the remote has answered: exactly one
-// of three.
+// PushOutcome is the outcome of a push that the remote has answered: exactly one of
+// three.
 type PushOutcome struct {
-	Moved   bool   // the branch is at what was pushed
+	Moved   bool   // the branch is at the commit that was pushed
 	Lost    bool   // the branch is not where it was expected: somebody else moved it
-	Refused string // why the remote refused the push, in its words: hostile text; queue.RefusalOf tells if that is a rule, and it is never RefusalTrouble
+	Refused string // why the remote refused the push, in its words: hostile text; queue.RefusalOf tells whether that is a rule; it is never RefusalTrouble
 }
 
 // Push moves a branch at the remote from expected to next, which must descend
 // from it: an update is never forced. A push that is repeated after an unknown end is Moved if
 // the first one had arrived. Errors: *Transient when it is not known whether the branch moved,
-// the remote could not be asked or is in trouble of its own (queue.RefusalTrouble); fetch, then
+// the remote could not be asked, or it has trouble itself (queue.RefusalTrouble); fetch, then
 // push again. Any other error is a mistake of the caller.
 func (m *Remotes) Push(ctx context.Context, r forge.Remote, branch string, expected, next queue.CommitID) (PushOutcome, error) {
 	ref, err := branchRef(branch)
@@ -55,19 +55,20 @@ func (m *Remotes) Push(ctx context.Context, r forge.Remote, branch string, expec
 	return unanswered(ctx, branch, stderr, err)
 }
 
-// lease has a push move a ref from where it is expected alone.
+// lease returns the option by which a push moves a ref only if it is at its
+// expected commit.
 func lease(ref string, expected queue.CommitID) string {
 	return "--force-with-lease=" + ref + ":" + string(expected)
 }
 
-// documentRefs is where the documents of a Store are.
+// documentRefs is the prefix of the refs of a Store's documents.
 const documentRefs = "refs/submitqueue/"
 
 // receivePack names the program at the other end. A repository on this machine is not
 // packed after each push: its server does that (Store.Tidy), and once it has many
-// unreachable objects, git would repack it every time, in vain. Nor are the documents of
-// a Store read for each push: they are no history that a push could rest on, and there
-// is one for each change that ever landed.
+// unreachable objects, git would repack it every time, in vain. The documents of a Store
+// are not read for each push either: a push cannot use them as history, and there is one
+// for each change that ever landed.
 func receivePack(r forge.Remote) string {
 	if filepath.IsAbs(strings.TrimPrefix(r.URL, "file://")) {
 		return "--receive-pack=git -c receive.autogc=false -c receive.hideRefs=" + documentRefs + " receive-pack"
@@ -75,7 +76,8 @@ func receivePack(r forge.Remote) string {
 	return "--receive-pack=git-receive-pack"
 }
 
-// unanswered is what came of a push that the remote has not answered for the branch.
+// unanswered returns the outcome of a push for which the remote gave no answer about
+// the branch.
 func unanswered(ctx context.Context, branch, stderr string, err error) (PushOutcome, error) {
 	if words := remoteWords(stderr); words != "" && queue.RefusalOf(words) == queue.RefusalBranch {
 		return PushOutcome{Refused: words}, nil
@@ -121,7 +123,7 @@ func readPush(stdout, stderr, ref string) (PushOutcome, bool) {
 	return PushOutcome{}, false
 }
 
-// raced reports whether a ref was refused for where it is.
+// raced reports whether a ref was refused because of where it is.
 func raced(summary string) bool {
 	return slices.ContainsFunc([]string{
 		"stale info", "fetch first", "non-fast-forward", "needs force", "cannot lock ref", "failed to update ref",
@@ -143,9 +145,9 @@ func remoteWords(stderr string) string {
 }
 
 // settled looks where the branch, by its full name, is after a push that did not move it.
-// Words such as "cannot lock ref" may be a race, a full disk or a lock that somebody who
-// was killed has left; the branch tells. If it is still at its expected commit, nobody
-// else has moved it, and the same push may go through later: a *Transient.
+// Words such as "cannot lock ref" may mean a race, a full disk or the lock of a process
+// that was killed; the place of the branch tells. If it is still at its expected commit,
+// nobody else has moved it, and the same push may go through later: a *Transient.
 func (m *Remotes) settled(ctx context.Context, r forge.Remote, move Move, outcome PushOutcome, stderr string) (PushOutcome, error) {
 	if !outcome.Lost {
 		return outcome, nil

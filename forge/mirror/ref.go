@@ -16,15 +16,15 @@ const (
 	remoteRefs = "refs/submitqueue/remote/"
 )
 
-// keptness is what is known of a commit that is kept.
+// keptness says what is known of a kept commit.
 type keptness int
 
 const (
-	named    keptness = iota + 1 // by whoever keeps it
-	inMirror                     // it was found here, with all that it reaches
+	named    keptness = iota + 1 // a caller asked to keep it
+	inMirror                     // it was found in the mirror, with all that it reaches
 )
 
-// Refs are the repository's own refs, which say what of it is kept.
+// Refs are the repository's own refs, which say which commits are kept.
 type Refs struct {
 	repo    *repository
 	objects *Objects
@@ -39,9 +39,8 @@ func newRefs(repo *repository, objects *Objects) *Refs {
 	return &Refs{repo: repo, objects: objects, refs: repo.helper("update-ref", "-z", "--stdin"), kept: newLRU[queue.CommitID, keptness](50_000)}
 }
 
-// Keep protects commits, and all they reach, from Maintain until Release, or
-// until the mirror is closed. It costs nothing until there is something to
-// protect them from.
+// Keep protects commits, and all they reach, from Maintain until Release, or until
+// the mirror is closed. It costs nothing until Maintain packs the mirror.
 func (m *Refs) Keep(_ context.Context, commits []queue.CommitID) error {
 	for _, id := range commits {
 		if !isID(string(id)) {
@@ -71,8 +70,8 @@ func (m *Refs) Release(ctx context.Context, commits []queue.CommitID) error {
 	})
 }
 
-// name gives refs to the commits that are kept, as far as the mirror has them,
-// and takes them from all others: git knows no other way to be told.
+// name makes refs for the kept commits, as far as the mirror has them, and removes
+// the refs of all others: git keeps commits in no other way.
 func (m *Refs) name(ctx context.Context) error {
 	m.keeping.Lock()
 	defer m.keeping.Unlock()
@@ -157,8 +156,8 @@ func (m *Refs) transact(ctx context.Context, commands []byte) error {
 	return nil
 }
 
-// checkRef refuses what git does not take for the full name of a ref, and what
-// would mean something else to it (patterns, options, revisions).
+// checkRef refuses a text that git does not take for the full name of a ref, or
+// that would mean something else to it (patterns, options, revisions).
 func checkRef(ref string) error {
 	bad := !strings.HasPrefix(ref, "refs/") || strings.HasSuffix(ref, ".") ||
 		strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||

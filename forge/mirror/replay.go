@@ -15,7 +15,8 @@ import (
 // each of them is judged.
 const ReplayMost = 50
 
-// lines makes the results of the picks that land commit by commit, by place.
+// lines returns the results of the picks that land commit by commit, or revert a
+// commit, by their index.
 func (m *Merges) lines(ctx context.Context, picks []Pick) (map[int]Merged, error) {
 	out := map[int]Merged{}
 	for i, p := range picks {
@@ -40,10 +41,11 @@ func (m *Merges) lines(ctx context.Context, picks []Pick) (map[int]Merged, error
 // replay makes the commits of a head anew on Parent, each as the difference to the
 // one before it: author, date and message stay. Merges among them are left out, as
 // are commits whose content is there already. The last one carries the trailers of
-// Message; the others have none, whatever their authors wrote.
+// Message; the others have no trailers of the queue, whatever their authors wrote.
 //
-// The result has the content of the merge of the head, or the head is refused: a
-// merge commit may have content of its own, which no other commit has.
+// The result has the same content as the merge of the head, or the head is refused:
+// a merge commit may add content that no other commit has. See unlike for an
+// exception.
 func (m *Merges) replay(ctx context.Context, p Pick) (Merged, error) {
 	var not []queue.CommitID
 	if p.Below != "" {
@@ -121,7 +123,7 @@ func (m *Merges) replay(ctx context.Context, p Pick) (Merged, error) {
 	return out, nil
 }
 
-// join merges commits that were made anew on Parent, and of which the last is given.
+// join merges commits that were made anew on Parent; last is the last of them.
 func (m *Merges) join(ctx context.Context, p Pick, parent commitInfo, last Merged) (Merged, error) {
 	message, err := p.message()
 	if err != nil {
@@ -131,13 +133,13 @@ func (m *Merges) join(ctx context.Context, p Pick, parent commitInfo, last Merge
 		date: max(parent.date, int64(p.Date)/1000), message: message}, parent.tree)
 }
 
-// unlike compares what a replay ends at, a tree or why there is none, with the merge
-// of the whole head onto Parent, and returns what came of the replay, or why it is
-// not to be used.
+// unlike compares the result of a replay, a tree or the reason why there is none,
+// with the merge of the whole head onto Parent. It returns the result of the replay,
+// or why it must not be used.
 //
-// Where that merge has conflicts, a head without merge commits stands as it was
-// replayed: of a commit that is on Parent already in another commit, the replay
-// knows and the merge does not.
+// Where that merge has conflicts, the replay of a head without merge commits is
+// used: if Parent already has the content of a commit in another commit, the replay
+// sees it and the merge does not.
 func (m *Merges) unlike(ctx context.Context, p Pick, linear bool, replayed Merged) (Merged, error) {
 	whole, err := m.whole(ctx, p)
 	if err != nil {
@@ -189,8 +191,8 @@ func (m *Merges) whole(ctx context.Context, p Pick) (merged, error) {
 	return known[pairs[0]], nil
 }
 
-// replayed is the message of a commit made anew. Trailers that are the queue's to
-// write are taken out of what somebody else wrote.
+// replayed returns the message of a commit made anew. Trailers that only the queue
+// may write are removed from the original message.
 func replayed(message, trailers string) string {
 	var kept []string
 	for line := range strings.SplitSeq(strings.TrimRight(strings.ReplaceAll(message, "\x00", ""), "\n"), "\n") {
@@ -235,7 +237,8 @@ func (m *Merges) mergeContents(ctx context.Context, base, ours, theirs queue.Tre
 	if tree, ok, err := m.mergeTrees(ctx, string(base), string(ours), string(theirs)); err != nil || ok {
 		return merged{tree: queue.TreeID(tree)}, err
 	}
-	// git merges commits: these have the one past that it is to see.
+	// git merges commits, not trees: these two have only the common past that git must
+	// see.
 	commit := func(tree queue.TreeID, parents ...queue.CommitID) queue.CommitID {
 		return m.add(m.body(commitInfo{tree: tree, parents: parents, message: "replay\n"}))
 	}
@@ -277,7 +280,7 @@ func (m *Merges) fastForward(ctx context.Context, p Pick) (Merged, error) {
 	}
 }
 
-// bodyBy is body for a commit whose author line is another's.
+// bodyBy is body with a given author line.
 func (m *Merges) bodyBy(c commitInfo, author string) []byte {
 	body := m.body(c)
 	if author == "" {

@@ -7,9 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// revert makes the commit that takes Revert back on Parent: the three-way merge of
-// Parent with what was there before Revert, from Revert. The same pick on the same
-// parent makes the same commit.
+// revert makes the commit that reverts Revert on Parent: the three-way merge of
+// Parent with the first parent of Revert, with Revert as the base. The same pick on
+// the same parent makes the same commit.
 func (m *Merges) revert(ctx context.Context, p Pick) (Merged, error) {
 	parent, err := m.objects.info(ctx, p.Parent)
 	if err != nil {

@@ -9,13 +9,12 @@ import (
 )
 
 // MergeTogether merges the heads of several picks into one commit on base: its
-// parents are base and the heads, in order, and its tree is what MergeChain makes
-// of them one after the other. The picks' own messages are of the commits in
-// between, which nobody will see. The date is the latest of the picks' and the
-// base's.
+// parents are base and the heads, in order, and its tree is the result of
+// MergeChain. The picks' own messages are used only in the commits in between,
+// which nobody will see. The date is the latest of the picks' and the base's.
 //
-// If one of them does not merge, or is empty, there is no commit: the result
-// has the Conflicts or Refused of that one, or is Empty without a commit.
+// If one pick does not merge, or is empty, there is no commit: the result has the
+// Conflicts or Refused of that pick, or is Empty without a commit.
 func (m *Merges) MergeTogether(ctx context.Context, base queue.CommitID, picks []Pick, message string) (Merged, error) {
 	if strings.TrimSpace(message) == "" || strings.ContainsRune(message, 0) {
 		return Merged{}, errors.New("merging: the message of a merge must be text")
@@ -47,7 +46,7 @@ func (m *Merges) MergeTogether(ctx context.Context, base queue.CommitID, picks [
 		info.date = max(info.date, int64(p.Date)/1000)
 	}
 	if info.tree == parent.tree {
-		return Merged{Empty: true}, nil // one takes back what another brings
+		return Merged{Empty: true}, nil // one head reverts the changes of another
 	}
 	return m.made(ctx, info, parent.tree)
 }

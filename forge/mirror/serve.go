@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// ObjectsOf returns the folder of git objects in which a commit is with all that it needs, for
-// whoever reads it there with git (package upload). Nothing may be written there.
+// ObjectsOf returns the folder of git objects that contains a commit with all that it needs,
+// for a caller that reads it there with git (package upload). Nothing may be written there.
 func (m *Mirror) ObjectsOf(ctx context.Context, commit queue.CommitID) (dir string, err error) {
 	err = m.mending(ctx, func() error {
 		if _, err := m.Objects.info(ctx, commit); err != nil {

@@ -18,8 +18,8 @@ import (
 )
 
 // Signer signs the commits that a mirror makes. The same payload at the same date
-// must have the same signature, because merges are made again and must be the same
-// commits: in another process, on another server.
+// must have the same signature, because merges are made again, in another process
+// or on another server, and must be the same commits.
 type Signer interface {
 	// Sign returns the armored signature of a commit; date is the commit's own, in
 	// seconds.
@@ -82,8 +82,8 @@ func (s sshSigner) Sign(_ context.Context, payload []byte, _ int64) (string, err
 	return b.String() + text + "\n-----END SSH SIGNATURE-----\n", nil
 }
 
-// gpgSigner signs by the program gpg, as if it were the commit's date: a signature
-// holds its time.
+// gpgSigner signs by the program gpg, with the clock set to the commit's date: a
+// signature contains its time.
 type gpgSigner struct{ key string }
 
 // GPGSigner signs with a key of the user's keyring that needs no passphrase. It
@@ -116,7 +116,7 @@ func (s gpgSigner) sign(ctx context.Context, payload []byte, more ...string) (st
 	return string(out), nil
 }
 
-// add adds a commit to what was made, and remembers what it says.
+// add adds a commit to the new objects, and remembers its content.
 func (m *Merges) add(body []byte) queue.CommitID {
 	id := queue.CommitID(m.objects.fresh.add("commit", body))
 	if info, err := parseCommit(object{"commit", body}); err == nil {

@@ -7,22 +7,22 @@ import (
 	"sort"
 )
 
-// Size is how much differs between two trees as text.
+// Size says how much text differs between two trees.
 type Size struct {
 	Added, Removed int // lines
 	Hunks          int // places at which lines differ; a new file and one that is gone are one each
-	Binaries       int // files that are no text, as git tells them
+	Binaries       int // files that are not text, by git's rule
 }
 
-// Bounds of what is read to count lines.
+// Bounds of the files that are read to count lines.
 const (
 	sizeFiles  = 1000
 	sizeBytes  = 16 << 20 // of all files together, before and after
 	binaryLook = 8000     // bytes in which git looks for a zero
 )
 
-// Size counts what differs (Diff). ok is false where that is more than is worth reading,
-// or the mirror lacks a part of it. A submodule counts for nothing.
+// Size counts the differences (Diff). ok is false if there are too many to read, or the
+// mirror lacks a part of them. Submodules are not counted.
 func (m *Objects) Size(ctx context.Context, deltas []Delta) (size Size, ok bool, err error) {
 	if len(deltas) > sizeFiles {
 		return Size{}, false, nil
@@ -76,15 +76,15 @@ func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), binaryLook)], 0) >= 0
 }
 
-// diffLines counts the lines that a text gains and loses, and the places. Lines that both
-// texts have once each are taken to be the same where they are in the same order, and so
-// is what is equal next to them (patience diff, Bram Cohen): at times that is a few lines
-// more than the least.
+// diffLines counts the lines that a text gains and loses, and the places. Lines that
+// occur once in each text are matched where they are in the same order, and so are equal
+// lines next to them (patience diff, Bram Cohen). This sometimes counts a few lines more
+// than the minimum.
 func diffLines(old, new []byte) (added, removed, hunks int) {
 	a, b := bytes.SplitAfter(old, []byte("\n")), bytes.SplitAfter(new, []byte("\n"))
 	a, b = a[:len(a)-endless(a)], b[:len(b)-endless(b)]
 	anchors := append(patience(a, b), [2]int{len(a), len(b)})
-	x, y := 0, 0 // what comes before has been compared
+	x, y := 0, 0 // the lines before these have been compared
 	for _, at := range anchors {
 		if at[0] < x || at[1] < y {
 			continue
@@ -106,7 +106,8 @@ func diffLines(old, new []byte) (added, removed, hunks int) {
 	return added, removed, hunks
 }
 
-// endless is 1 where the last of some lines is empty, which is none.
+// endless returns 1 if the last of the lines is empty, and so is not a line; else
+// 0.
 func endless(lines [][]byte) int {
 	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
 		return 1
@@ -114,8 +115,8 @@ func endless(lines [][]byte) int {
 	return 0
 }
 
-// patience returns the places of lines that both texts have once each, as many as there
-// are in the same order in both.
+// patience returns the places of lines that occur once in each text: the longest
+// sequence that has the same order in both.
 func patience(a, b [][]byte) [][2]int {
 	type seen struct{ inA, inB, a, b int }
 	lines := map[string]*seen{}
@@ -141,8 +142,9 @@ func patience(a, b [][]byte) [][2]int {
 			once = append(once, s)
 		}
 	}
-	// The longest run of them that is in order in b: ends has, by length, the least end
-	// of a run of that length, and before the one that comes before each.
+	// This finds the longest run of these lines that is in order in b. ends has, by
+	// length, the least end of a run of that length; before has the predecessor of each
+	// line in its run.
 	var ends []int
 	before := make([]int, len(once))
 	for i, s := range once {

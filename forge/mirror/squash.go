@@ -15,10 +15,10 @@ func (p Pick) parents() []queue.CommitID {
 	return []queue.CommitID{p.Parent, p.Head}
 }
 
-// shadow returns a commit that is Parent, and has Below among its ancestors: what
-// git takes for the common past of Parent and Head is right then although Parent
-// holds Below's content in other commits only, as it does where that was squashed.
-// Nobody ever sees a shadow.
+// shadow returns a commit that has the tree of Parent, and has Below among its
+// ancestors. So git finds the right common past of Parent and Head, although Parent
+// holds Below's content in other commits only, for example after a squash. A shadow
+// is never published.
 func (m *Merges) shadow(ctx context.Context, infos map[queue.CommitID]commitInfo, p Pick) (queue.CommitID, error) {
 	if _, err := m.objects.info(ctx, p.Below); err != nil {
 		return "", err
@@ -30,8 +30,8 @@ func (m *Merges) shadow(ctx context.Context, infos map[queue.CommitID]commitInfo
 	return id, nil
 }
 
-// AuthorOf makes "Name <address>" of hostile text as git takes it; "" where there
-// is nothing left of it.
+// AuthorOf makes "Name <address>" of hostile text in the form that git accepts; ""
+// if no text is left.
 func AuthorOf(name, address string) string {
 	name, address = strings.TrimSpace(plain(name)), strings.TrimSpace(plain(address))
 	if name == "" && address == "" {

@@ -11,15 +11,15 @@ import (
 )
 
 // A git process that is killed while it moves a branch leaves a lock file, and git lets
-// nobody move that branch until a person removes it. It holds one for milliseconds, unless
-// a hook takes long or somebody has stopped it.
+// nobody move that branch until a person removes it. A git process holds a lock for
+// milliseconds, unless a hook takes long or somebody has stopped the process.
 const (
-	lockOrphaned = 15 * time.Second // age of one that nobody works in the repository of
-	lockForsaken = 10 * time.Minute // age of one where that cannot be told
+	lockOrphaned = 15 * time.Second // age of a lock if no git process works in its repository
+	lockForsaken = 10 * time.Minute // age of a lock if this cannot be told
 )
 
-// takeStaleLock removes the lock that a push to a repository on this machine was refused
-// for, if nobody holds it any more, and returns its path; else "".
+// takeStaleLock removes the lock because of which a push to a repository on this machine
+// was refused, if no process holds it any more, and returns its path; else "".
 func takeStaleLock(r forge.Remote, ref, stderr string) string {
 	dir := strings.TrimPrefix(r.URL, "file://")
 	if !filepath.IsAbs(dir) || !strings.Contains(stderr, "File exists") {
@@ -46,7 +46,7 @@ func takeStaleLock(r forge.Remote, ref, stderr string) string {
 }
 
 // deserted reports whether it is known that no git process works in a repository of this
-// machine: each of them that writes there has it as its working directory.
+// machine: each git process that writes there has it as its working directory.
 func deserted(dir string) bool {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {

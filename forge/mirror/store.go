@@ -14,9 +14,9 @@ import (
 // ErrChanged: the document to replace has changed since it was read.
 var ErrChanged = errors.New("forge: changed by somebody else")
 
-// Store keeps small documents in a git repository, each a blob under a ref of
-// its own, beside other users of the repository. It may be used from several
-// goroutines and processes.
+// Store keeps small documents in a git repository, each a blob under a separate
+// ref, beside other users of the repository. It may be used from several goroutines
+// and processes.
 type Store struct {
 	repo   *repository
 	reader *helper // cat-file
@@ -54,7 +54,7 @@ func (s *Store) Close() error {
 // Dir returns the repository's git directory.
 func (s *Store) Dir() string { return s.repo.dir }
 
-// Get reads the document at ref and the version to replace it by.
+// Get reads the document at ref and its version, which Put needs to replace it.
 // ErrNotFound: there is none.
 func (s *Store) Get(ctx context.Context, ref string) (data []byte, version string, err error) {
 	o, id, err := s.object(ctx, ref)
@@ -131,7 +131,7 @@ func (s *Store) Bare(ctx context.Context) (bool, error) {
 	return strings.TrimSpace(string(out)) == "true", err
 }
 
-// object reads what a ref names.
+// object reads the object that a ref names.
 func (s *Store) object(ctx context.Context, ref string) (object, string, error) {
 	if err := checkRef(ref); err != nil {
 		return object{}, "", fmt.Errorf("%w: %w", forge.ErrNotFound, err)

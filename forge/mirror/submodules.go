@@ -43,17 +43,17 @@ func (c Checkouts) Restore(ctx context.Context, commit queue.CommitID, dir strin
 	return c.Mirror.Worktrees.Restore(ctx, commit, dir)
 }
 
-// Fill puts into a checkout what git does not have in the commit: submodules, and files
-// that Git LFS keeps, those of filled submodules included.
+// Fill puts into a checkout the content that git does not have in the commit:
+// submodules, and files that Git LFS keeps, those of filled submodules included.
 //
 // Each submodule is fetched by the commit that the tree names, from the address in the
-// .gitmodules beside it, and kept in the mirror for the builds to come; git checks that
-// what comes is that commit. Each file of LFS is fetched by its SHA-256 from the LFS server
-// of the repository that has its pointer, and kept in the mirror, too. Our credentials are
-// shown to repositories of the same owner at the same host only; where they do not serve,
-// it is tried without. No repository is made in dir, and nothing that .gitmodules or
-// .lfsconfig says is run. Errors say which submodule or file and what to do; a text in
-// them may be hostile.
+// .gitmodules beside it, and kept in the mirror for later builds; git checks that the
+// fetched commit is the named one. Each file of LFS is fetched by its SHA-256 from the LFS
+// server of the repository that has its pointer, and kept in the mirror, too. Our
+// credentials are shown only to repositories of the same owner at the same host; where they
+// are refused, the fetch is tried without them. No repository is made in dir, and no
+// command in .gitmodules or .lfsconfig is run. Errors say which submodule or file failed
+// and what to do; a text in them may be hostile.
 func (c Checkouts) Fill(ctx context.Context, commit queue.CommitID, dir string, want config.Checkout) error {
 	if want.Plain() {
 		return nil
@@ -96,10 +96,11 @@ func (m *Worktrees) fillMore(ctx context.Context, r forge.Remote, commit queue.C
 	return f.fill(ctx, h, links, 1)
 }
 
-// filledMark is a file that is there while submodules of a checkout may be filled.
+// filledMark returns the path of a file that exists while submodules of a checkout
+// may be filled.
 func (m *Worktrees) filledMark(dir string) string { return m.indexOf(dir) + ".filled" }
 
-// holder is a commit, checked out, that may have submodules.
+// holder is a checked-out commit that may have submodules.
 type holder struct {
 	git    string // the repository that has it
 	index  string // git's index of dir
@@ -152,7 +153,8 @@ func (f *moduleFiller) fill(ctx context.Context, h holder, links []link, depth i
 	return nil
 }
 
-// another counts a submodule, and says whether it is one too many.
+// another counts a submodule, and returns an error if there are too many, or they
+// are nested too deep.
 func (f *moduleFiller) another(name string, depth int) error {
 	if f.left--; f.left < 0 {
 		return fmt.Errorf("submodule %.200q: there are more than %d", name, maxModules)
@@ -171,8 +173,8 @@ func (f *moduleFiller) address(h holder, l link) (string, error) {
 	return moduleURL(f.own.URL, h.url, l.url)
 }
 
-// one fills one submodule, and returns what it has itself that is to be filled. The cache
-// is this call's alone: one repository may be a submodule in several places.
+// one fills one submodule, and returns the submodules in it that must be filled. The
+// cache is locked during this call: one repository may be a submodule in several places.
 func (f *moduleFiller) one(ctx context.Context, h holder, l link) (below holder, links []link, err error) {
 	address, err := f.address(h, l)
 	if err != nil {
@@ -206,7 +208,7 @@ func (f *moduleFiller) one(ctx context.Context, h holder, l link) (below holder,
 }
 
 // fetch brings a commit into a cache: with our credentials where they may be shown, and
-// without them where those do not serve.
+// without them where they are refused.
 func (f *moduleFiller) fetch(ctx context.Context, cache, address, commit string) error {
 	if _, err := f.m.repo.inModule(ctx, cache, nil, "rev-parse", "--verify", "--quiet", moduleRef+commit); err == nil || ctx.Err() != nil {
 		return ctx.Err()

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// Most loose objects, packs and loose refs of a repository before Tidy packs them. Git
-// packs by itself from more objects on; it then tries after each push, in vain if the
-// objects are unreachable. Each push reads all refs: loose ones from a file each.
+// The most loose objects, packs and loose refs of a repository before Tidy packs them.
+// Git's own limit for packing is higher; above it, git tries to pack after each push,
+// in vain if the objects are unreachable. Each push reads all refs: each loose one
+// from a separate file.
 const (
 	tidyLoose = 2000
 	tidyPacks = 30
@@ -18,9 +19,9 @@ const (
 )
 
 // Tidy packs the repository's small packs, loose objects and loose refs where there are
-// many. Nothing is thrown away: former versions of documents, which nothing reaches, are
-// packed, too, for the owner's next gc to decide. If gc.auto is 0, Tidy leaves all of it
-// to the owner.
+// many. No object is removed: former versions of documents, which are unreachable, are
+// packed, too; the owner's next gc may remove them. If gc.auto is 0, Tidy leaves all of
+// it to the owner.
 func (s *Store) Tidy(ctx context.Context) error {
 	loose, packs, err := s.repo.count()
 	if err != nil {
@@ -48,11 +49,11 @@ func (s *Store) Tidy(ctx context.Context) error {
 	return nil
 }
 
-// looseRefs counts the refs of a repository that have a file of their own, up to most.
+// looseRefs counts the refs of a repository that have a separate file, up to most.
 func looseRefs(dir string, most int) (n int) {
 	_ = filepath.WalkDir(filepath.Join(dir, "refs"), func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // it went while it was looked at
+			return nil // it disappeared meanwhile
 		}
 		if !d.IsDir() {
 			n++

@@ -9,7 +9,7 @@ import (
 )
 
 // Touched returns the paths that differ between two trees, and the topmost
-// directories that the first has and the second has not, both in byte order.
+// directories that only the first has, both in byte order.
 func (m *Objects) Touched(ctx context.Context, from, to queue.TreeID) (paths, gone []string, err error) {
 	deltas, err := m.Diff(ctx, from, to)
 	if err != nil {
@@ -18,7 +18,7 @@ func (m *Objects) Touched(ctx context.Context, from, to queue.TreeID) (paths, go
 	return m.TouchedBy(ctx, deltas, to)
 }
 
-// TouchedBy is Touched where it is known what differs from the second tree (Diff).
+// TouchedBy is Touched where the differences from the second tree are known (Diff).
 func (m *Objects) TouchedBy(ctx context.Context, deltas []Delta, to queue.TreeID) (paths, gone []string, err error) {
 	there := map[string]string{"": string(to)} // directory → its tree; "" where it is not one
 	for _, d := range deltas {

@@ -65,7 +65,7 @@ func (t *Tree) Blobs(ctx context.Context, oids []string) ([][]byte, error) {
 	return contents, nil
 }
 
-// blob returns the content of an object that is one.
+// blob returns the content of an object, and an error if it is not a blob.
 func (o object) blob(oid string) ([]byte, error) {
 	switch o.kind {
 	case "blob":
@@ -78,8 +78,8 @@ func (o object) blob(oid string) ([]byte, error) {
 	return nil, fmt.Errorf("%s is a %s, not a blob", oid, o.kind)
 }
 
-// files lists a tree: from memory, or by what differs from a tree that is in
-// memory, or as a whole.
+// files lists a tree: from memory, or by the differences from a tree in memory, or
+// as a whole.
 func (m *Objects) files(ctx context.Context, id queue.TreeID) ([]File, error) {
 	if files, ok := m.listings.get(id); ok {
 		return files, nil
@@ -157,7 +157,7 @@ func (m *Objects) list(ctx context.Context, id queue.TreeID) ([]File, error) {
 	return files, nil
 }
 
-// Delta is one file that two trees do not have in common as it is.
+// Delta is one file that differs between two trees.
 type Delta struct {
 	Path    string
 	Old     string // object id before; "" when it is new
@@ -166,11 +166,11 @@ type Delta struct {
 	Mode    string // mode after; "" when it is gone
 }
 
-// Diff returns what differs between two trees by path in byte order. A moved
-// file is one that is gone and one that is new. It costs what differs: only
-// directories that differ are read, each once, by the process that reads all
-// objects, and what the mirror has merged is read from memory. ErrNotFound:
-// the mirror lacks one of the trees or a part of it.
+// Diff returns the files that differ between two trees, by path in byte order. A
+// moved file counts as one that is gone and one that is new. The cost depends on
+// the differences alone: only directories that differ are read, each once, by the
+// process that reads all objects, and trees that the mirror has merged are read
+// from memory. ErrNotFound: the mirror lacks one of the trees or a part of it.
 func (m *Objects) Diff(ctx context.Context, from, to queue.TreeID) ([]Delta, error) {
 	if !isID(string(from)) || !isID(string(to)) {
 		return nil, fmt.Errorf("%q or %q is not a tree id", from, to)

@@ -14,8 +14,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// FS returns the files of a commit as git has them: symbolic links and submodules are not
-// followed, and not there. Contents are read when a file is opened; ctx bounds that.
+// FS returns the files of a commit as git has them, without symbolic links and
+// submodules. Contents are read when a file is opened; ctx bounds that.
 func (m *Mirror) FS(ctx context.Context, commit queue.CommitID) (out fs.FS, err error) {
 	err = m.mending(ctx, func() error {
 		t, err := m.Objects.Tree(ctx, commit)
@@ -109,7 +109,7 @@ func (f *treeFile) ReadDir(n int) ([]fs.DirEntry, error) {
 	return out, nil
 }
 
-// treeInfo is what is known of a file or folder of a tree.
+// treeInfo describes a file or folder of a tree.
 type treeInfo struct {
 	name string
 	size int64

@@ -18,12 +18,12 @@ const TrialRefs = 21
 
 const trialPrefix = "submitqueue/"
 
-// TrialPush finds out how many refs the remote takes in one push, which no interface
-// tells: it pushes TrialRefs branches called prefix and a number, at a commit of no files
-// whose message starts no CI, and takes them away again. The prefix begins as names of
-// branches of builds do (trialPrefix): nobody else has branches there. It returns 0 where all went at
-// once, and else how many may. An error says what the remote said instead, or what could
-// not be taken away.
+// TrialPush finds out how many refs the remote takes in one push, which no interface tells. It
+// pushes TrialRefs branches, named by prefix and a number, at a commit without files whose
+// message starts no CI, and deletes them again. The prefix begins like the names of builds'
+// branches (trialPrefix): nobody else has branches there. It returns 0 if the remote took all of
+// them in one push, and otherwise how many it takes. An error says what the remote answered
+// instead, or which branches could not be deleted.
 func TrialPush(ctx context.Context, r forge.Remote, prefix string) (most int, err error) {
 	if _, err := branchRef(prefix + "1"); err != nil || !strings.HasPrefix(prefix, trialPrefix) {
 		return 0, fmt.Errorf("%q is no beginning of branches of our own", prefix)
@@ -70,7 +70,7 @@ func TrialPush(ctx context.Context, r forge.Remote, prefix string) (most int, er
 	case !limited:
 		err = fmt.Errorf("push %d branches %s…: %w", TrialRefs, prefix, remoteError(pushed))
 	}
-	there := refs // where the push was refused, it should be as a whole
+	there := refs // a refused push should be refused as a whole
 	if pushed != nil {
 		list, _, failed := m.run(ctx, invocation{args: []string{"ls-remote", "--", r.URL, "refs/heads/" + prefix + "*"}, header: r.Header, alone: true})
 		if failed != nil {

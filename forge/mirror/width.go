@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// width is how many refs the remote takes in one push. GitHub's setting "Limit how many
-// branches and tags can be updated in a single push" binds everybody and is told by no
-// interface: it is learned from the refusal, and kept beside the mirror.
+// width is how many refs the remote takes in one push. GitHub's setting "Limit how many branches
+// and tags can be updated in a single push" applies to everybody, and no interface tells it: it
+// is learned from the refusal, and kept beside the mirror.
 // https://docs.github.com/repositories/managing-your-repositorys-settings-and-features/managing-repository-settings/limiting-the-number-of-branches-and-tags-that-can-be-updated-in-a-single-push
 type width struct {
 	path string
 
 	mu    sync.Mutex
-	read  bool // what is kept
+	read  bool // the stored limit has been read
 	most  int  // 0: as many as there are
 	since time.Time
 }
 
-// widthLasts is for how long a limit is believed. A push that is refused in a day is
-// cheap; a limit that somebody has lifted is not to slow down pushes for ever.
+// widthLasts is how long a limit is used. One refused push per day is cheap; a limit
+// that somebody has lifted must not slow down pushes for ever.
 const widthLasts = 24 * time.Hour
 
 func newWidth(dir string) *width { return &width{path: filepath.Join(dir, "refs-per-push")} }
 
-// limitWords are those of ejoffe/spr#422.
+// limitWords match the refusal that ejoffe/spr#422 quotes.
 var limitWords = regexp.MustCompile(`(?i)can(?:\s?not|'t) update more than (\d+) branch`)
 
-// learn reads a limit off what the remote has said of a push of so many refs, and says
-// whether it takes fewer. A limit that cannot be stored is learned again after a
-// restart.
+// learn reads a limit from the remote's answer to a push of so many refs, and says
+// whether the remote takes fewer. A limit that cannot be stored is learned again after
+// a restart.
 func (w *width) learn(stderr string, refs int) (narrower bool) {
 	most, ok := limitIn(stderr, refs)
 	if !ok {
@@ -50,8 +50,8 @@ func (w *width) learn(stderr string, refs int) (narrower bool) {
 	return true
 }
 
-// limitIn finds a limit in what the remote has said of a push of so many refs. One that
-// the push has kept is no answer to it.
+// limitIn finds a limit in the remote's answer to a push of so many refs. A limit that
+// the push has kept does not count.
 func limitIn(stderr string, refs int) (most int, ok bool) {
 	found := limitWords.FindStringSubmatch(remoteWords(stderr))
 	if found == nil {
