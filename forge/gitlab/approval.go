@@ -13,8 +13,9 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// approvals are those of a merge request. GitLab notes when each was given since its
-// version 17, and never of which head; go-gitlab does not know the time.
+// approvals are the approvals of a merge request. Since version 17, GitLab tells
+// when each was given, and it never tells for which head; go-gitlab does not read
+// the time.
 type approvals struct {
 	Required int `json:"approvals_required"`
 	Left     int `json:"approvals_left"`
@@ -32,8 +33,8 @@ func (f *Forge) approvals(ctx context.Context, id, number int) (out approvals, e
 	return out, err
 }
 
-// approved lists who has approved this very head: after GitLab has stored its diff. An
-// approval whose time is not told counts for nothing.
+// approved lists the people who have approved this very head: after GitLab has stored
+// its diff. An approval of unknown time does not count.
 func (f *Forge) approved(ctx context.Context, id int, mr *gitlab.MergeRequest, a approvals) ([]string, error) {
 	if len(a.By) == 0 {
 		return nil, nil
@@ -62,12 +63,12 @@ func (f *Forge) approved(ctx context.Context, id int, mr *gitlab.MergeRequest, a
 	return names, nil
 }
 
-// approvalsSettle is for how long after a push approvals of what was there before may look
-// intact that GitLab is about to take away; a merge status with another reason hides that.
+// approvalsSettle is how long after a push GitLab may still show approvals of the former
+// head that it is about to remove; a merge status with another reason hides this.
 const approvalsSettle = 15 * time.Second
 
-// syncing asks to come back where required approvals were given before the head was stored,
-// and that was just now.
+// syncing returns a *Transient if required approvals are older than the stored head, and
+// the head was stored just now.
 func (f *Forge) syncing(ctx context.Context, id int, mr *gitlab.MergeRequest, a approvals) error {
 	if a.Required == 0 || len(a.By) == 0 {
 		return nil
@@ -76,7 +77,7 @@ func (f *Forge) syncing(ctx context.Context, id int, mr *gitlab.MergeRequest, a 
 	if err != nil || stored.IsZero() {
 		return err
 	}
-	left := min(approvalsSettle-f.pace.now().Sub(stored), approvalsSettle) // the clock is told to the second
+	left := min(approvalsSettle-f.pace.now().Sub(stored), approvalsSettle) // GitLab tells its clock to the second
 	for _, x := range a.By {
 		if left > 0 && (x.At == nil || x.At.Before(stored)) {
 			return &forge.Transient{Err: errors.New("its approvals are older than its head, and GitLab may be about to take them away"), After: left}
@@ -91,7 +92,8 @@ type headKey struct {
 	head   string
 }
 
-// storedAt is when GitLab stored the diff of the head; zero: it has another one by now.
+// storedAt returns when GitLab stored the diff of the head; zero: the merge request has
+// another head by now.
 func (f *Forge) storedAt(ctx context.Context, id int, mr *gitlab.MergeRequest) (at time.Time, err error) {
 	key := headKey{mr.IID, mr.SHA}
 	if at, known := recall(f, f.stored, key); known {

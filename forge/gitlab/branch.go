@@ -21,8 +21,8 @@ func (f *Forge) branch(ctx context.Context, name string) (*gitlab.Branch, error)
 	return b, err
 }
 
-// Protection implements forge.Forge. GitLab says itself whether we may push: to merge is
-// not enough.
+// Protection implements forge.Forge. GitLab itself says whether we may push: the right
+// to merge is not enough.
 func (f *Forge) Protection(ctx context.Context, branch string) (forge.Protection, error) {
 	if kept, ok := recall(f, f.protected, branch); ok && time.Since(kept.at) < protectedFor {
 		return kept.Protection, nil
@@ -40,7 +40,7 @@ func (f *Forge) Protection(ctx context.Context, branch string) (forge.Protection
 	return out, nil
 }
 
-// protectedFor is how long a branch's protection is not read again.
+// protectedFor is how long a branch's protection is kept before it is read again.
 const protectedFor = 5 * time.Minute
 
 type keptProtection struct {
@@ -48,8 +48,8 @@ type keptProtection struct {
 	at time.Time
 }
 
-// Trains reports whether the project has merge trains: each push of ours would begin its
-// train anew, so such a project is not to be served.
+// Trains reports whether the project has merge trains: each push of ours would restart
+// its train, so such a project must not be served.
 func (f *Forge) Trains(ctx context.Context) (bool, error) {
 	p, err := f.settings(ctx)
 	if err != nil {
@@ -58,8 +58,9 @@ func (f *Forge) Trains(ctx context.Context) (bool, error) {
 	return p.MergeTrainsEnabled, nil
 }
 
-// refsPerPush is how many refs of one push get pipelines, and are told of by webhooks. Of
-// more than three of a kind, no webhook tells; from the fifth on, there is no pipeline.
+// refsPerPush is how many refs of one push get pipelines and webhooks. If a push has more
+// than three refs of a kind, GitLab sends no webhook for them; from the fifth ref on, it
+// makes no pipeline.
 const refsPerPush = 3
 
 // Remote implements forge.Forge.

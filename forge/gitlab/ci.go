@@ -16,14 +16,14 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// ci is a Forge's CI: a run is a pipeline, a check is a job or what somebody has posted. A
-// pipeline that is retried is the same one, with other jobs.
+// ci is a Forge's CI: a run is a pipeline, a check is a job or a posted commit status. A
+// retried pipeline stays the same pipeline, with other jobs.
 type ci struct{ *Forge }
 
-// ciApp is whose check a job is, where a step names it.
+// ciApp is the name under which a step asks for a job as a check.
 const ciApp = "gitlab-ci"
 
-// over reports whether nothing more comes of a pipeline or job in this state.
+// over reports whether a pipeline or job in this state has ended.
 func over(state string) bool {
 	return slices.Contains([]string{"success", "failed", "canceled", "skipped"}, state)
 }
@@ -45,7 +45,7 @@ func (f ci) results(ctx context.Context, commit queue.CommitID, statuses bool) (
 		return out, failure(ctx, doing, err)
 	}
 	runs, now, err := f.pipelines(ctx, &gitlab.ListProjectPipelinesOptions{SHA: gitlab.Ptr(string(commit))})
-	if out.Now = now; err == nil && len(runs) == 0 { // a commit that is unknown has none either
+	if out.Now = now; err == nil && len(runs) == 0 { // an unknown commit has no pipelines either
 		_, _, err = f.client.Commits.GetCommit(id, string(commit), nil, gitlab.WithContext(ctx))
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ func (f ci) results(ctx context.Context, commit queue.CommitID, statuses bool) (
 	return out, failure(ctx, doing, err)
 }
 
-// addStatuses adds what others have posted.
+// addStatuses adds commit statuses that others have posted.
 func (f ci) addStatuses(ctx context.Context, id int, commit queue.CommitID, foreign map[int]*gitlab.PipelineInfo, out *forge.CIResults) error {
 	o := &gitlab.GetCommitStatusesOptions{}
 	return all(func(page gitlab.ListOptions) ([]*gitlab.CommitStatus, *gitlab.Response, error) {
@@ -146,7 +146,8 @@ func (f *Forge) bridges(ctx context.Context, id, pipeline int) (list []*gitlab.J
 	return list, err
 }
 
-// clockOf is when an answer was given, by GitLab's clock; zero: it does not say.
+// clockOf returns when an answer was given, by GitLab's clock; zero: it does not
+// say.
 func clockOf(resp *gitlab.Response) time.Time {
 	if resp == nil || resp.Response == nil {
 		return time.Time{}
@@ -157,8 +158,8 @@ func clockOf(resp *gitlab.Response) time.Time {
 
 func jobState(j *gitlab.Job) forge.CIState { return stateOf(j.Status, j.AllowFailure, j.FailureReason) }
 
-// stateOf is what a state of GitLab's says of the commit. One that may fail passes, as it
-// does at GitLab; one that waits for somebody says nothing, where it may be left out.
+// stateOf translates a state of GitLab. A failed job that may fail counts as passed, as
+// it does at GitLab. A manual job that may fail counts as none, since it may be left out.
 func stateOf(state string, mayFail bool, reason string) forge.CIState {
 	switch state {
 	case "success":

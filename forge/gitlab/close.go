@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// Close implements forge.Closer: the label is set before it is closed, and after its issues
-// are, so that they are once.
+// Close implements forge.Closer: the label is set before the merge request is closed, and
+// after its issues are closed, so that they are closed only once.
 func (f *Forge) Close(ctx context.Context, number int, how forge.Closing) error {
 	defer f.lock(fmt.Sprint("close ", number))()
 	doing := fmt.Sprintf("close merge request %d, which has landed", number)
@@ -39,7 +39,7 @@ func (f *Forge) Close(ctx context.Context, number int, how forge.Closing) error 
 }
 
 // closeIssues closes the issues of this project that GitLab would have closed with the
-// merge. Those that it may not close are left to people.
+// merge. Issues that we may not close are left to people.
 func (f *Forge) closeIssues(ctx context.Context, id, number int) error {
 	o := &gitlab.GetIssuesClosedOnMergeOptions{}
 	var list []*gitlab.Issue
@@ -105,7 +105,7 @@ func (f *Forge) Uses(ctx context.Context, branches []string) (out []forge.Branch
 	return out, nil
 }
 
-// numbers are those of the first hundred.
+// numbers returns the numbers of the first hundred.
 func numbers(list []forge.PullRequest) (out []int) {
 	for _, p := range list[:min(len(list), hundred)] {
 		out = append(out, p.Number)

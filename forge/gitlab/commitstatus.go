@@ -13,15 +13,15 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// StatusRef is the ref whose pipeline our commit statuses are in. No branch has it, so that
-// pipeline is nobody's: a status is a job of the newest pipeline of its ref, and would keep
-// one of the branch running, or turn it red.
+// StatusRef is the ref whose pipeline contains our commit statuses. No branch has this
+// name, so no branch has that pipeline. A status is a job of the newest pipeline of its
+// ref, and would keep a branch's pipeline running, or turn it red.
 const StatusRef = "submitqueue/status"
 
 // textLimit is how many bytes the texts of a commit status may have.
 const textLimit = 255
 
-// states are GitLab's of ours; there is no neutral one.
+// states are GitLab's states for ours; GitLab has no neutral one.
 var states = map[forge.CheckState]gitlab.BuildStateValue{
 	forge.CheckQueued: gitlab.Pending, forge.CheckRunning: gitlab.Running, forge.CheckPassed: gitlab.Success,
 	forge.CheckFailed: gitlab.Failed, forge.CheckNeutral: gitlab.Skipped, forge.CheckCancelled: gitlab.Canceled,
@@ -41,7 +41,7 @@ func (f *Forge) Check(ctx context.Context, c forge.Check) error {
 	}
 	_, _, err = f.client.Commits.SetCommitStatus(id, string(c.Head), o, gitlab.WithContext(ctx))
 	if status(err) == http.StatusBadRequest && says(err, "cannot transition status") {
-		return nil // it is in that state, or further
+		return nil // it is in that state, or in a later one
 	}
 	if status(err) == http.StatusConflict {
 		return &forge.Transient{Err: fmt.Errorf("gitlab: %s: %w", doing, err)}

@@ -24,11 +24,12 @@ var passing = []string{
 	"another update", "in progress", "temporarily", "due to load", "read-only gitlab instance",
 }
 
-// movedAway is how GitLab refuses a write to a former path of a project.
+// movedAway are GitLab's words when it refuses a write to a former path of a
+// project.
 const movedAway = "non get methods are not allowed for moved projects"
 
-// failure turns what go-gitlab returned into the errors of the port, with what was being
-// done and, where people can help, what to do.
+// failure turns an error of go-gitlab into the errors of the port. The error says what
+// was being done and, where people can help, what to do.
 func failure(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
@@ -82,7 +83,7 @@ func says(err error, words ...string) bool {
 	return false
 }
 
-// status is the status of a refusal; 0: err is none.
+// status returns the HTTP status of a refusal; 0: err is not a refusal.
 func status(err error) int {
 	response := (*gitlab.ErrorResponse)(nil)
 	switch {

@@ -3,24 +3,24 @@
 //
 // Three things decide its shape; forge/forgetest/gitlab has a trap for each:
 //
-//   - A push is followed up by jobs, one for each ref, in any order. So a source branch is
-//     moved first, and the head of a merge request is the one that GitLab has stored, not
-//     where the branch is: once PullRequest shows it, the queue moves the target. Else the
-//     merge request would stay open with an empty diff.
+//   - A push is followed up by jobs, one for each ref, in any order. So the queue moves a
+//     source branch first, and moves the target once PullRequest shows the new head: the
+//     one that GitLab has stored, not the tip of the branch. Otherwise the merge request
+//     would stay open with an empty diff.
 //   - A commit status is a job of the newest pipeline of its ref, and counts in it. So our
-//     own goes to a pipeline of a ref that nobody has (StatusRef): it keeps no pipeline
-//     running, turns none red, and satisfies no rule.
-//   - One answer may have a permanent and a passing cause. So a merge status that is being
-//     worked out is asked for again, one that is not known is a requirement that is not
-//     met, and a refusal that can pass is a *forge.Transient.
+//     own status goes to the pipeline of a ref that no branch has (StatusRef): it keeps no
+//     branch's pipeline running, turns none red, and satisfies no rule.
+//   - One answer may have a permanent or a passing cause. So a merge status that GitLab is
+//     working out is asked for again, an unknown merge status is an unmet requirement, and
+//     a refusal that can pass is a *forge.Transient.
 //
-// All requests name the project by its number: GitLab redirects what reads by a former
-// path, and refuses what writes. Nothing is sent twice by itself: a request whose answer is
-// lost may have been carried out, so each write looks first (a note is found by its marker).
-// While GitLab asks to wait, nothing is sent, and whoever asks learns for how long.
+// All requests name the project by its number: GitLab redirects reads by a former path, and
+// refuses writes. No request is repeated automatically: a request whose answer is lost may
+// have been carried out, so each write looks first (a note is found by its marker). While
+// GitLab asks to wait, nothing is sent, and the caller learns for how long.
 //
-// What we write is executed with our rights where a line of it is a quick action. So each
-// line that begins with a slash gets a zero-width space before that (quiet).
+// GitLab executes a line of our texts with our rights if it is a quick action. So each
+// line that begins with a slash gets a zero-width space before the slash (quiet).
 package gitlab
 
 import (
@@ -41,22 +41,22 @@ import (
 type Options struct {
 	// BaseURL is the address of the instance. Empty: https://gitlab.com.
 	BaseURL string
-	// Token is that of the account which acts: of a project, a group or a user, with the
-	// scope "api".
+	// Token is the token of the account that acts: of a project, a group or a user, with
+	// the scope "api".
 	Token string
 	// Project is the full path of the project.
 	Project string
-	// Group is the full path of a group, in place of a project: of it, webhooks can be
-	// listed and set, and projects be listed, and nothing else.
+	// Group is the full path of a group, in place of a project: its webhooks can be
+	// listed and set, and its projects listed, and nothing else.
 	Group string
 	// ProjectID is its number. 0: it is learned.
 	ProjectID int64
-	// Logger gets what is worth knowing, never credentials. Nil: nothing is logged.
+	// Logger gets messages, never credentials. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Timeout ends a single request that hangs. 0: one minute.
 	Timeout time.Duration
-	// Patience is how long a merge status is asked for again that GitLab is still working
-	// out, before the caller is told to come back. 0: three seconds.
+	// Patience is how long a merge status that GitLab is still working out is asked for
+	// again, before the caller is told to come back. 0: three seconds.
 	Patience time.Duration
 }
 
@@ -85,10 +85,10 @@ type Forge struct {
 
 	startsKnown bool // whether the setting for variables was read
 	noVariables bool // pipelines take no variables from us
-	pushStarts  bool // a push has to start the pipelines of builds, whatever they are told
+	pushStarts  bool // a push has to start the pipelines of builds, even without variables
 }
 
-// remembered bounds each memory; what is forgotten costs a search.
+// remembered bounds each memory; a forgotten entry costs a search.
 const remembered = 10_000
 
 // New returns the forge. It makes no request.
@@ -125,8 +125,8 @@ func New(o Options) (*Forge, error) {
 	return f, nil
 }
 
-// redirect follows what reads, on the same host: another one must not get the token, and
-// net/http would make a GET of what writes.
+// redirect follows redirects of reads, on the same host: another host must not get the
+// token, and net/http would turn a write into a GET.
 func (f *Forge) redirect(r *http.Request, via []*http.Request) error {
 	if len(via) > 3 || via[0].Method != http.MethodGet || r.URL.Host != f.base.Host || r.URL.Scheme != f.base.Scheme {
 		return http.ErrUseLastResponse
@@ -134,7 +134,7 @@ func (f *Forge) redirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// project is the number of the project, by which all requests name it.
+// project returns the number of the project, by which all requests name it.
 func (f *Forge) project(ctx context.Context) (int, error) {
 	f.mu.Lock()
 	id := f.id
@@ -149,7 +149,8 @@ func (f *Forge) project(ctx context.Context) (int, error) {
 	return p.ID, nil
 }
 
-// readProject reads the project, by its number if that is known, and has all go on with it.
+// readProject reads the project, by its number if that is known, and has all later requests
+// use it.
 func (f *Forge) readProject(ctx context.Context, id int64) (*gitlab.Project, error) {
 	f.mu.Lock()
 	if id == 0 {
@@ -170,7 +171,7 @@ func (f *Forge) readProject(ctx context.Context, id int64) (*gitlab.Project, err
 	return p, nil
 }
 
-// me is the account that the token is of.
+// me returns the account of the token.
 func (f *Forge) me(ctx context.Context) (*gitlab.User, error) {
 	f.mu.Lock()
 	self := f.self
@@ -189,7 +190,7 @@ func (f *Forge) me(ctx context.Context) (*gitlab.User, error) {
 	return u, nil
 }
 
-// Account is the name of the account that the token is of.
+// Account returns the name of the account of the token.
 func (f *Forge) Account(ctx context.Context) (string, error) {
 	me, err := f.me(ctx)
 	if err != nil {

@@ -20,9 +20,9 @@ type GroupProject struct {
 	Queued bool   // that branch has a queue's configuration
 }
 
-// Projects lists the projects of the group and of the groups in it, without those that are
-// archived, and those that groups of others share. ErrNotFound: there is no such group, or
-// the account may not see it.
+// Projects lists the projects of the group and of the groups in it, without archived
+// projects, and without projects that other groups share. ErrNotFound: there is no such
+// group, or the account may not see it.
 func (f *Forge) Projects(ctx context.Context) ([]GroupProject, error) {
 	var out []GroupProject
 	at := "groups/" + gitlab.PathEscape(f.o.Group) + "/projects"

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// GuardFacts are the protection of a branch, or of those that a pattern names.
+// GuardFacts are the protection of a branch, or of the branches that a pattern
+// matches.
 type GuardFacts struct {
 	Name   string     `json:"name"`
 	Push   []WhoFacts `json:"push_access_levels"`
 	Owners bool       `json:"code_owner_approval_required"`
 }
 
-// WhoFacts are who may do something with a protected branch: everybody from a level on, or
-// one account, group or key.
+// WhoFacts tell who may do something with a protected branch: everybody from a level on,
+// or one account, group or key.
 type WhoFacts struct {
 	Level int    `json:"access_level"` // 0: no one
 	User  int    `json:"user_id"`
@@ -24,8 +25,8 @@ type WhoFacts struct {
 	Says  string `json:"access_level_description"`
 }
 
-// Covers reports whether a branch is one of those protected. A * stands for anything, slashes
-// too.
+// Covers reports whether a branch is protected by this rule. A * matches any text, including
+// slashes.
 func (g GuardFacts) Covers(branch string) bool {
 	parts := strings.Split(g.Name, "*")
 	if len(parts) == 1 {
@@ -45,8 +46,8 @@ func (g GuardFacts) Covers(branch string) bool {
 	return strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// Lets reports whether an account with a level of access may push to what is protected. Of
-// groups, nothing is known here: they count as no.
+// Lets reports whether an account with a level of access may push to the protected
+// branches. The members of groups are not known here: a right of a group does not count.
 func (g GuardFacts) Lets(account, level int) bool {
 	for _, who := range g.Push {
 		switch {
@@ -62,7 +63,7 @@ func (g GuardFacts) Lets(account, level int) bool {
 	return false
 }
 
-// Protect protects the branches of a pattern, for whoever is a maintainer to push. Doing it
+// Protect protects the branches of a pattern, so that only maintainers may push. Doing it
 // again is no error.
 func (f *Forge) Protect(ctx context.Context, project int, pattern string) error {
 	body := map[string]any{"name": pattern, "push_access_level": 40, "merge_access_level": 0, "allow_force_push": true}

@@ -36,12 +36,12 @@ type HookFacts struct {
 	TLS      bool       `json:"enable_ssl_verification"`
 	Filter   string     `json:"push_events_branch_filter"`
 	Template string     `json:"custom_webhook_template"`
-	Token    *bool      `json:"token_present"`         // nil: the instance does not say (before 19)
-	Signed   *bool      `json:"signing_token_present"` // likewise: it cannot sign
-	Group    string     `json:"-"`                     // whose it is; "": the project's
+	Token    *bool      `json:"token_present"`         // nil: the instance does not tell (before 19)
+	Signed   *bool      `json:"signing_token_present"` // nil: the instance cannot sign
+	Group    string     `json:"-"`                     // the group that has it; "": the project has it
 }
 
-// HookNeed is an event that a webhook has to tell.
+// HookNeed is an event that a webhook has to send.
 type HookNeed struct {
 	Field string // of the REST interface
 	Name  string // on GitLab's page
@@ -49,7 +49,7 @@ type HookNeed struct {
 	Told  func(HookFacts) bool
 }
 
-// HookNeeds are the events that the server lives on.
+// HookNeeds returns the events that the server needs.
 func HookNeeds() []HookNeed {
 	return []HookNeed{
 		{"push_events", "Push events", "the target branch has moved", func(h HookFacts) bool { return h.Push }},
@@ -60,7 +60,7 @@ func HookNeeds() []HookNeed {
 	}
 }
 
-// Secret reports whether it carries any secret, as far as the instance says.
+// Secret reports whether the webhook has any secret, as far as the instance tells.
 func (h HookFacts) Secret() (has, told bool) {
 	if h.Token == nil && h.Signed == nil {
 		return false, false
@@ -68,15 +68,17 @@ func (h HookFacts) Secret() (has, told bool) {
 	return h.Token != nil && *h.Token || h.Signed != nil && *h.Signed, true
 }
 
-// Until is when GitLab tries a hook again that it has switched off for a while.
+// Until returns when GitLab tries again a hook that it has switched off for a
+// while.
 func (h HookFacts) Until() time.Time { return stamped(h.Off) }
 
-// LeadsTo reports whether a hook's address is the one of a server, at url.
+// LeadsTo reports whether a hook's address is that of the server at url.
 func (h HookFacts) LeadsTo(url string) bool {
 	return strings.EqualFold(strings.TrimSuffix(h.URL, "/"), strings.TrimSuffix(url, "/")+HookPath)
 }
 
-// Ours reports whether a hook looks like one of a server of ours, wherever that is.
+// Ours reports whether a hook looks like a hook of a queue's server, at any
+// address.
 func (h HookFacts) Ours() bool {
 	return h.Name == HookName || strings.HasSuffix(strings.TrimSuffix(h.URL, "/"), HookPath)
 }
@@ -89,12 +91,13 @@ type DeliveryFacts struct {
 	At      time.Time `json:"created_at"`
 }
 
-// Arrived reports whether it was taken.
+// Arrived reports whether the receiver took the webhook.
 func (d DeliveryFacts) Arrived() bool {
 	return len(d.Status) == 3 && (d.Status[0] == '2' || d.Status[0] == '3')
 }
 
-// HookPlace is what a webhook is of: a project by its number, or a group by its path.
+// HookPlace is where a webhook belongs: to a project, by its number, or to a group,
+// by its path.
 type HookPlace struct {
 	Project int
 	Group   string
@@ -107,7 +110,7 @@ func (p HookPlace) path() string {
 	return "projects/" + strconv.Itoa(p.Project) + "/hooks"
 }
 
-// ErrTier is why a group has no webhooks: its tier has none.
+// ErrTier means that a group has no webhooks because its tier has none.
 var ErrTier = errors.New("gitlab: webhooks of groups need the Premium tier")
 
 // ListHooks lists the webhooks of a project or a group. ErrTier: the tier of the group has
@@ -123,15 +126,15 @@ func (f *Forge) ListHooks(ctx context.Context, at HookPlace) ([]HookFacts, error
 	return list, err
 }
 
-// HookWish is what a webhook is to be like.
+// HookWish says how a webhook is to be set.
 type HookWish struct {
 	URL    string
-	Secret Secret // empty: as it was
+	Secret Secret // empty: it stays as it was
 }
 
-// SetHook makes a webhook, or has one become as is wished: with the events that the server
-// lives on. An instance that cannot sign drops a signing key without a word: the answer's
-// Signed tells.
+// SetHook makes a webhook, or changes one, as a HookWish says, with the events that the
+// server needs. An instance that cannot sign drops a signing key without an error: Signed
+// in the answer tells.
 func (f *Forge) SetHook(ctx context.Context, at HookPlace, id int, w HookWish) (HookFacts, error) {
 	body := map[string]any{"url": w.URL, "name": HookName, "push_events_branch_filter": "", "custom_webhook_template": ""}
 	for _, n := range HookNeeds() {
@@ -144,7 +147,7 @@ func (f *Forge) SetHook(ctx context.Context, at HookPlace, id int, w HookWish) (
 		body["enable_ssl_verification"] = true
 	}
 	switch {
-	case w.Secret.Signing != "": // a token beside it would be sent in the open for nothing
+	case w.Secret.Signing != "": // a token beside it would be sent in clear text without need
 		body["signing_token"], body["token"] = w.Secret.Signing, ""
 	case w.Secret.Token != "":
 		body["token"] = w.Secret.Token
@@ -162,14 +165,15 @@ func (f *Forge) SetHook(ctx context.Context, at HookPlace, id int, w HookWish) (
 	return out, err
 }
 
-// TestHook has GitLab send a push event to a webhook at once, and returns why it did not
-// arrive, as GitLab says it. A webhook that was switched off is on again when it does.
+// TestHook has GitLab send a push event to a webhook at once. If the event does not
+// arrive, it returns the reason that GitLab gives; if it arrives, a webhook that was
+// switched off is on again.
 func (f *Forge) TestHook(ctx context.Context, at HookPlace, id int) error {
 	return f.ask(ctx, "send a webhook as a test", http.MethodPost, at.path()+"/"+strconv.Itoa(id)+"/test/push_events", nil, nil)
 }
 
-// surveyHooks reads the webhooks by which a server may be told of the project. Those of
-// groups are shown to their owners only.
+// surveyHooks reads the webhooks that may tell a server of the project. GitLab shows
+// webhooks of groups only to the groups' owners.
 func (f *Forge) surveyHooks(ctx context.Context, s *Survey) {
 	s.Hooks, s.HooksErr = f.ListHooks(ctx, HookPlace{Project: s.Repo.ID})
 	if s.HooksErr != nil {
@@ -198,7 +202,8 @@ func (f *Forge) surveyHooks(ctx context.Context, s *Survey) {
 	}
 }
 
-// deliveries are the newest webhooks of a hook, without what they have said.
+// deliveries lists the newest webhooks that were sent to a hook, without their
+// content.
 func (f *Forge) deliveries(ctx context.Context, project, hook int) ([]DeliveryFacts, error) {
 	path := fmt.Sprintf("projects/%d/hooks/%d/events?per_page=20", project, hook)
 	var raw []json.RawMessage
@@ -215,7 +220,7 @@ func (f *Forge) deliveries(ctx context.Context, project, hook int) ([]DeliveryFa
 	return list, nil
 }
 
-// parentOf is the group that a project or a group is in; "": none.
+// parentOf returns the group that contains a project or a group; "": none.
 func parentOf(path string) string {
 	return path[:max(0, strings.LastIndex(path, "/"))]
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// judgedQuery asks for all that GitLab checks of a merge request at once, where the REST
-// interface tells the first that fails and hides the others behind it.
+// judgedQuery asks for all of GitLab's checks of a merge request at once. The REST
+// interface tells only the first that fails, and hides the others.
 const judgedQuery = `query($path: ID!, $iid: String!) { project(fullPath: $path) { mergeRequest(iid: $iid) { diffHeadSha mergeabilityChecks { identifier status } } } }`
 
 // judged is one of GitLab's checks of a merge request.
@@ -24,9 +24,9 @@ type judged struct {
 	Status     string `json:"status"` // "SUCCESS", "FAILED", "CHECKING", "WARNING" or "INACTIVE"
 }
 
-// reasons are the checks that a merge request does not pass, by the names of
-// detailed_merge_status, and those that GitLab is still working out. Where it cannot be
-// asked for all (before version 16.5), there is the one that it tells.
+// reasons returns the checks that a merge request does not pass, by the names of
+// detailed_merge_status, and those that GitLab is still working out. A GitLab that
+// cannot be asked for all (before version 16.5) tells only one.
 func (f *Forge) reasons(ctx context.Context, mr *gitlab.MergeRequest) (failed, working []string, err error) {
 	if mr.DetailedMergeStatus == "mergeable" {
 		return nil, nil, nil
@@ -50,7 +50,7 @@ func (f *Forge) reasons(ctx context.Context, mr *gitlab.MergeRequest) (failed, w
 	return failed, working, nil
 }
 
-// judge asks for all checks; none: this GitLab does not tell them.
+// judge reads all checks; it returns none if this GitLab does not tell them.
 func (f *Forge) judge(ctx context.Context, mr *gitlab.MergeRequest) ([]judged, error) {
 	f.mu.Lock()
 	path := f.path
@@ -85,7 +85,8 @@ func (f *Forge) judge(ctx context.Context, mr *gitlab.MergeRequest) ([]judged, e
 	return p.MergeRequest.Checks, nil
 }
 
-// blockers are the merge requests that one depends on and that are not merged.
+// blockers returns a requirement for each merge request that this one depends on
+// and that is not merged.
 func (f *Forge) blockers(ctx context.Context, id, number int) (out []queue.Requirement, err error) {
 	list, err := readAll[struct {
 		By struct {
@@ -116,7 +117,8 @@ func (f *Forge) blockers(ctx context.Context, id, number int) (out []queue.Requi
 	return out, nil
 }
 
-// external are the external status checks of a merge request that have not passed.
+// external returns the external status checks of a merge request that have not
+// passed.
 func (f *Forge) external(ctx context.Context, id, number int) (waiting, failed []string, err error) {
 	list, err := readAll[struct {
 		Name   string `json:"name"`

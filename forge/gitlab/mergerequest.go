@@ -12,10 +12,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Mark is what GitLab writes before the number of a merge request: "#" is of issues.
+// Mark is the sign that GitLab writes before the number of a merge request: "#" is
+// for issues.
 const Mark = "!"
 
-// get reads a merge request, and the number of the project.
+// get reads a merge request, and returns the number of the project, too.
 func (f *Forge) get(ctx context.Context, number int) (*gitlab.MergeRequest, int, error) {
 	if number <= 0 {
 		return nil, 0, gitlab.ErrNotFound
@@ -48,7 +49,8 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 	return out, nil
 }
 
-// vanished is the error where a merge request is there, and something of it is not found.
+// vanished returns the error for a merge request that exists, but whose approvals are not
+// found.
 func vanished(err error) error {
 	if errors.Is(err, forge.ErrNotFound) {
 		return &forge.Transient{Err: fmt.Errorf("it is there, and something of it is not: %s", err.Error())}
@@ -56,8 +58,8 @@ func vanished(err error) error {
 	return err
 }
 
-// pull is what a merge request says itself; approvals are not among that. Its head is that
-// of the stored diff: the branch may be further.
+// pull makes a PullRequest of a merge request, without its approvals. Its head is that of
+// the stored diff: the branch may be further.
 func pull(mr *gitlab.MergeRequest) forge.PullRequest {
 	out := forge.PullRequest{
 		Number: mr.IID, Title: mr.Title, Body: mr.Description, Source: mr.SourceBranch, Base: mr.TargetBranch, Head: queue.CommitID(mr.SHA),

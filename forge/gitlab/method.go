@@ -6,9 +6,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Methods implements forge.Accustomed: the project's merge method and its squash option. A
-// history that is to be straight, with merge commits or without, gets the commits of a merge
-// request made anew on the branch, as its button "Rebase" does; and where it has merge commits, one of them.
+// Methods implements forge.Accustomed: the project's merge method and its squash option. If the
+// project wants a linear or semi-linear history, the commits of a merge request are made anew on
+// the branch, as GitLab's button "Rebase" does. A semi-linear history gets a merge commit as
+// well.
 func (f *Forge) Methods(ctx context.Context) ([]config.Method, error) {
 	p, err := f.settings(ctx)
 	if err != nil {

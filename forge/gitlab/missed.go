@@ -18,8 +18,8 @@ import (
 // Missed implements forge.Forge: GitLab sends no webhook a second time, and none at all
 // while it has switched a hook off. Notes are listed for each merge request that has
 // changed since; a note has the same event id here and in its webhook. Our note shows
-// whether a label or an assignment was acted on: one that is older than the note's last edit
-// was, or was overtaken by something that was said since.
+// whether the queue has acted on a label or an assignment: an event that is older than the
+// note's last edit was handled, or was overtaken by a later event.
 func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error) {
 	const doing = "list what webhooks may have lost"
 	id, err := f.project(ctx)
@@ -69,7 +69,7 @@ func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queu
 func (f *Forge) changedSince(ctx context.Context, id int, since time.Time) (list []*gitlab.MergeRequest, err error) {
 	since = since.UTC().Truncate(time.Second)
 	o := &gitlab.ListProjectMergeRequestsOptions{Scope: gitlab.Ptr("all"), State: gitlab.Ptr("all"), UpdatedAfter: &since, OrderBy: gitlab.Ptr("updated_at"), Sort: gitlab.Ptr("asc")}
-	seen := map[int]bool{} // one that changes meanwhile is on a later page again
+	seen := map[int]bool{} // a merge request that changes meanwhile is on a later page again
 	err = all(func(page gitlab.ListOptions) ([]*gitlab.MergeRequest, *gitlab.Response, error) {
 		o.ListOptions = page
 		return f.client.MergeRequests.ListProjectMergeRequests(id, o, gitlab.WithContext(ctx))
@@ -89,9 +89,9 @@ type told struct {
 	at time.Time
 }
 
-// missedNotes reads the notes with commands since a moment, who has assigned us since, and,
-// where that or else is asked for, when our own note was last edited. A note that was edited
-// is left out: what it said at first is not known.
+// missedNotes reads the notes with commands since a moment, and the events that assigned us
+// since. If there are any, or said is set, it also reads when our own note was last edited.
+// A note that was edited is left out: its first text is not known.
 func (f *Forge) missedNotes(ctx context.Context, id, number int, me *gitlab.User, since time.Time, said bool) (notes []queue.Event, assigned []told, ours time.Time, err error) {
 	err = f.eachNote(ctx, id, number, func(n *gitlab.Note) bool {
 		if n.CreatedAt == nil {
@@ -118,8 +118,8 @@ func (f *Forge) missedNotes(ctx context.Context, id, number int, me *gitlab.User
 	return notes, assigned, ours, err
 }
 
-// assigns reads from a system note whether an account was assigned, or is no longer, such
-// as "assigned to @ann and unassigned @bob".
+// assigns reads from a system note, such as "assigned to @ann and unassigned @bob",
+// whether an account was assigned or unassigned.
 func assigns(note, account string) (on, is bool) {
 	to, from, _ := strings.Cut(note, "unassigned ")
 	has := func(text string) bool {
@@ -152,9 +152,9 @@ func (f *Forge) missedLabels(ctx context.Context, id, number int, since time.Tim
 	return events, err
 }
 
-// lookAtHooks finds webhooks to a server of ours that GitLab has switched off, says so, and
-// has it try them at once: one that arrives switches its webhook on again. An
-// account that may not see webhooks does nothing here.
+// lookAtHooks finds webhooks to a queue's server that GitLab has switched off, logs them,
+// and has GitLab test them at once: a test that arrives switches its webhook on again. It
+// does nothing if the account may not see webhooks.
 func (f *Forge) lookAtHooks(ctx context.Context, id int) {
 	place := HookPlace{Project: id}
 	hooks, err := f.ListHooks(ctx, place)
@@ -175,8 +175,8 @@ func (f *Forge) lookAtHooks(ctx context.Context, id int) {
 	}
 }
 
-// standing tells how a merge request stands. The id contains when it was last changed, so
-// that going back to an earlier head is another event.
+// standing tells how a merge request stands. The id contains the time of its last change,
+// so that going back to an earlier head is another event.
 func standing(mr *gitlab.MergeRequest) queue.Event {
 	at := int64(0)
 	if mr.UpdatedAt != nil {
@@ -189,7 +189,7 @@ func standing(mr *gitlab.MergeRequest) queue.Event {
 	return queue.Event{ID: fmt.Sprintf("gitlab/head/%d/%d/%s", p.Number, at, p.Head), Body: queue.HeadMoved{Number: p.Number, Head: p.Head}}
 }
 
-// noteEvent is the same event however a note comes to be known.
+// noteEvent returns the same event in whichever way we learn of a note.
 func noteEvent(number, id int, author, body string) queue.Event {
 	note := strconv.Itoa(id)
 	return queue.Event{ID: "gitlab/note/" + note, Body: queue.Commented{Number: number, Comment: note, Author: author, Body: body, Bot: isBot(author)}}
@@ -197,8 +197,8 @@ func noteEvent(number, id int, author, body string) queue.Event {
 
 var botName = regexp.MustCompile(`^(project|group)_\d+_bot(_|$|\d)`)
 
-// isBot reports whether an account is one that GitLab has made for a token of a project or
-// a group. Nothing else tells in webhooks.
+// isBot reports whether GitLab has made an account for a token of a project or a group. In
+// webhooks, only the name tells.
 func isBot(name string) bool { return botName.MatchString(name) }
 
 // hasCommand says whether a text may contain commands: whether a line of it starts with a

@@ -23,12 +23,12 @@ type noteKey struct {
 // noteLimit is how many characters a note or a description may have.
 const noteLimit = 1_000_000
 
-// unseen is put before a slash that begins a line: people do not see it, and GitLab takes
-// the line for no quick action, which it would execute with our rights.
+// unseen is put before a slash that begins a line: people do not see it, and GitLab does
+// not take the line for a quick action, which it would execute with our rights.
 const unseen = "\u200b"
 
 // quiet makes a text safe to write: none of its lines is a quick action. Code blocks are
-// no exception, since GitLab's idea of where one ends is its own.
+// no exception, since GitLab may find their end elsewhere than we do.
 func quiet(text string) string {
 	if !strings.Contains(text, "/") {
 		return text
@@ -104,8 +104,8 @@ func (f *Forge) comment(ctx context.Context, key noteKey, body string) error {
 	return nil
 }
 
-// findNote searches our note with the marker; 0: there is none. Somebody else's that
-// quotes the marker is not ours.
+// findNote searches for our note with the marker; 0: there is none. A note of
+// somebody else that quotes the marker is not ours.
 func (f *Forge) findNote(ctx context.Context, id int, key noteKey) (found int, err error) {
 	me, err := f.me(ctx)
 	if err != nil {
@@ -120,7 +120,8 @@ func (f *Forge) findNote(ctx context.Context, id int, key noteKey) (found int, e
 	return found, err
 }
 
-// eachNote calls f with the notes of a merge request, the newest first, until it says no.
+// eachNote calls more with the notes of a merge request, the newest first, until it
+// returns false.
 func (f *Forge) eachNote(ctx context.Context, id, number int, more func(*gitlab.Note) bool) error {
 	o := &gitlab.ListMergeRequestNotesOptions{OrderBy: gitlab.Ptr("created_at"), Sort: gitlab.Ptr("desc")}
 	return all(func(page gitlab.ListOptions) ([]*gitlab.Note, *gitlab.Response, error) {
@@ -129,8 +130,8 @@ func (f *Forge) eachNote(ctx context.Context, id, number int, more func(*gitlab.
 	}, more)
 }
 
-// React awards an emoji to a note. The same one a second time is refused by GitLab, by an
-// answer that a note which is gone gets too.
+// React awards an emoji to a note. GitLab refuses the same emoji a second time, by the
+// same answer as for a note that is gone.
 func (f *Forge) React(ctx context.Context, number int, comment string, r forge.Reaction) error {
 	doing := fmt.Sprintf("acknowledge note %.40q", comment)
 	note, err := strconv.Atoi(comment)

@@ -13,7 +13,8 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// longestPause is how long one answer may silence us at most.
+// longestPause is the longest time that one answer can keep us from sending
+// requests.
 const longestPause = time.Hour
 
 // unsaid is how long to wait after a refusal for too many requests that names no time.
@@ -27,11 +28,11 @@ type pace struct {
 	mu     sync.Mutex
 	limits forge.Limits
 	ahead  time.Duration // of GitLab's clock
-	noted  []time.Time   // when notes were written, of late
-	quiet  time.Time     // until when none is, since GitLab has had too many
+	noted  []time.Time   // when notes were written in the last minute
+	quiet  time.Time     // no note is written before, since GitLab has had too many
 }
 
-// Wait refuses a request while GitLab asks to wait, instead of holding it.
+// Wait refuses a request while GitLab asks to wait, and does not hold it.
 func (p *pace) Wait(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,8 +76,8 @@ func (p *pace) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// notesAt is how many notes an account may write in a minute: at gitlab.com, and elsewhere
-// unless its administrator has chosen another number.
+// notesAt returns how many notes an account may write in a minute: at gitlab.com, or at
+// another instance whose administrator has not chosen another number.
 func (p *pace) notesAt() int {
 	if p.host == "gitlab.com" {
 		return 60
@@ -84,8 +85,8 @@ func (p *pace) notesAt() int {
 	return 300
 }
 
-// note counts a note that is about to be written, or refuses it: notes have a limit of their
-// own, and nothing else waits for it.
+// note counts a note that is about to be written, or refuses it: notes have a separate
+// limit, and no other request waits for it.
 func (p *pace) note(now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +107,7 @@ func writesNote(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/notes")
 }
 
-// now is the time by GitLab's clock, as it was last told, to the second.
+// now returns the time by GitLab's clock, as GitLab last told it, to the second.
 func (p *pace) now() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

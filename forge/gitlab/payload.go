@@ -34,7 +34,7 @@ type payload struct {
 		Ref        string `json:"ref"`
 		Tag        bool   `json:"tag"`
 		SHA        string `json:"sha"`
-		Source     any    `json:"source"` // of a pipeline a word; of a merge request its project
+		Source     any    `json:"source"` // a pipeline has a word here, a merge request its project
 		Status     string `json:"status"`
 		URL        string `json:"url"`
 		LastCommit struct {
@@ -86,8 +86,8 @@ func named(list []person, account string) bool {
 	return account != "" && slices.ContainsFunc(list, func(p person) bool { return strings.EqualFold(p.Name, account) })
 }
 
-// events reads what a webhook says, or returns ErrIgnored. One that is not of the shape
-// that we know is ignored, too: GitLab switches a hook off that is refused four times.
+// events reads the events of a webhook, or returns ErrIgnored. A webhook of an unknown
+// form is ignored, too: GitLab switches a hook off if four of its webhooks are refused.
 func (p *payload) events(kind, delivery, account string) (events []queue.Event, news forge.CINews, err error) {
 	switch kind {
 	case "Note Hook":
@@ -115,8 +115,8 @@ func (p *payload) events(kind, delivery, account string) (events []queue.Event, 
 	return events, news, err
 }
 
-// pipeline is what a webhook says of a pipeline and its jobs, which may be older than what
-// is known: where one has ended it is looked at besides.
+// pipeline reads the state of a pipeline and its jobs from a webhook. That state may be
+// older than what is known, so a pipeline or job that has ended is read again, too.
 func (p *payload) pipeline(ref string) (news forge.CINews) {
 	a := p.Attributes
 	if over(a.Status) || a.Status == "manual" || over(p.JobStatus) || a.Status == "" && p.JobStatus == "" {
@@ -136,7 +136,8 @@ func (p *payload) pipeline(ref string) (news forge.CINews) {
 	return news
 }
 
-// note reads a note. An edit is ignored: it says who wrote the note, and not who edited it.
+// note reads a note. An edit is ignored: it tells the author of the note, but not the
+// person who edited it.
 func (p *payload) note() ([]queue.Event, error) {
 	a := p.Attributes
 	switch {
@@ -148,7 +149,7 @@ func (p *payload) note() ([]queue.Event, error) {
 	return []queue.Event{noteEvent(p.MergeRequest.IID, a.ID, p.User.Name, a.Note)}, nil
 }
 
-// mergeRequest reads what has happened to a merge request; several things may have.
+// mergeRequest reads the events of a merge request's webhook; there may be several.
 func (p *payload) mergeRequest(id, account string) (events []queue.Event, err error) {
 	a := p.Attributes
 	if a.IID <= 0 {

@@ -52,8 +52,8 @@ func (f *Forge) Permission(ctx context.Context, user string) (forge.Permission, 
 	return permissionOf(m.AccessLevel, m.State), nil
 }
 
-// permissionOf is the permission of an access level; somebody who is blocked, or awaits
-// approval, has none.
+// permissionOf returns the permission of an access level; somebody who is blocked, or
+// awaits approval, has none.
 func permissionOf(level gitlab.AccessLevelValue, state string) forge.Permission {
 	switch {
 	case state != "" && state != "active":
@@ -72,7 +72,8 @@ func permissionOf(level gitlab.AccessLevelValue, state string) forge.Permission 
 	return forge.PermissionNone
 }
 
-// InTeam implements forge.Teams: a team is a group, with those above it.
+// InTeam implements forge.Teams: a team is a group, with the members of the groups
+// above it.
 func (f *Forge) InTeam(ctx context.Context, team, user string) (bool, error) {
 	doing := fmt.Sprintf("look whether %.100q is in group %.100q", user, team)
 	number, err := f.user(ctx, user)

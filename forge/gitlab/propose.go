@@ -28,8 +28,8 @@ func (f *Forge) Proposed(ctx context.Context, branch, base string) (forge.PullRe
 	return forge.PullRequest{}, fmt.Errorf("no merge request of branch %q to %q is open: %w", branch, base, forge.ErrNotFound)
 }
 
-// Propose implements forge.Proposer. Quick actions of the description would be executed
-// with our rights.
+// Propose implements forge.Proposer. It quiets the description, whose quick actions
+// would be executed with our rights.
 func (f *Forge) Propose(ctx context.Context, p forge.Proposal) (forge.PullRequest, error) {
 	defer f.lock("propose " + p.Branch)()
 	if found, err := f.Proposed(ctx, p.Branch, p.Base); err == nil || !errors.Is(err, forge.ErrNotFound) {

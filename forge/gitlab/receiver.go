@@ -17,20 +17,20 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// Secret is what webhooks prove themselves by.
+// Secret is the secret by which webhooks are verified.
 type Secret struct {
 	// Signing is the key of signed webhooks: "whsec_" and base64 of 32 bytes. With it,
 	// webhooks without a signature are refused, whatever their token.
 	Signing string
-	// Token is what each webhook carries, for instances that do not sign.
+	// Token is the text that each webhook carries, for instances that do not sign.
 	Token string
 }
 
-// replayWindow is how old a signed webhook may be: shorter than the inbox remembers which
-// deliveries it has seen.
+// replayWindow is how old a signed webhook may be: shorter than the time for which the
+// inbox remembers the deliveries that it has seen.
 const replayWindow = 80 * time.Hour
 
-// keyPrefix is before a signing key.
+// keyPrefix is the beginning of a signing key.
 const keyPrefix = "whsec_"
 
 // receiver reads the webhooks of GitLab.
@@ -40,22 +40,22 @@ type receiver struct {
 	open  bool // there is a token, and no key
 	now   func() time.Time
 
-	account string // that is assigned to ask to land; "": none is
+	account string // assigning this account asks to land; "": none does
 }
 
 var _ forge.Receiver = receiver{}
 
-// NewReceiver returns a receiver of GitLab's webhooks. With an empty secret, nothing is
-// accepted. The size of a body is the caller's to limit.
+// NewReceiver returns a receiver of GitLab's webhooks. With an empty secret, no webhook
+// is accepted. The caller must limit the size of a body.
 func NewReceiver(s Secret) (forge.Receiver, error) { return NewReceiverAt(s, "", time.Now) }
 
-// NewReceiverOf is NewReceiver for the server that acts as an account: assigning that asks
-// to land.
+// NewReceiverOf is NewReceiver for a server that acts as an account: assigning a merge
+// request to that account asks to land it.
 func NewReceiverOf(s Secret, account string) (forge.Receiver, error) {
 	return NewReceiverAt(s, account, time.Now)
 }
 
-// NewReceiverAt is NewReceiverOf with a clock of its own.
+// NewReceiverAt is NewReceiverOf with a given clock.
 func NewReceiverAt(s Secret, account string, now func() time.Time) (forge.Receiver, error) {
 	r := receiver{now: now, account: account}
 	if s.Signing != "" {
@@ -134,13 +134,14 @@ func (r receiver) Receive(h http.Header, body []byte) (forge.Delivery, error) {
 		return d, err
 	}
 	if d.Repository == "" {
-		return d, fmt.Errorf("%w: no project", forge.ErrIgnored) // job hooks of old versions; their pipeline's tells the same
+		return d, fmt.Errorf("%w: no project", forge.ErrIgnored) // job hooks of old versions; the pipeline's hook tells the same
 	}
 	return d, nil
 }
 
-// delivery is what stays the same when a webhook is delivered again. X-Gitlab-Event-UUID
-// does not. What is not signed is not believed: with a key, the id is the signed one.
+// delivery returns an id that stays the same when a webhook is delivered again.
+// X-Gitlab-Event-UUID does not stay the same. Unsigned headers are not trusted: with a
+// key, the id is the signed one.
 func (r receiver) delivery(h http.Header, body []byte) string {
 	if r.key != nil {
 		return h.Get("Webhook-Id")

@@ -13,20 +13,22 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// GitLab's detailed_merge_status is the first reason of several. These say that GitLab is
-// still working it out.
+// GitLab's detailed_merge_status is the first of several reasons. These values say that
+// GitLab is still working it out.
 var unfinished = []string{"preparing", "checking", "unchecked", "cannot_be_merged_recheck", "cannot_be_merged_rechecking"}
 
-// These are no business of Unmet: the queue merges, looks at drafts, and asks for checks
-// itself.
+// unmet does not pass these reasons on: the queue itself merges and looks at drafts, and
+// unmet reads checks, approvals and threads.
 var others = []string{"mergeable", "draft_status", "conflict", "need_rebase", "broken_status", "not_open", "commits_status",
 	"ci_must_pass", "ci_still_running", "not_approved", "discussions_not_resolved"}
 
-// lookAgain is between two looks at a merge status that is being worked out.
+// lookAgain is the time between two looks at a merge status that GitLab is working
+// out.
 const lookAgain = 100 * time.Millisecond
 
-// Unmet implements forge.Requirer. Requirements that can be read by themselves are; of the others, GitLab says
-// what does not hold. A reason that this version does not know is not met.
+// Unmet implements forge.Requirer. Requirements that can be read directly are read; for the
+// others, GitLab says which are not met. A reason that this version does not know counts as not
+// met.
 func (f *Forge) Unmet(ctx context.Context, r forge.Requirements) (forge.Standing, error) {
 	doing := fmt.Sprintf("read what merge request %d does not meet", r.Number)
 	mr, id, err := f.checked(ctx, r.Number)
@@ -65,7 +67,8 @@ func (f *Forge) Stands(ctx context.Context, r forge.Requirements) (forge.PullReq
 	return out, standing, err
 }
 
-// unmet is what a merge request with these approvals does not meet.
+// unmet returns the requirements that a merge request with these approvals does not
+// meet.
 func (f *Forge) unmet(ctx context.Context, id int, mr *gitlab.MergeRequest, a approvals, r forge.Requirements) (forge.Standing, error) {
 	doing := fmt.Sprintf("read what merge request %d does not meet", r.Number)
 	switch {
@@ -147,11 +150,11 @@ func (f *Forge) unmet(ctx context.Context, id int, mr *gitlab.MergeRequest, a ap
 	return out, nil
 }
 
-// settingsFor is how long the settings of a project are believed that say what a merge
-// request has to meet.
+// settingsFor is how long the settings of a project, which say what a merge request
+// must meet, are kept before they are read again.
 const settingsFor = time.Minute
 
-// settings reads the project, if it was not read of late.
+// settings returns the project, and reads it if settingsFor has passed.
 func (f *Forge) settings(ctx context.Context) (*gitlab.Project, error) {
 	f.mu.Lock()
 	p, at := f.read, f.readAt
@@ -198,8 +201,8 @@ func (f *Forge) threads(ctx context.Context, id, number int) (open int, paths []
 	return open, paths, err
 }
 
-// pipelineOf judges the head pipeline of a merge request by its jobs, but for those of
-// ours: they wait, or have failed.
+// pipelineOf judges the head pipeline of a merge request by its jobs, except our own:
+// it returns the jobs that wait or have failed.
 func (f *Forge) pipelineOf(ctx context.Context, id int, mr *gitlab.MergeRequest, skipped bool, except []string) (waiting, failed []string, err error) {
 	h := mr.HeadPipeline
 	switch {

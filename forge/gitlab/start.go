@@ -17,29 +17,29 @@ import (
 
 var _ forge.Starter = ci{}
 
-// quietPush are the options by which a push makes no pipeline that runs. Instances where
-// ci.no_pipeline is unknown, or switched off, make one that is skipped, without jobs.
+// quietPush are the options by which a push starts no pipeline. Instances where
+// ci.no_pipeline is unknown, or switched off, make a skipped pipeline without jobs.
 var quietPush = []string{"ci.skip", "ci.no_pipeline"}
 
-// nobody is the setting of a project that takes variables from no one; it is the usual one
-// of new groups.
+// nobody is the setting of a project that takes variables from no one; it is the default
+// in new groups.
 const nobody = "no_one_allowed"
 
-// refused are words by which GitLab takes no variables from us; unasked, those by which it
-// refuses a pipeline because it was asked for, and not made by a push.
+// refused are words by which GitLab refuses variables from us. unasked are words by which
+// it refuses a pipeline because it was asked for, and not made by a push.
 var (
 	refused = []string{"permissions to set pipeline variables"}
 	unasked = []string{"filtered out by workflow rules", "would have been empty", "no stages / jobs"}
 )
 
-// CIStarts implements forge.Starter: not where nobody may set the variables of pipelines,
-// and a pipeline has no inputs.
+// CIStarts implements forge.Starter. It returns false where nobody may set the variables
+// of pipelines and the pipeline takes no inputs, and where a push has to start pipelines.
 func (f ci) CIStarts(ctx context.Context, inputs bool) bool {
 	f.mu.Lock()
 	known := f.startsKnown
 	f.mu.Unlock()
 	if !known {
-		f.readStarts(ctx) // else CIStart will tell
+		f.readStarts(ctx) // if this fails, CIStart will tell
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,8 +70,8 @@ func (f ci) CIFile(ctx context.Context) string {
 	return ciFile(p.CIConfigPath)
 }
 
-// ciFile is the CI file in the repository, as the project's setting names it; "": it is
-// elsewhere, at an address or in another project (FILE@PROJECT).
+// ciFile returns the path of the CI file in the repository, from the project's setting;
+// "": the file is elsewhere, at an address or in another project (FILE@PROJECT).
 func ciFile(setting string) string {
 	if strings.ContainsAny(setting, "@:") {
 		return ""
@@ -90,7 +90,7 @@ func (f ci) CIStart(ctx context.Context, branch string, commit queue.CommitID, t
 	p, err := f.createPipeline(ctx, branch, told)
 	takesNone := err != nil && says(err, refused...)
 	switch {
-	case takesNone && len(told.Inputs) > 0 && len(told.Variables) > 0: // and it has made none
+	case takesNone && len(told.Inputs) > 0 && len(told.Variables) > 0: // and GitLab has made no pipeline
 		f.learn(&f.noVariables)
 		return f.CIStart(ctx, branch, commit, told)
 	case takesNone:
@@ -108,7 +108,8 @@ func (f ci) CIStart(ctx context.Context, branch string, commit queue.CommitID, t
 	return runOf(&gitlab.PipelineInfo{ID: p.ID, SHA: p.SHA, Ref: p.Ref, Source: string(p.Source), Status: p.Status, CreatedAt: p.CreatedAt, WebURL: p.WebURL}), nil
 }
 
-// learn notes what GitLab has shown of how pipelines begin.
+// learn sets one of the fields that say how pipelines begin, as GitLab has shown
+// it.
 func (f ci) learn(what *bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +128,7 @@ func (f ci) createPipeline(ctx context.Context, branch string, told forge.CITold
 	if err != nil {
 		return nil, err
 	}
-	body := struct { // the library's has no inputs
+	body := struct { // the library's type has no inputs
 		Ref       string            `json:"ref"`
 		Variables []pair            `json:"variables,omitempty"`
 		Inputs    map[string]string `json:"inputs,omitempty"` // from GitLab 17.11 on
@@ -146,9 +147,9 @@ func (f ci) createPipeline(ctx context.Context, branch string, told forge.CITold
 	return p, err
 }
 
-// CIRunResults implements forge.Starter. GitLab tells with each job what has become of its
-// pipeline. Jobs that start other pipelines are listed elsewhere, and asked for only where
-// one is wanted that is not among the others.
+// CIRunResults implements forge.Starter. GitLab tells with each job the state of its
+// pipeline. Jobs that start other pipelines are listed elsewhere, and are read only if a
+// wanted job is not among the others.
 func (f ci) CIRunResults(ctx context.Context, run int64, names []string) (of forge.CIRun, out forge.CIResults, err error) {
 	doing := fmt.Sprintf("read the jobs of pipeline %d", run)
 	id, err := f.project(ctx)

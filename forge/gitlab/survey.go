@@ -17,12 +17,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Survey is what there is to know of a project, and of the account that serves it, before
-// anything goes wrong. A part that could not be read has its error beside it: one of
-// forge.ErrNotFound or forge.ErrForbidden may be of the tier.
+// Survey is everything that doctor reads about a project, and about the account that
+// serves it. A part that could not be read has its error beside it: forge.ErrNotFound or
+// forge.ErrForbidden may be because of the tier.
 type Survey struct {
 	Site    string // address of the instance
-	Project string // its full path: as it was given, or as it is by now
+	Project string // its full path: as it is by now, or as given if that is not known
 	Given   string // as it was given
 	Branch  string // the queue's; the project's own where none was named
 	Prefix  string // of the refs that CI builds
@@ -44,7 +44,7 @@ type Survey struct {
 	Guards    []GuardFacts
 	GuardsErr error
 
-	Hooks         []HookFacts // of the project, and of those groups above it whose hooks the account may see
+	Hooks         []HookFacts // of the project, and of the groups above it whose hooks the account may see
 	HooksErr      error
 	Deliveries    map[int][]DeliveryFacts // by hook, the newest first; only of hooks of the project
 	DeliveriesErr error
@@ -71,7 +71,7 @@ type Survey struct {
 	PartsErr   error  // one of the two could not be read
 }
 
-// AccountFacts are the account that a token is of.
+// AccountFacts describe the account of a token.
 type AccountFacts struct {
 	ID    int    `json:"id"`
 	Name  string `json:"username"`
@@ -100,19 +100,19 @@ type ProjectFacts struct {
 	CIPath        string `json:"ci_config_path"`
 }
 
-// BranchFacts are a branch, as far as we may do something with it.
+// BranchFacts say what we may do with a branch.
 type BranchFacts struct {
 	Protected bool `json:"protected"`
 	CanPush   bool `json:"can_push"`
 }
 
-// ApprovalFacts are how a project counts approvals.
+// ApprovalFacts say how a project counts approvals.
 type ApprovalFacts struct {
 	Required int  `json:"approvals_before_merge"`
 	Reset    bool `json:"reset_approvals_on_push"`
 }
 
-// PushFacts are what a project asks of each pushed commit.
+// PushFacts are the rules of a project for each pushed commit.
 type PushFacts struct {
 	Message       string `json:"commit_message_regex"`
 	MessageNot    string `json:"commit_message_negative_regex"`
@@ -137,7 +137,7 @@ type VariableFacts struct {
 	Protected bool   `json:"protected"`
 }
 
-// LintFacts are what GitLab makes of the CI file of the default branch.
+// LintFacts are GitLab's reading of the CI file of the default branch.
 type LintFacts struct {
 	Valid  bool     `json:"valid"`
 	Errors []string `json:"errors"`
@@ -150,8 +150,8 @@ type LintFacts struct {
 // Ready says whether there is a project to look at.
 func (s Survey) Ready() bool { return s.TokenErr == nil && s.AccountErr == nil && s.RepoErr == nil }
 
-// Survey looks at the project and the account. Branch: "" is the project's own; prefix is
-// that of the refs that CI builds.
+// Survey reads the project and the account. An empty branch is the project's default one;
+// prefix is the prefix of the refs that CI builds.
 func (f *Forge) Survey(ctx context.Context, branch, prefix string) Survey {
 	f.mu.Lock()
 	s := Survey{Site: f.base.String(), Given: f.path, Project: f.path, Branch: branch, Prefix: prefix, Deliveries: map[int][]DeliveryFacts{}}
@@ -219,7 +219,7 @@ func (f *Forge) surveyCI(ctx context.Context, s *Survey) {
 func (f *Forge) surveyFiles(ctx context.Context, s *Survey) {
 	s.Config, s.ConfigErr = f.file(ctx, s, config.Path)
 	if name := ciFile(s.Repo.CIPath); name != "" && s.LintErr == nil {
-		s.CI, _ = f.file(ctx, s, name) // of which GitLab's own reading leaves the header out
+		s.CI, _ = f.file(ctx, s, name) // GitLab's own reading leaves its header out
 	}
 	for name, into := range map[string]*[]byte{".gitmodules": &s.Modules, ".gitattributes": &s.Attributes} {
 		data, err := f.file(ctx, s, name)
@@ -237,7 +237,7 @@ func (f *Forge) file(ctx context.Context, s *Survey, name string) ([]byte, error
 	return data, failure(ctx, "read "+name, err)
 }
 
-// readOne reads what the library has no words for, or too few.
+// readOne reads an address for which the library has no type, or an incomplete one.
 func readOne[T any](ctx context.Context, f *Forge, doing, path string, query url.Values) (out T, err error) {
 	err = f.ask(ctx, doing, http.MethodGet, path+encoded(query), nil, &out)
 	return out, err

@@ -10,9 +10,9 @@ import (
 )
 
 // Messages implements forge.Accustomed: the project's templates for the commits of merges
-// and of squashed merge requests, in the queue's own terms. What only GitLab knows at the
-// moment of a merge (who has approved, which issues are closed) is left out, with its line
-// where nothing else is on it.
+// and of squashed merge requests, in the queue's own terms. Variables whose values only
+// GitLab knows at the moment of a merge (who has approved, which issues are closed) are
+// left out, with their line if nothing else is on it.
 func (f *Forge) Messages(ctx context.Context, branch string) (config.Messages, error) {
 	p, err := f.settings(ctx)
 	if err != nil {
@@ -24,7 +24,8 @@ func (f *Forge) Messages(ctx context.Context, branch string) (config.Messages, e
 	}, nil
 }
 
-// templateVariable is what GitLab fills in, and quotedVariable the same in literal text.
+// templateVariable matches a variable that GitLab fills in, and quotedVariable the same
+// after literal.
 var (
 	templateVariable = regexp.MustCompile(`%\{([a-z_]+)\}`)
 	quotedVariable   = regexp.MustCompile(`%\{\{[a-z_]+\}\}`)
@@ -42,7 +43,7 @@ func templateValues(project, branch string) map[string]string {
 	}
 }
 
-// messageOf is a template of GitLab's as one of the queue; zero where there is none.
+// messageOf turns a template of GitLab into one of the queue; zero if there is none.
 func messageOf(template, project, branch string) config.Message {
 	values := templateValues(project, branch)
 	var lines []string
@@ -59,12 +60,12 @@ func messageOf(template, project, branch string) config.Message {
 		return config.Message{}
 	}
 	if body = strings.TrimSpace(body); body == "" {
-		body = " " // none, not the usual one
+		body = " " // no body, not the usual one
 	}
 	return config.Message{Title: title, Body: body}
 }
 
-// literal has text stand in a template for itself.
+// literal quotes a text so that a template shows it as it is.
 func literal(text string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(text) }
 
 // TemplateGaps returns the variables of a template that the queue leaves out, each once.

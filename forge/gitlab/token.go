@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// TokenFacts are what GitLab says of the token that we act by.
+// TokenFacts are the facts that GitLab tells about our token.
 type TokenFacts struct {
 	ID      int      `json:"id"`
 	Name    string   `json:"name"`
@@ -20,7 +20,7 @@ type TokenFacts struct {
 	Unknown bool     `json:"-"`          // the instance does not say
 }
 
-// Ends is when the token expires; zero: never.
+// Ends returns when the token expires; zero: never.
 func (t TokenFacts) Ends() time.Time {
 	at, err := time.Parse(time.DateOnly, t.Expires)
 	if err != nil {
@@ -29,7 +29,7 @@ func (t TokenFacts) Ends() time.Time {
 	return at
 }
 
-// TokenKind is whose a token is.
+// TokenKind says to whom a token belongs.
 type TokenKind string
 
 // The kinds of tokens.
@@ -39,7 +39,7 @@ const (
 	TokenUser    TokenKind = "user"    // of an account that somebody has made
 )
 
-// Kind is whose token an account acts by.
+// Kind returns the kind of token that an account acts by.
 func (a AccountFacts) Kind() TokenKind {
 	if !botName.MatchString(a.Name) {
 		return TokenUser
@@ -50,7 +50,8 @@ func (a AccountFacts) Kind() TokenKind {
 	return TokenProject
 }
 
-// TokenFacts reads what GitLab says of our token. Versions before 15.5 do not say.
+// TokenFacts reads what GitLab tells about our token. Versions before 15.5 do not
+// tell.
 func (f *Forge) TokenFacts(ctx context.Context) (TokenFacts, error) {
 	t, err := readOne[TokenFacts](ctx, f, "read what the token may do", "personal_access_tokens/self", nil)
 	if errors.Is(err, forge.ErrNotFound) {
