@@ -1,6 +1,6 @@
 // Package upload gives runners the one commit that they are to build, by git's smart HTTP:
-// read-only, from the mirror, with the job's token as password. Commits that the queue
-// makes never reach the forge by it.
+// read-only, from the mirror, with the job's token as password. This does not send the
+// queue's commits to the forge.
 //
 //	git -c http.extraHeader=… fetch --depth 1 https://any:JOB-TOKEN@HOST/git/shop.git refs/submitqueue/job
 //
@@ -9,21 +9,21 @@
 //
 // # What a token opens
 //
-// A grant is a commit and the folder of git's objects that has it. Git runs in a repository
-// of its own, which has nothing but one ref to that commit, and borrows the mirror's
-// objects: nothing is written to the mirror, and no lock of it is taken, that a landing
-// would wait for. That git sees all objects of the mirror, so what a client wants is
-// checked before git is asked: the commit, or, for partial clones that fetch the rest as
-// they need it, an object of the commit's own tree. Anything else is refused: commits of
-// other jobs, hidden refs, and what no ref has. Protocol 2 names wants in other places, and
-// takes any; clients are answered in protocol 0, which all of them speak.
+// A grant is a commit and the folder of git's objects that has it. Git runs in a separate
+// repository, which has only one ref to that commit, and borrows the mirror's objects. So
+// nothing is written to the mirror, and no lock is taken that a landing would wait for. But
+// git sees all objects of the mirror, so the wants of a client are checked before git is
+// asked. A client may want the commit, or, for partial clones that fetch the rest as they
+// need it, an object of the commit's own tree. All other wants are refused: commits of
+// other jobs, hidden refs, and objects that no ref reaches. Protocol 2 names wants in other
+// places, and accepts any; clients are answered in protocol 0, which all of them speak.
 //
-// What a client claims to have only shortens what it is sent.
+// The objects that a client claims to have only shorten the answer.
 //
 // # What a checkout holds beside the commit
 //
 // Where the job's step asks for submodules or files of Git LFS, the token opens these as well,
-// as the mirror has them (mirror.Outside), whatever credentials they take: the runner has none.
+// as the mirror has them (mirror.Outside). The runner needs no credentials for them.
 //
 //	GET  /git/shop.git/submitqueue/outside       our own runner's list of both
 //	git fetch …/git/shop.git/submodules/0.git    the first submodule: its one commit
@@ -33,6 +33,6 @@
 //
 // # Bounds
 //
-// So many uploads run at once (Options.AtOnce), each for so long (Options.Limit). One ends
-// with its client, and with its token.
+// At most Options.AtOnce uploads run at once, each for at most Options.Limit. An upload
+// ends when its client hangs up, or its token ends.
 package upload

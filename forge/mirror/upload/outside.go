@@ -14,22 +14,23 @@ import (
 	"github.com/submitqueue/submitqueue/forge/mirror"
 )
 
-// objectsPath is where contents of Git LFS are, behind a repository's .git/.
+// objectsPath is the path of contents of Git LFS, after a repository's .git/.
 const objectsPath = "info/lfs/objects/"
 
-// mediaType is what Git LFS speaks (docs/api/batch.md of git-lfs).
+// mediaType is the media type of Git LFS (docs/api/batch.md of git-lfs).
 const mediaType = "application/vnd.git-lfs+json"
 
 // maxBatch is how many contents one request may ask for; git-lfs asks for 100.
 const maxBatch = 1000
 
-// held is what a job's checkout holds beside its commit, found once for a token.
+// held is the content of a job's checkout beside its commit, found once for a
+// token.
 type held struct {
 	turn sync.Mutex
 	out  *mirror.Outside // nil: not found yet
 }
 
-// outsideOf returns what a job's checkout holds beside its commit.
+// outsideOf returns the content of a job's checkout beside its commit.
 func (h *Handler) outsideOf(ctx context.Context, o opened) (*mirror.Outside, error) {
 	if o.Outside == nil {
 		return &mirror.Outside{}, nil
@@ -62,7 +63,7 @@ func (h *Handler) outsideOf(ctx context.Context, o opened) (*mirror.Outside, err
 }
 
 // module returns the submodule that a path names: by its number in the list that our own
-// runner has read, or as a stock client finds it, by an address relative to the job's
+// runner has read, or, for a stock client, by an address relative to the job's
 // repository, which is served under its path on the forge.
 func (h *Handler) module(ctx context.Context, o opened, path string) (m mirror.Module, ok bool, err error) {
 	_, number, numbered := strings.Cut(path, ".git/submodules/")
@@ -89,9 +90,10 @@ func (h *Handler) module(ctx context.Context, o opened, path string) (m mirror.M
 	return m, false, nil
 }
 
-// Listed is what a checkout holds beside the commit, as our own runner reads it.
+// Listed is the content of a checkout beside the commit, as our own runner reads
+// it.
 type Listed struct {
-	Submodules []ListedModule `json:"submodules,omitempty"` // each after the one that it lies in; number N is fetched from submodules/N.git
+	Submodules []ListedModule `json:"submodules,omitempty"` // each after the one that contains it; number N is fetched from submodules/N.git
 	Large      []ListedFile   `json:"large,omitempty"`      // files of Git LFS
 }
 
@@ -110,7 +112,7 @@ type ListedFile struct {
 	Executable bool   `json:"executable,omitempty"`
 }
 
-// list says what a checkout holds beside the commit.
+// list answers with the content of a checkout beside the commit.
 func (h *Handler) list(ctx context.Context, w http.ResponseWriter, o opened) {
 	out, err := h.outsideOf(ctx, o)
 	if err != nil {
@@ -191,7 +193,7 @@ func (h *Handler) batch(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	for _, x := range q.Objects {
 		p, item := lfs.Pointer{OID: x.OID, Size: x.Size}, batchObject{OID: x.OID, Size: x.Size}
 		err := whole
-		if errors.As(whole, new(*lfs.MissingError)) { // of one, perhaps another
+		if errors.As(whole, new(*lfs.MissingError)) { // the error is about one content, perhaps another one
 			err = out.Fetch(ctx, []lfs.Pointer{p})
 		}
 		switch {
@@ -209,7 +211,7 @@ func (h *Handler) batch(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	_ = json.NewEncoder(w).Encode(a) // the reader may have hung up
 }
 
-// base is the address under which the handler is found.
+// base returns the address under which clients reach the handler.
 func (h *Handler) base(r *http.Request) string {
 	switch {
 	case h.o.Base != nil:

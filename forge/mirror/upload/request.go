@@ -14,8 +14,8 @@ import (
 func packet(line string) string { return fmt.Sprintf("%04x%s", len(line)+4, line) }
 
 // wanted reads what a request of upload-pack in protocol 0 wants (gitprotocol-pack, packfile
-// negotiation): lines until the first flush are wants and what limits them, the rest is
-// what the client has.
+// negotiation): lines until the first flush are wants and their limits, the rest names
+// objects that the client has.
 func wanted(raw []byte) (oids []string, err error) {
 	for at := 0; ; {
 		if len(raw)-at < 4 {
@@ -59,7 +59,7 @@ func isObject(s string) bool {
 	return strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// has reports whether an object is of the commit's own tree.
+// has reports whether an object belongs to the commit's own tree.
 func (repo *repository) has(ctx context.Context, oid string) (bool, error) {
 	repo.once.Do(func() {
 		repo.trees, repo.fault = repo.list(context.WithoutCancel(ctx))

@@ -25,25 +25,27 @@ import (
 // Ref is the one ref that a client sees.
 const Ref = "refs/submitqueue/job"
 
-// Grant is what a token opens.
+// Grant says what a token gives access to.
 type Grant struct {
 	Commit queue.CommitID
 	// Objects returns the folder of git's objects that has the commit.
 	Objects func(context.Context) (dir string, err error)
-	// Path is that of the repository on this server, without .git; submodules whose addresses
-	// are relative to it are found beside it. "": all paths are the repository's.
+	// Path is the path of the repository on this server, without .git; submodules whose
+	// addresses are relative to it are found beside it. "": every path leads to the
+	// repository.
 	Path string
-	// Outside returns what a checkout of the commit is to hold beside it; nil: nothing.
+	// Outside returns the content that a checkout needs beside the commit; nil: there
+	// is none.
 	Outside func(context.Context) (*mirror.Outside, error)
-	// Ends is closed when the token is good no more; nil: it is told by Access alone.
+	// Ends is closed when the token is no longer valid; nil: Access alone tells.
 	Ends <-chan struct{}
 }
 
-// Options are what a handler works with. Zero values mean the defaults.
+// Options are the settings of a handler. Zero values mean the defaults.
 type Options struct {
 	Access func(token string) (Grant, bool) // required; in constant time for all tokens
 	Dir    string                           // for repositories of its own, emptied at the start; required
-	Base   func() string                    // the address under which the handler is found, for links to files of Git LFS; default: the request's host
+	Base   func() string                    // the address under which clients reach the handler, for links to files of Git LFS; default: the request's host
 	AtOnce int                              // uploads; default 16
 	Limit  time.Duration                    // of one; default 10 min
 	Log    *slog.Logger                     // required
@@ -57,14 +59,14 @@ type Handler struct {
 	mu      sync.Mutex
 	views   map[view]*repository
 	order   []view           // oldest first
-	outside map[string]*held // by the token, as long as that is good
+	outside map[string]*held // by token, as long as it is valid
 }
 
-// view names a repository of the handler's own.
+// view names one of the handler's own repositories.
 type view struct {
 	objects string
 	commit  queue.CommitID
-	alone   bool // what came before the commit is not there
+	alone   bool // without the commit's history
 }
 
 // repository has one ref to one commit, and borrows the mirror's objects.
@@ -130,7 +132,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	serve(ctx, w, opened{g, token})
 }
 
-// inTurn has an answer wait while too many are being sent.
+// inTurn makes an answer wait while too many are being sent.
 func (h *Handler) inTurn(serve func(context.Context, http.ResponseWriter, opened)) func(context.Context, http.ResponseWriter, opened) {
 	return func(ctx context.Context, w http.ResponseWriter, o opened) {
 		select {
@@ -145,13 +147,13 @@ func (h *Handler) inTurn(serve func(context.Context, http.ResponseWriter, opened
 	}
 }
 
-// opened is what a request's token opens.
+// opened is the grant of a request's token.
 type opened struct {
 	Grant
 	token string
 }
 
-// route returns what answers a request, or nil.
+// route returns the function that answers a request, or nil.
 func (h *Handler) route(r *http.Request) func(context.Context, http.ResponseWriter, opened) {
 	repo, rest, ok := strings.Cut(r.URL.Path, ".git/")
 	if !ok || repo == "" {
@@ -185,8 +187,9 @@ func (h *Handler) route(r *http.Request) func(context.Context, http.ResponseWrit
 	return nil
 }
 
-// find returns the repository that a request is about: that of a submodule which its path
-// names, else the job's. It answers where that cannot be read.
+// find returns the repository that a request is about: the submodule's that its path
+// names, else the job's. If the repository cannot be read, find answers the request
+// itself.
 func (h *Handler) find(ctx context.Context, w http.ResponseWriter, o opened, path string) (*repository, bool) {
 	key := view{commit: o.Commit}
 	m, isModule, err := h.module(ctx, o, path)
@@ -234,8 +237,8 @@ func (h *Handler) view(key view) (*repository, error) {
 	return repo, repo.err
 }
 
-// config lets clients have part of the commit: shallow, and without blobs. What they may
-// want is checked by the handler (request.go).
+// config lets clients fetch parts of the commit: shallow, and without blobs. The handler
+// checks what they may want (request.go).
 const config = `[core]
 	repositoryformatversion = 0
 	bare = true
@@ -266,8 +269,8 @@ func (repo *repository) make() error {
 	return nil
 }
 
-// git returns a command of git in the repository. Nothing of a user's or the machine's
-// configuration counts, and no protocol but the first.
+// git returns a git command in the repository. The configuration of the user and of
+// the machine does not apply, and git speaks protocol 0 only.
 func (repo *repository) git(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = repo.dir
@@ -279,7 +282,7 @@ func (repo *repository) git(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// advertise says which ref there is.
+// advertise answers with the one ref of the repository.
 func (h *Handler) advertise(ctx context.Context, w http.ResponseWriter, repo *repository) {
 	var out, errs bytes.Buffer
 	cmd := repo.git(ctx, "upload-pack", "--stateless-rpc", "--strict", "--http-backend-info-refs", ".")
@@ -294,7 +297,7 @@ func (h *Handler) advertise(ctx context.Context, w http.ResponseWriter, repo *re
 	_, _ = w.Write(out.Bytes()) // the client may have hung up
 }
 
-// upload sends what a client wants, if it may have that.
+// upload sends the objects that a client wants, if it may have them.
 func (h *Handler) upload(ctx context.Context, w http.ResponseWriter, r *http.Request, repo *repository) {
 	in := io.Reader(http.MaxBytesReader(w, r.Body, maxRequest))
 	if r.Header.Get("Content-Encoding") == "gzip" {
@@ -338,7 +341,7 @@ func (h *Handler) upload(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 }
 
-// last is the end of what git has said.
+// last returns the end of git's messages.
 func last(s string) string {
 	s = strings.TrimSpace(s)
 	return s[max(0, len(s)-500):]
