@@ -1,8 +1,8 @@
 // Package local is the embedded way to use the queue, with no code host: the
-// forge is a plain git repository on this machine. Everybody who can write to
-// its directory may do everything. In place of a pull request there is a
-// request to land a branch (Request), kept in the repository itself, so that it
-// outlives the server and can be made while no server runs.
+// forge is a plain git repository on this machine. Everybody who can write to its
+// directory has all permissions. In place of a pull request there is a request to
+// land a branch (Request), kept in the repository itself, so that it outlives the
+// server and can be made while no server runs.
 package local
 
 import (
@@ -31,16 +31,15 @@ type Forge struct {
 	now   func() time.Time
 
 	opening  sync.Mutex // one request is made at a time
-	listed   bool       // known has every request that there was; guarded by opening
+	listed   bool       // known has every request that existed once; guarded by opening
 	changing sync.Mutex // one request is changed at a time; taken after opening
 
 	mu    sync.Mutex
 	known map[int]versioned
 }
 
-// New opens the bare repository at path. Requests ask to land on base, which
-// must be there; "" stands for the repository's default branch. Errors say what
-// to do.
+// New opens the bare repository at path. Requests ask to land on base, which must
+// exist; "" stands for the repository's default branch. Errors say what to do.
 func New(ctx context.Context, path, base string) (*Forge, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no repository at %s; make one with: git clone --bare YOUR-CLONE %s", path, path)
@@ -56,10 +55,12 @@ func New(ctx context.Context, path, base string) (*Forge, error) {
 	return f, nil
 }
 
-// SetClock has the forge go by another clock than the machine's. Call it before all else.
+// SetClock makes the forge use another clock than the machine's. Call it before any other
+// method.
 func (f *Forge) SetClock(now func() time.Time) { f.now = now }
 
-// check refuses a repository that cannot be landed on. base is known afterwards.
+// check refuses a repository on which changes cannot land. base is known
+// afterwards.
 func (f *Forge) check(ctx context.Context, path string) error {
 	bare, err := f.store.Bare(ctx)
 	if err != nil {
@@ -102,8 +103,8 @@ func named(branches map[string]string) string {
 	return strings.Join(names, ", ")
 }
 
-// Tidy implements forge.Tidier. Each word that is published of a request is a blob,
-// which nothing reaches once there is a newer one.
+// Tidy implements forge.Tidier. Each publication about a request writes a blob,
+// which is unreachable once there is a newer one.
 func (f *Forge) Tidy(ctx context.Context) error { return f.store.Tidy(ctx) }
 
 // Stop ends the git processes that the forge keeps.
@@ -112,7 +113,7 @@ func (f *Forge) Stop() error { return f.store.Close() }
 // Base returns the branch that requests land on.
 func (f *Forge) Base() string { return f.base }
 
-// Tip returns the commit that the base is at now.
+// Tip returns the present commit of the base.
 func (f *Forge) Tip(ctx context.Context) (queue.CommitID, error) {
 	tip, _, err := f.store.Commit(ctx, "refs/heads/"+f.base)
 	return tip, err
@@ -125,15 +126,15 @@ func (f *Forge) Asked(ctx context.Context, number int) (string, error) {
 	return r.Branch, err
 }
 
-// Capabilities implements forge.Forge. A request ends when the queue says so; there is
-// nowhere to show a reaction.
+// Capabilities implements forge.Forge. A request ends when the queue says so, and it
+// has no place for a reaction.
 func (f *Forge) Capabilities() forge.Capabilities {
 	return forge.Capabilities{Publisher: f, Proposer: f, Tidier: f}
 }
 
-// PullRequest implements forge.Forge. The head is the branch's present tip; a
-// request whose branch is gone is not open, and has the head it was made with. Only the
-// tip that the branch had when somebody asked is to land (Open).
+// PullRequest implements forge.Forge. The head is the branch's present tip; a request
+// whose branch is gone is not open, and has the head it was made with. Only the tip
+// that the branch had when somebody asked may land (Open).
 func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	r, _, err := f.get(ctx, number)
 	if err != nil {
@@ -159,12 +160,13 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 	revert := queue.IsRevert(pr.Title, "")
 	pr.Facets.Revert = &revert
 	if pr.Head == r.Head && !r.Proposed {
-		pr.ApprovedBy = []string{r.Author} // whoever reaches the repository administers it, and asked for this head
+		pr.ApprovedBy = []string{r.Author} // the author administers the repository, and asked for this head
 	}
 	return pr, nil
 }
 
-// Permission implements forge.Forge: who reaches the repository administers it.
+// Permission implements forge.Forge: everybody who can write to the repository
+// administers it.
 func (f *Forge) Permission(context.Context, string) (forge.Permission, error) {
 	return forge.PermissionAdmin, nil
 }
@@ -174,8 +176,8 @@ func (f *Forge) Comment(ctx context.Context, number int, _, body string) error {
 	return f.change(ctx, number, func(r *Request) { r.Comment = body })
 }
 
-// Check implements forge.Forge. It is kept with the requests for that head;
-// on any other commit there is nowhere to show it.
+// Check implements forge.Forge. It is kept with the requests for that head; a check
+// on any other commit has no place and is dropped.
 func (f *Forge) Check(ctx context.Context, c forge.Check) error {
 	numbers := f.withHead(c.Head)
 	if len(numbers) == 0 {
@@ -203,8 +205,8 @@ func (f *Forge) Remote(context.Context) (forge.Remote, error) {
 	return forge.Remote{URL: f.path}, nil
 }
 
-// Missed implements forge.Forge. Every open request is an event, of when it was asked
-// for, with an id that stays the same until another head is asked for.
+// Missed implements forge.Forge. Every open request is an event, with the time when
+// it was asked for and an id that stays the same until another head is asked for.
 func (f *Forge) Missed(ctx context.Context, _ time.Time, open []int) ([]queue.Event, error) {
 	requests, err := f.List(ctx)
 	if err != nil {
@@ -216,7 +218,7 @@ func (f *Forge) Missed(ctx context.Context, _ time.Time, open []int) ([]queue.Ev
 		if r.State != Open || r.Proposed {
 			continue
 		}
-		asked := min(max(r.Asked, r.Created), now) // and not now: its verdict may come before this event does
+		asked := min(max(r.Asked, r.Created), now) // not the present time: the request's verdict may come before this event
 		for _, command := range r.commands() {
 			comment := forge.RequestComment(r.Number, command)
 			events = append(events, queue.Event{

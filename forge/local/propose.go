@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// proposer is the author of what the queue proposes.
+// proposer is the author of requests that the queue proposes.
 const proposer = "submitqueue"
 
 // Proposed returns the open request for a branch.
@@ -44,7 +44,7 @@ func (f *Forge) Propose(ctx context.Context, p forge.Proposal) (forge.PullReques
 		_, next := f.find(p.Branch)
 		err = f.put(ctx, Request{Number: next, Branch: p.Branch, Base: p.Base, Head: head, Author: proposer,
 			Created: queue.At(f.now()), State: Open, Proposed: true}, "")
-		if !errors.Is(err, mirror.ErrChanged) { // else another process has taken the number
+		if !errors.Is(err, mirror.ErrChanged) { // otherwise, another process has taken the number
 			if err != nil {
 				return forge.PullRequest{}, err
 			}

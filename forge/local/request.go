@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// refs is where the requests are: one ref for each, to a blob of JSON.
+// refs is the prefix of the requests' refs: one ref for each, to a blob of JSON.
 const refs = "refs/submitqueue/requests/"
 
 // State is where a request stands.
@@ -28,8 +28,8 @@ const (
 	Closed State = "closed"
 )
 
-// Request asks to land a branch of the repository; it is what a pull request is
-// elsewhere.
+// Request asks to land a branch of the repository; it takes the place of a pull
+// request.
 type Request struct {
 	Number  int            `json:"number"`
 	Branch  string         `json:"branch"`
@@ -42,11 +42,11 @@ type Request struct {
 	Check   *Check         `json:"check,omitempty"`   // the queue's check on the head
 
 	Asked    queue.Instant `json:"asked,omitempty"`    // when somebody asked for it last
-	Commands []string      `json:"commands,omitempty"` // how this head was asked for, each once, oldest first; none: "/land". At most commandsKept
+	Commands []string      `json:"commands,omitempty"` // the commands that asked for this head, each once, oldest first; none: "/land". At most commandsKept
 
 	Keys []queue.Digest `json:"keys,omitempty"` // of the commands that asked for it (OpenOnce), oldest first; at most keysKept
 
-	Proposed bool `json:"proposed,omitempty"` // by the queue, or to be tried or explained, and nobody has asked to land it yet
+	Proposed bool `json:"proposed,omitempty"` // made by the queue, or to be tried or explained, and nobody has asked to land it yet
 }
 
 // Check is the last check that the queue set on a request's head.
@@ -64,7 +64,8 @@ const keysKept = 16
 // commandsKept is how many ways of asking for one head a request remembers.
 const commandsKept = 8
 
-// asked notes that a command asked for it, and the key of the command, if it has one.
+// asked notes that a command asked for the request, and the key of the command, if it
+// has one.
 func (r *Request) asked(now queue.Instant, key queue.Digest, command string) {
 	r.Asked = now
 	if key != "" && !slices.Contains(r.Keys, key) {
@@ -77,7 +78,7 @@ func (r *Request) asked(now queue.Instant, key queue.Digest, command string) {
 	}
 }
 
-// commands returns how a request's head was asked for, oldest first.
+// commands returns the commands that asked for a request's head, oldest first.
 func (r *Request) commands() []string {
 	if len(r.Commands) == 0 {
 		return []string{queue.PlainLand}
@@ -85,17 +86,18 @@ func (r *Request) commands() []string {
 	return r.Commands
 }
 
-// Open asks to land a branch and returns the request's number. Asking again for
-// a branch whose request is open returns the same number, and makes the
-// branch's present tip what is asked for. forge.ErrNotFound: no such branch.
+// Open asks to land a branch and returns the request's number. Asking again for a
+// branch whose request is open returns the same number, and makes the branch's
+// present tip the head that is to land. forge.ErrNotFound: no such branch.
 func (f *Forge) Open(ctx context.Context, branch, author string) (int, error) {
 	return f.OpenOnce(ctx, "", branch, author, queue.PlainLand)
 }
 
-// OpenOnce is Open for a command, such as "/land priority=high", that may bear a key. The
-// same command again returns the request that it made before and changes nothing, also
-// when that has ended or the branch is gone by now. A command "" asks for the request and
-// not to land: one that somebody has asked to land stays asked for, at the same head.
+// OpenOnce is Open for a command, such as "/land priority=high", that may have a key. The
+// same key again returns the request that the command made before and changes nothing,
+// even if the request has ended or the branch is gone by now. A command "" makes a
+// request, but does not ask to land it: a request that somebody has asked to land stays
+// asked for, at the same head.
 func (f *Forge) OpenOnce(ctx context.Context, key queue.Digest, branch, author, command string) (int, error) {
 	if branch == f.base {
 		return 0, fmt.Errorf("branch %q is what is landed on; name another one", branch)
@@ -163,9 +165,9 @@ func (f *Forge) keyed(key queue.Digest) int {
 	return 0
 }
 
-// find returns the open request for a branch, or 0, and the next number, as far
-// as is known. A request made meanwhile has taken that number: the attempt to
-// take it shows that.
+// find returns the open request for a branch, or 0, and the next number, as far as
+// is known. A new request may have taken that number meanwhile: the attempt to take
+// it shows that.
 func (f *Forge) find(branch string) (open, next int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -231,7 +233,7 @@ func (f *Forge) Publish(ctx context.Context, p forge.Publication) error {
 	})
 }
 
-// check notes what the queue says of a head, if it is this one.
+// check notes a check of the queue, if it is on the request's head.
 func (r *Request) check(c forge.Check) {
 	if r.Head == c.Head {
 		r.Check = &Check{Name: c.Name, State: c.State, Title: c.Title, Summary: c.Summary, URL: c.DetailsURL}
@@ -268,8 +270,8 @@ func (f *Forge) note(r Request, version string) {
 	f.known[r.Number] = versioned{r, version}
 }
 
-// versioned is a request as it was last read. Most have ended and stay as they
-// are, so that a list costs one git process however long it grows.
+// versioned is a request as it was last read. Most requests have ended and do not
+// change, so that a list of any length costs one git process.
 type versioned struct {
 	request Request
 	version string
@@ -307,9 +309,9 @@ func (f *Forge) put(ctx context.Context, r Request, version string) error {
 	return err
 }
 
-// change edits a request, again whenever another process was faster.
+// change edits a request, and tries again whenever another process was faster.
 func (f *Forge) change(ctx context.Context, number int, edit func(*Request)) error {
-	f.changing.Lock() // a race that is lost costs a git process
+	f.changing.Lock() // each lost race costs a git process
 	defer f.changing.Unlock()
 	for {
 		r, version, err := f.get(ctx, number)
