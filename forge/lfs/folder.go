@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Folder is where git-lfs keeps contents for a repository on this machine: lfs/objects in
-// its git directory.
+// Folder is the path of the folder where git-lfs keeps contents for a repository on this
+// machine: lfs/objects in its git directory.
 type Folder string
 
 func (f Folder) fetch(ctx context.Context, want []Pointer, put func(Pointer, io.Reader) error) error {

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// MaxPointer is how many bytes a pointer has at most (docs/spec.md: less than 1024).
+// MaxPointer is the largest size of a pointer, in bytes (docs/spec.md: less than
+// 1024).
 const MaxPointer = 1023
 
-// MinPointer is how many bytes a pointer has at least.
+// MinPointer is the smallest size of a pointer, in bytes.
 const MinPointer = len("version https://hawser.github.com/spec/v1\noid sha256:\nsize 0") + 64
 
 // Pointer names a content.
@@ -18,11 +19,12 @@ type Pointer struct {
 	Size int64  // in bytes
 }
 
-// versions are the first lines of pointers, the present one and that of before git-lfs 1.0.
+// versions are the versions in the first lines of pointers: the present one, and the one
+// before git-lfs 1.0.
 var versions = []string{"https://git-lfs.github.com/spec/v1", "https://hawser.github.com/spec/v1"}
 
-// Parse reads a pointer, and reports whether the text is one. A text that is none is a
-// file of its own, as git-lfs takes it.
+// Parse reads a pointer, and reports whether the text is one. git-lfs treats any other
+// text as an ordinary file.
 func Parse(text []byte) (Pointer, bool) {
 	if len(text) > MaxPointer {
 		return Pointer{}, false
@@ -51,7 +53,7 @@ func Parse(text []byte) (Pointer, bool) {
 			}
 			p.Size = n
 		case strings.HasPrefix(key, "ext-"):
-			return Pointer{}, false // the content is what a program makes of what is kept
+			return Pointer{}, false // a program makes the file from the stored content
 		}
 	}
 	return p, p.OID != "" && hasSize(lines)

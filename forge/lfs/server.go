@@ -25,8 +25,8 @@ const (
 	mediaType   = "application/vnd.git-lfs+json"
 )
 
-// ErrDenied is a server that has no such repository, or does not show it to us; many do
-// not tell which.
+// ErrDenied means that a server has no such repository, or does not show it to us; many
+// servers do not tell which.
 var ErrDenied = errors.New("lfs: denied")
 
 // Server is an LFS server, by the address to which /objects/batch is added.
@@ -48,7 +48,7 @@ var client = &http.Client{CheckRedirect: func(r *http.Request, via []*http.Reque
 	return nil
 }}
 
-// object is one of a batch's answer.
+// object is one object in the answer to a batch.
 type object struct {
 	OID           string `json:"oid"`
 	Size          int64  `json:"size"`
@@ -85,7 +85,7 @@ func (s Server) fetch(ctx context.Context, want []Pointer, put func(Pointer, io.
 	return nil
 }
 
-// batch asks where contents are.
+// batch asks the server for the addresses of contents.
 func (s Server) batch(ctx context.Context, want []Pointer) (map[string]object, error) {
 	type asked struct {
 		OID  string `json:"oid"`
@@ -132,7 +132,7 @@ func (s Server) batch(ctx context.Context, want []Pointer) (map[string]object, e
 	return found, nil
 }
 
-// download fetches one content from where the server says it is.
+// download fetches one content from the address that the server gives.
 func (s Server) download(ctx context.Context, p Pointer, o object, put func(Pointer, io.Reader) error) error {
 	if o.Error != nil {
 		words := fmt.Sprintf("%.200s (%d)", o.Error.Message, o.Error.Code)
@@ -171,7 +171,7 @@ func (s Server) ours(header http.Header) http.Header {
 	return header
 }
 
-// trouble is a failure that may go away by itself.
+// trouble is a failure that may go away without our doing.
 type trouble struct {
 	err   error
 	after time.Duration
@@ -180,7 +180,8 @@ type trouble struct {
 func (t *trouble) Error() string { return t.err.Error() }
 func (t *trouble) Unwrap() error { return t.err }
 
-// do makes a request, some times while the server has trouble, and has its answer taken.
+// do makes a request, repeats it up to attempts times while the server has trouble, and
+// passes the answer to take.
 func (s Server) do(ctx context.Context, method, at string, header http.Header, body []byte, take func(io.Reader) error) error {
 	pause := s.Pause
 	if pause == 0 {
@@ -213,7 +214,7 @@ func (s Server) once(ctx context.Context, method, at string, header http.Header,
 	if err != nil {
 		var failed *url.Error
 		if errors.As(err, &failed) {
-			err = failed.Err // whose address may hold a signature
+			err = failed.Err // without the address, which may hold a signature
 		}
 		if errors.As(err, new(*tls.CertificateVerificationError)) {
 			return err
@@ -233,13 +234,14 @@ func (s Server) once(ctx context.Context, method, at string, header http.Header,
 	return failure(answer)
 }
 
-// failure says what an answer other than 200 means. In its words is what the server says.
+// failure returns the error for an answer other than 200. Its text includes the server's
+// message.
 func failure(answer *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
 	var said struct {
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(text, &said) // else it says nothing
+	_ = json.Unmarshal(text, &said) // otherwise, there is no message
 	err := fmt.Errorf("%s %.200s", answer.Status, said.Message)
 	switch code := answer.StatusCode; {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusNotFound:

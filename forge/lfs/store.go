@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Bounds on what one Fetch asks for.
+// Bounds on the contents of one Fetch.
 const (
 	MaxContents = 50_000
 	MaxBytes    = 64 << 30
@@ -27,12 +27,12 @@ const (
 
 // A Source has contents.
 type Source interface {
-	// fetch puts wanted contents, in any order, as far as it has them. An error is about
-	// all that were not put.
+	// fetch puts wanted contents, in any order, as far as the source has them. An error
+	// is about all contents that were not put.
 	fetch(ctx context.Context, want []Pointer, put func(Pointer, io.Reader) error) error
 }
 
-// A MissingError is about one content. Words are those of its source, and may be hostile.
+// A MissingError is about one content. Words come from its source, and may be hostile.
 type MissingError struct {
 	Pointer Pointer
 	Words   string
@@ -43,11 +43,11 @@ func (e *MissingError) Error() string {
 }
 
 // Store keeps contents in a folder. Several goroutines may use it; those that fetch wait
-// for one another, since what one fetches the next has then.
+// for one another, since a content that one has fetched need not be fetched again.
 type Store struct {
 	dir  string
-	turn chan struct{} // held by whoever fetches, and guards swept
-	last time.Time     // when it was swept
+	turn chan struct{} // held by the goroutine that fetches; it guards last
+	last time.Time     // when the store was swept
 }
 
 // NewStore returns the store in a folder, which is made when it is needed.
@@ -57,8 +57,8 @@ func NewStore(dir string) *Store {
 
 func (s *Store) path(p Pointer) string { return filepath.Join(s.dir, p.OID[:2], p.OID) }
 
-// Fetch brings the wanted contents into the store as far as it does not have them. Errors:
-// *MissingError where the source says that it does not have one.
+// Fetch brings those wanted contents into the store that it does not have. Errors:
+// *MissingError where the source says that it does not have a content.
 func (s *Store) Fetch(ctx context.Context, from Source, want []Pointer) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -87,7 +87,8 @@ func (s *Store) Fetch(ctx context.Context, from Source, want []Pointer) error {
 	return nil
 }
 
-// lacks returns what the store does not have, each once, and marks the others as used.
+// lacks returns the contents that the store does not have, each once, and marks the
+// others as used.
 func (s *Store) lacks(want []Pointer) []Pointer {
 	var left []Pointer
 	seen := map[Pointer]bool{}
@@ -102,7 +103,7 @@ func (s *Store) lacks(want []Pointer) []Pointer {
 			left = append(left, p)
 			continue
 		}
-		_ = os.Chtimes(s.path(p), time.Time{}, now) // at worst it is fetched once more, some day
+		_ = os.Chtimes(s.path(p), time.Time{}, now) // if this fails, the content is fetched once more some day
 	}
 	return left
 }
@@ -133,8 +134,8 @@ func (s *Store) put(p Pointer, content io.Reader) (err error) {
 	return f.Close()
 }
 
-// Copy writes a content that the store has. One that is damaged is an error, and is no
-// longer in the store then.
+// Copy writes a content that the store has. If the content is damaged, Copy returns an
+// error and removes it from the store.
 func (s *Store) Copy(p Pointer, to io.Writer) error {
 	if p.Size == 0 {
 		return nil
@@ -153,7 +154,8 @@ func (s *Store) Copy(p Pointer, to io.Writer) error {
 	return nil
 }
 
-// verified copies a content, and says when it is not what its pointer names.
+// verified copies a content, and returns a *MissingError if it differs from its
+// pointer.
 func verified(p Pointer, from io.Reader, to io.Writer) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, p.Size+1))
