@@ -28,7 +28,7 @@ type run struct {
 	completed time.Time
 	actions   []any
 	suite     int64  // 0: one for each App
-	branch    string // that the suite was made for
+	branch    string // the branch that the suite was made for
 
 	annotations []Annotation
 	log         string // of a job that has ended
@@ -44,7 +44,7 @@ func (r *CI) checksOf(head string) []CheckRun {
 	return list
 }
 
-// lastRun is the newest check run of a name on a commit; nil if there is none.
+// lastRun returns the newest check run of a name on a commit; nil if there is none.
 func (r *CI) lastRun(head, name string) *run {
 	for _, c := range slices.Backward(r.runs) {
 		if c.Head == head && c.Name == name {
@@ -89,7 +89,7 @@ func (r *CI) SetCheck(slug, head, name, conclusion string) int64 {
 	return c.ID
 }
 
-// tellRun tells of a check run that is new, or has ended.
+// tellRun sends the webhook of a check run that is new, or has ended.
 func (r *CI) tellRun(u *user, c *run) {
 	action := "created"
 	if c.Status == "completed" {

@@ -27,7 +27,7 @@ func (p CIPush) Has(file string) bool {
 	return err == nil
 }
 
-// On is the same push as if it were to another branch.
+// On returns the same push, as if it were to another branch.
 func (p CIPush) On(branch string) CIPush {
 	p.Branch = branch
 	return p
@@ -37,7 +37,7 @@ func (p CIPush) On(branch string) CIPush {
 type CIJob struct {
 	Name       string
 	Conclusion string        // how it ends, at once; "": it runs until FinishCI
-	Takes      time.Duration // with a Conclusion: it ends after so long, unless something ends it before
+	Takes      time.Duration // with a Conclusion: it ends after this time, unless something ends it before
 	Again      string        // how it ends when it is run again; "": as before
 	Queued     bool          // it waits for a machine until FinishCI
 	Status     bool          // a commit status of another CI, not a check run; Conclusion: success, failure, error
@@ -50,8 +50,8 @@ type CIRun struct {
 	ID         int64
 	Event      string // "": push
 	Path       string // of the workflow; "": .github/workflows/ci.yml
-	Title      string // what the workflow's run-name came to; "": CI
-	Fork       bool   // its branch is of a fork that has a branch of the same name
+	Title      string // the text of the workflow's run-name; "": CI
+	Fork       bool   // its branch is in a fork that has a branch of the same name
 	Actor      string // who has started it; "": the repository's owner
 	Branch     string
 	Head       string
@@ -78,10 +78,10 @@ type ci struct {
 	suites map[string]int64 // of other Apps, by slug and commit
 }
 
-// SetCI gives the repository a CI: script says what it runs on a push to a
-// branch; nil starts nothing. It is not told of pushes whose tip's message has a
-// marker such as [skip ci]. Deleting a branch while something runs on it fails
-// the test.
+// SetCI gives the repository a CI: script returns the jobs that it runs on a push
+// to a branch; a nil script starts none. It is not called for pushes whose tip's
+// message has a marker such as [skip ci]. Deleting a branch while something runs on
+// it fails the test.
 func (r *CI) SetCI(t TB, script func(CIPush) []CIJob) {
 	r.repo.s.mu.Lock()
 	defer r.repo.s.mu.Unlock()
@@ -104,7 +104,7 @@ func (r *CI) CIRuns() []CIRun {
 	return out
 }
 
-// StartCI runs jobs on a branch's commit now, as a CI does that was late.
+// StartCI runs jobs on a branch's commit now, as a late CI does.
 func (r *CI) StartCI(branch string, jobs ...CIJob) {
 	head := r.repo.store.readRef("refs/heads/" + branch)
 	if head == "" {
@@ -131,8 +131,8 @@ func (r *CI) StartRun(of CIRun, jobs ...CIJob) {
 	r.repo.s.touch()
 }
 
-// RefuseRun has a push of a branch by the App start no workflow, because a policy (or the
-// workflow's file) says no: there is a run that has failed before it had a job.
+// RefuseRun makes a push of a branch by the App start no workflow, because of a policy or
+// an error in the workflow's file: it adds a run that has failed before it had a job.
 func (r *CI) RefuseRun(branch string) {
 	head := r.repo.store.readRef("refs/heads/" + branch)
 	r.repo.s.mu.Lock()
@@ -149,7 +149,7 @@ func (r *CI) RefuseRun(branch string) {
 }
 
 // SwitchActions switches GitHub Actions off for the repository, or on again. The fake
-// only tells of it.
+// only shows the setting.
 func (r *CI) SwitchActions(on bool) {
 	r.repo.s.mu.Lock()
 	defer r.repo.s.mu.Unlock()
@@ -209,8 +209,9 @@ func (r *CI) pushedCI(moves []refMove) {
 	}
 }
 
-// skips reports whether a commit's message has no CI started by its push: GitHub
-// looks at that of the tip only (docs.github.com, "Skipping workflow runs").
+// skips reports whether a commit's message keeps CI from starting on its push:
+// GitHub looks only at the message of the tip (docs.github.com, "Skipping workflow
+// runs").
 func (r *CI) skips(commit string) bool {
 	message, err := r.repo.store.message(context.Background(), commit)
 	if err != nil {
@@ -227,7 +228,7 @@ func (r *CI) skips(commit string) bool {
 	return slices.ContainsFunc(strings.Split(last, "\n"), func(line string) bool { return line == "skip-checks: true" || line == "skip-checks:true" })
 }
 
-// startCI starts what a push leads to.
+// startCI starts the jobs of a push.
 func (r *CI) startCI(p CIPush, jobs []CIJob) {
 	var own []CIJob
 	for _, j := range jobs {
@@ -310,7 +311,7 @@ func (r *CI) finishJob(c *run, conclusion string) {
 	r.tellRun(r.repo.s.appUser(c.App), c)
 }
 
-// runOf is the newest check run of a name in a suite.
+// runOf returns the newest check run of a name in a suite.
 func (r *CI) runOf(suite int64, name string) *run {
 	for _, c := range slices.Backward(r.runs) {
 		if c.suite == suite && c.Name == name {
@@ -349,7 +350,7 @@ func (r *CI) cancelRun(run *workflowRun) error {
 	return nil
 }
 
-// rerunFailed runs the jobs of an ended run again that did not pass.
+// rerunFailed runs again the jobs of an ended run that did not pass.
 func (r *CI) rerunFailed(run *workflowRun) error {
 	if run.Status != "completed" {
 		return refused(fmt.Sprintf("This workflow is already running: %d", run.ID))

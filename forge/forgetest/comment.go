@@ -192,9 +192,9 @@ func (r *issues) react(u *user, c *comment, content string) (id int64, added boo
 	return c.reactions[len(c.reactions)-1], true
 }
 
-// Toggle clicks the box of the only task item of a comment whose line contains label, and
-// reports whether GitHub lets the user: only who may edit the comment can. Like each form
-// of a page, it sends lines that end with CR LF.
+// Toggle clicks the box of the only task item of a comment whose line contains label. It
+// reports whether GitHub allows that: only a user who may edit the comment can click.
+// Like each form of a page, it sends lines that end with CR LF.
 func (r *Repository) Toggle(login string, id int64, label string) (done bool) {
 	r.issues.act(login, r.issues.numberOf(id), func(u *user, _ *pull) {
 		c := r.issues.mustComment(id)

@@ -72,16 +72,16 @@ func (r *Repository) Commits(user string, list []Commit) ([]string, error) {
 	return ids, res.err()
 }
 
-// newCommit is a commit to make, with what it follows by id.
+// newCommit is a commit to make, with its parents by id.
 type newCommit struct {
 	from, merge   string // "": none
 	sign, message string // the author, who is the committer too
 	files         map[string]string
-	gone          []string // what is deleted of from's tree
+	gone          []string // files that are deleted from from's tree
 }
 
-// make makes commits and returns their ids, and what update-ref is to be told beside
-// where their branches go.
+// make makes commits and returns their ids, and the further commands for update-ref
+// that remove scratch refs.
 func (r *store) make(ctx context.Context, list []newCommit) (ids []string, cleanup string, err error) {
 	for _, c := range list {
 		id, err := r.makeLoose(c)
@@ -93,7 +93,7 @@ func (r *store) make(ctx context.Context, list []newCommit) (ids []string, clean
 	return ids, "", nil
 }
 
-// fastImport is make by git, whatever the repository's objects are in.
+// fastImport is make by git, for any form of the repository's objects.
 func (r *store) fastImport(ctx context.Context, list []newCommit) (ids []string, cleanup string, err error) {
 	var in, scratch bytes.Buffer
 	for i, c := range list {
@@ -125,7 +125,7 @@ func (r *store) fastImport(ctx context.Context, list []newCommit) (ids []string,
 }
 
 // Merge pushes a merge commit of a branch or commit onto a branch, made from the
-// tree of the first parent with files on top: what a person does outside the queue.
+// tree of the first parent with files on top: as a person does outside the queue.
 func (r *Repository) Merge(user, branch, other string, files map[string]string) (string, error) {
 	return r.Commit(user, Commit{Branch: branch, Merge: other, Message: "Merge " + other, Files: files})
 }
@@ -145,10 +145,10 @@ func (r *Repository) DeleteBranch(user, branch string) error {
 	return r.store.push(context.Background(), who, []refMove{move}, pushOptions{}).err()
 }
 
-// Head reads where a branch is; "" if it does not exist.
+// Head returns the commit of a branch; "" if it does not exist.
 func (r *Repository) Head(branch string) string { return r.store.readRef("refs/heads/" + branch) }
 
-// resolve turns a branch into its head and leaves anything else as it is.
+// resolve turns a branch into its head and leaves any other name as it is.
 func (r *store) resolve(name string) string {
 	if id := r.readRef("refs/heads/" + name); name != "" && id != "" {
 		return id

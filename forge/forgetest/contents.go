@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Screen is what a repository asks of the contents of whatever is pushed to it, on
-// any branch.
+// Screen holds a repository's rules for the contents of all pushes, on any branch.
 type Screen struct {
 	// MaxFile is the largest file in bytes. GitHub's is 100 MiB ("About large files on
 	// GitHub"); 0: none.
@@ -19,8 +18,8 @@ type Screen struct {
 	Secrets []string
 }
 
-// ScreenPushes has pushes refused for what their commits hold. A push that breaks it
-// in one commit is refused as a whole.
+// ScreenPushes makes the repository refuse pushes because of their contents. A push
+// that breaks a rule in one commit is refused as a whole.
 func (r *Repository) ScreenPushes(s Screen) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -28,7 +27,7 @@ func (r *Repository) ScreenPushes(s Screen) {
 	r.s.touch()
 }
 
-// screened says what GitHub has against the contents that a move brings, or nil. An
+// screened returns why GitHub refuses the contents that a move brings, or nil. An
 // App needs the permission `workflows` to bring a workflow file that is on no branch
 // with the same contents yet ("Scopes for OAuth apps", workflow, says the same of
 // tokens).

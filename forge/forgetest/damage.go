@@ -57,7 +57,8 @@ func garbage(path string) error {
 	return os.WriteFile(path, bytes.Repeat([]byte("\x00garbage\xff\n"), 40), 0o644)
 }
 
-// rewritten replaces a file, which others may have mapped.
+// rewritten replaces a file and does not write into it: other processes may have
+// mapped it.
 func rewritten(path string, change func([]byte) []byte) error {
 	data, err := os.ReadFile(path)
 	if err == nil {

@@ -9,19 +9,18 @@
 //     server lays it out, for a GitHub App: JWT, installation tokens that expire
 //     and carry permissions, rate limit headers, ETags, Link headers. Requests
 //     are judged strictly: an unknown JSON member is a 422.
-//   - the GraphQL questions that the adapter asks, at URL()+"/api/graphql": what
-//     reviews, code owners, conversations and checks a pull request lacks, as GitHub
-//     works it out.
+//   - - the GraphQL queries of the adapter, at URL()+"/api/graphql": which reviews,
+//     code owners, conversations and checks a pull request lacks, as GitHub works it
+//     out.
 //   - git over smart HTTP at URL()+"/<owner>/<name>.git". Fetching is git's own
-//     upload-pack. Pushing is taken apart here, because that is where branch
-//     protection speaks in GitHub's words, where refs/pull/<n>/head is kept, and
-//     where a pull request becomes merged because its head became reachable from
-//     the default branch.
+//     upload-pack. Pushes are handled in this package, because they apply branch
+//     protection in GitHub's words, keep refs/pull/<n>/head, and make a pull
+//     request merged once its head is reachable from the default branch.
 //   - signed webhooks, in the order things happened, each sent once: like
 //     GitHub, the server never sends one again unless asked to.
 //   - pages for browsers at URL()+"/<owner>/<name>", .../pull/<n> and
-//     .../commit/<id>, only of public repositories, and only for reading but for
-//     the comments of a person who plays (Repository.Play).
+//     .../commit/<id>, only of public repositories, and only for reading, except
+//     that a person who plays (Repository.Play) can comment.
 //
 // Tests must read the bot's words: Server.Strict fails a test for each comment of
 // the bot whose final text no assertion looked at.
@@ -29,7 +28,7 @@
 // Verbs that name a pull request, comment or user that does not exist panic:
 // such a script is wrong. Verbs that run git return its error.
 //
-// Two locks: Repository.refs is held while refs move and is taken before
-// Server.mu, which guards everything in memory and is not held while a process
-// runs, but for the look-up of a packed commit.
+// There are two locks. Repository.refs is held while refs move, and is taken before
+// Server.mu. Server.mu guards everything in memory, and is not held while a process
+// runs, except during the look-up of a packed commit.
 package forgetest

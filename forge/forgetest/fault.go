@@ -16,29 +16,29 @@ type Fault struct {
 	Path string
 	// Status to answer with. 0: the connection is cut.
 	Status int
-	// Skip is how many matching requests are answered as usual before.
+	// Skip is how many matching requests are answered as usual before the fault begins.
 	Skip int
-	// Times is how often; 0 means once.
+	// Times is how often the fault happens; 0 means once.
 	Times int
 	// Header to add, such as Retry-After.
 	Header http.Header
 	// Message in the body.
 	Message string
-	// After makes the request take effect, and only its answer is lost.
+	// After lets the request take effect; only its answer is lost.
 	After bool
-	// Until holds the right answer back: the request takes effect, and is answered
-	// when this is closed. Status does not count then.
+	// Until holds the right answer back: the request takes effect, and is answered when
+	// Until is closed. Status does not count then.
 	Until <-chan struct{}
 	// Truncate answers as usual and cuts the connection in the middle of the body;
 	// Status does not count then.
 	Truncate bool
-	// Hang does not answer until whoever asks gives up.
+	// Hang gives no answer until the client gives up.
 	Hang bool
-	// HangFor does not answer for so long, and then cuts the connection.
+	// HangFor gives no answer for this time, and then cuts the connection.
 	HangFor time.Duration
 }
 
-// Faults is how many uses are left of all faults.
+// Faults returns how many uses are left of all faults.
 func (s *Server) Faults() (left int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

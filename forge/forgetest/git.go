@@ -14,8 +14,8 @@ import (
 
 const zeroID = "0000000000000000000000000000000000000000"
 
-// bareConfig is what GitHub allows: any object by its id. Our own scratch refs
-// are nobody's business.
+// bareConfig lets clients fetch any object by its id, as GitHub does. Our own
+// scratch refs are hidden.
 const bareConfig = `[core]
 	repositoryformatversion = 0
 	filemode = true
@@ -43,8 +43,8 @@ func initBare(dir, branch string) error {
 	return os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/"+branch+"\n"), 0o644)
 }
 
-// gitEnv is an environment in which nothing of the machine's git configuration
-// or of a surrounding git process counts.
+// gitEnv returns an environment without the machine's git configuration and without
+// the variables of a surrounding git process.
 func gitEnv(extra ...string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -98,11 +98,11 @@ func (r *store) writeRef(ref, id string) error {
 	return os.Rename(path+".lock", path)
 }
 
-// commitInfo is what webhooks say about a commit.
+// commitInfo holds the facts that webhooks tell about a commit.
 type commitInfo struct {
 	side, id, tree, name, email, when, subject string
 
-	files map[string][]string // by git's letter for what was done; of commits that are not merges
+	files map[string][]string // by git's letter for the change; not for merges
 }
 
 const infoFormat = "--format=%m%x1f%H%x1f%T%x1f%an%x1f%ae%x1f%cI%x1f%s"
@@ -137,8 +137,8 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// hasObject says whether a commit is there. It asks git only once for each
-// commit, and not at all for a loose one. The caller holds s.mu.
+// hasObject says whether a commit exists. It asks git only once for each commit,
+// and not at all for a loose one. The caller holds s.mu.
 func (r *store) hasObject(id string) bool {
 	if len(id) != 40 || strings.Trim(id, "0123456789abcdef") != "" {
 		return false

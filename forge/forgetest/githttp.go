@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// serveGit is git over smart HTTP. Fetching is git upload-pack; pushing is
-// receive.
+// serveGit answers git over smart HTTP: git upload-pack answers fetches, and
+// receive answers pushes.
 func (s *web) serveGit(w http.ResponseWriter, r *http.Request) {
 	name, isGit := strings.CutSuffix(r.PathValue("name"), ".git")
 	service := r.PathValue("rest")
@@ -82,7 +82,7 @@ func (s *web) uploadPack(w http.ResponseWriter, r *http.Request, repo *Repositor
 	args := []string{"upload-pack", "--stateless-rpc"}
 	if body == nil {
 		args = append(args, "--http-backend-info-refs")
-		if !strings.Contains(r.Header.Get("Git-Protocol"), "version=2") { // older ones are announced
+		if !strings.Contains(r.Header.Get("Git-Protocol"), "version=2") { // the service is announced in older protocols
 			io.WriteString(w, pkt("# service=git-upload-pack\n")+"0000")
 		}
 	}

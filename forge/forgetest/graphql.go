@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// graphQL answers the questions that the adapter asks over GraphQL, which it knows
-// by their names (query Unmet, query MergeQueue, query Uses). Only GitHub's own schema
-// says which fields there are, and whether the question is valid.
+// graphQL answers the adapter's GraphQL queries, which it knows by their names (query
+// Unmet, query MergeQueue, query Uses). It does not check fields or the validity of a
+// query: only GitHub's own schema can.
 func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 	w, r, done := s.queried(w, r)
 	defer done()
@@ -57,8 +57,9 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, &problem{status: 401, message: "Bad credentials"})
 		return
 	}
-	// A question costs the requests for its connections by a hundred, and at least
-	// one point: ours has five. Beyond the limit, GitHub answers 200.
+	// A query costs the number of requests for its connections divided by a hundred,
+	// and at least one point: our query has five connections. Beyond the limit, GitHub
+	// answers 200.
 	if err := s.limit(w.Header(), who, "graphql", s.server.opts.Points, false); err != nil {
 		s.server.mu.Unlock()
 		fail("RATE_LIMITED", err.Error())
@@ -97,7 +98,7 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, r, http.StatusOK, obj{"data": data})
 		return
 	}
-	var owners [][]string // that the base's rules ask of
+	var owners [][]string // whose approval the base's rules ask for
 	p := repo.pulls[v.Number]
 	if !strings.HasPrefix(in.Query, "query Unmet(") || p == nil || p.issue {
 		s.server.mu.Unlock()
@@ -166,7 +167,7 @@ func cursor(list []obj, after string) obj {
 	return obj{"pageInfo": obj{"hasNextPage": to < len(list), "endCursor": strconv.Itoa(to)}, "nodes": list[from:to]}
 }
 
-// ruleOf is what everybody may read of a branch's classic protection.
+// ruleOf returns the part of a branch's classic protection that everybody may read.
 func (r *rules) ruleOf(branch string) any {
 	if r.repo.store.readRef("refs/heads/"+branch) == "" {
 		return nil
@@ -181,8 +182,8 @@ func (r *rules) ruleOf(branch string) any {
 	}}
 }
 
-// statusRollup is what has run on a commit: the newest check run of each name and App,
-// and the statuses.
+// statusRollup returns the results on a commit: the newest check run of each name and
+// App, and the statuses.
 func (r *rules) statusRollup(head, after string) any {
 	list, seen := []obj{}, map[string]bool{}
 	for _, m := range slices.Backward(r.repo.CI.runs) {

@@ -3,8 +3,8 @@ package forgetest
 import "fmt"
 
 // uses answers query Uses: for each branch, its rules, and the pull requests of it and
-// into it. The caller holds s.mu. Ref.associatedPullRequests is of the branch itself;
-// Repository.pullRequests goes by name.
+// into it. The caller holds s.mu. Ref.associatedPullRequests lists those of the
+// branch itself; Repository.pullRequests goes by name.
 func (r *rules) uses(variables map[string]any) obj {
 	out := obj{}
 	list := func(which func(p *pull) bool) obj {

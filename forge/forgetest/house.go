@@ -6,8 +6,9 @@ import (
 )
 
 // DeleteMerged sets whether the repository wants head branches to be deleted once
-// their pull requests are merged. The fake does so itself for those that are merged by
-// the API, and for none that is merged by a push, as GitHub does not promise to.
+// their pull requests are merged. The fake does so for pull requests that are merged
+// by the API, but not for those that are merged by a push, since GitHub does not
+// promise that.
 func (r *Repository) DeleteMerged(yes bool) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()

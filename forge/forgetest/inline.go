@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// inline is a comment in a review: on a line of the diff. Its numbers are its
-// own, and it has other endpoints than a comment on the thread.
+// inline is a comment in a review: on a line of the diff. It is numbered
+// separately, and has other endpoints than a comment on the thread.
 type inline struct {
 	id        int64
 	number    int
@@ -35,7 +35,7 @@ func (r *issues) inline(u *user, p *pull, path, body string) *inline {
 	return c
 }
 
-// EditReviewComment changes the text of such a comment.
+// EditReviewComment changes the text of a comment on a line.
 func (r *Repository) EditReviewComment(login string, id int64, body string) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -107,8 +107,8 @@ func (r *shapes) emitInline(u *user, c *inline, action string, more obj) {
 	r.emit(u, "pull_request_review_comment", obj{"action": action, "comment": r.inlineJSON(c), "pull_request": r.listedPull(r.repo.pulls[c.number])}.with(more))
 }
 
-// EnableAutoMerge has GitHub merge a pull request as soon as it may; the fake
-// only says so.
+// EnableAutoMerge makes GitHub merge a pull request as soon as it may; the fake
+// only shows that it is enabled.
 func (r *Repository) EnableAutoMerge(login string, number int) {
 	r.issues.act(login, number, func(u *user, p *pull) {
 		p.auto = u

@@ -12,7 +12,7 @@ import (
 // installation is the App on the repositories of one account.
 type installation struct {
 	id        int64
-	account   *user           // nil: of every account
+	account   *user           // nil: it covers every account
 	only      map[string]bool // full names of repositories in lower case; nil: all
 	suspended time.Time
 }
@@ -52,8 +52,9 @@ func (s *App) Uninstall(owner string) {
 	maps.DeleteFunc(s.installs, func(_ string, other *installation) bool { return other == in })
 }
 
-// Suspend suspends the installation of an account, or ends that: its tokens are
-// refused, and no webhook is sent but the one that says so.
+// Suspend suspends the installation of an account, or ends the suspension. While it
+// is suspended, its tokens are refused, and no webhook is sent except the one that
+// tells of the suspension.
 func (s *App) Suspend(owner string, on bool) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
@@ -69,8 +70,8 @@ func (s *App) Suspend(owner string, on bool) {
 // AddToInstallation adds a repository to an installation on selected ones.
 func (s *App) AddToInstallation(owner, name string) { s.choose(owner, name, true) }
 
-// RemoveFromInstallation takes a repository off an installation. One on all
-// repositories is then on all the others that there are.
+// RemoveFromInstallation takes a repository off an installation. An installation on
+// all repositories is then on all other present repositories.
 func (s *App) RemoveFromInstallation(owner, name string) { s.choose(owner, name, false) }
 
 func (s *App) choose(owner, name string, yes bool) {
@@ -129,13 +130,13 @@ func (s *App) installed(in *installation, account *user, event, action string, m
 	s.server.touch()
 }
 
-// named is a repository as events about installations name it.
+// named returns a repository as events about installations name it.
 func (r *Repository) named() obj {
 	return obj{"id": r.id, "node_id": "R_" + r.fullName(), "name": r.name, "full_name": r.fullName(), "private": r.private}
 }
 
-// installation returns the one that reaches the repository, or nil. The caller
-// holds s.mu.
+// installation returns the installation that reaches the repository, or nil. The
+// caller holds s.mu.
 func (r *Repository) installation() *installation {
 	in := r.s.App.installationOn(r.owner.login)
 	if in == nil || in.only != nil && !in.only[r.key()] {
@@ -174,8 +175,8 @@ func (s *App) reached(in *installation) []*Repository {
 	return list
 }
 
-// installationJSON is an installation on an account; where the account is not
-// known and it is on every one, that is the bot.
+// installationJSON returns an installation on an account. If the account is not
+// known and the installation covers every account, it names the bot's account.
 func (s *App) installationJSON(in *installation, account *user) obj {
 	account = cmp.Or(in.account, account, s.server.users[strings.ToLower(s.server.Bot())])
 	body := obj{
@@ -261,7 +262,7 @@ func repositoryInstallation(c *call) (any, error) {
 	return c.s.App.installationJSON(in, c.repo.owner), nil
 }
 
-// Grant is what an installation token may do.
+// Grant says what an installation token may do.
 type Grant struct {
 	Installation int64
 	Permissions  map[string]string

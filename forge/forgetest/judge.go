@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// Judge holds the server to a description of GitHub's REST and GraphQL interfaces. Its
-// methods are called by many requests at the same time; route is one of Routes.
+// Judge checks the server against a description of GitHub's REST and GraphQL
+// interfaces. Many requests call its methods at the same time; route is one of Routes.
 type Judge interface {
 	// Request says why GitHub would not take a request, or nil. The server then
 	// answers 422.
 	Request(route string, r *http.Request, body []byte) error
-	// Answer looks at what the server answers. Injected faults are not shown to it.
+	// Answer looks at an answer of the server. Injected faults are not shown to it.
 	Answer(route string, r *http.Request, a Answer)
-	// Webhook looks at what the server sends.
+	// Webhook looks at a webhook that the server sends.
 	Webhook(event, action string, payload []byte)
-	// Query looks at a question in GraphQL and what the server answers, but for
-	// questions of which only the name is sent.
+	// Query looks at a GraphQL query and the server's answer. Requests that send only
+	// the name of a query are not shown to it.
 	Query(query string, variables map[string]any, answer []byte)
 }
 
-// Answer is what the server answered to a request.
+// Answer is the server's answer to a request.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -47,7 +47,7 @@ func routes() []route {
 		inlineRoutes(), teamRoutes(), installRoutes(), ciRoutes(), stackRoutes())
 }
 
-// judged shows the judge, if there is one, what is answered.
+// judged shows the answer to the judge, if there is one.
 func (s *web) judged(w http.ResponseWriter, r *http.Request, rt route) (_ http.ResponseWriter, done func()) {
 	if s.server.opts.Judge == nil || rt.pattern == "" {
 		return w, func() {}
@@ -58,7 +58,7 @@ func (s *web) judged(w http.ResponseWriter, r *http.Request, rt route) (_ http.R
 	}
 }
 
-// queried shows the judge, if there is one, what is asked and answered in GraphQL. It
+// queried shows a GraphQL query and its answer to the judge, if there is one. It
 // returns the request to go on with.
 func (s *web) queried(w http.ResponseWriter, r *http.Request) (_ http.ResponseWriter, _ *http.Request, done func()) {
 	if s.server.opts.Judge == nil {

@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// LFS is a server of Git LFS as GitHub's is: the batch API at <repository>/info/lfs, and
+// LFS is a server of Git LFS like GitHub's: the batch API at <repository>/info/lfs, and
 // the contents at another host, whose addresses are signed. That host takes no second
 // credential: Amazon's S3 answers 400 "Only one auth mechanism allowed" to a signed
 // address with an Authorization header (git-lfs issue 2962).
 type LFS struct {
-	Token string // what Authorization must hold where a repository is not open; "": all are
+	Token string // the Authorization that a repository needs if it is not open; "": all are open
 
 	api, objects *httptest.Server
 	mu           sync.Mutex
@@ -25,7 +25,7 @@ type LFS struct {
 	sent         map[string]int // downloads by SHA-256
 	batches      int
 	busy, cut    int
-	strangers    []string // Authorization headers that came to where they must not
+	strangers    []string // Authorization headers that came to the host of the contents, where they must not
 }
 
 // NewLFS starts the two servers; Close ends them.
@@ -42,7 +42,7 @@ func (l *LFS) Close() {
 	l.objects.Close()
 }
 
-// URL is the address of a repository, owner/name.
+// URL returns the address of a repository, owner/name.
 func (l *LFS) URL(repository string) string { return l.api.URL + "/" + repository + ".git" }
 
 // Open lets everybody read a repository.
@@ -61,21 +61,21 @@ func (l *LFS) Keep(repository string, content []byte) string {
 	return LFSPointer(content)
 }
 
-// Damage has other bytes be kept in the place of a content.
+// Damage replaces the bytes of a content by other bytes.
 func (l *LFS) Damage(repository string, content, other []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kept[repository+" "+oidOf(content)] = other
 }
 
-// Busy has the next n requests be answered with 503.
+// Busy makes the next n requests be answered with 503.
 func (l *LFS) Busy(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.busy = n
 }
 
-// Cut has the next n downloads end in the middle.
+// Cut makes the next n downloads end in the middle.
 func (l *LFS) Cut(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +103,7 @@ func (l *LFS) Strangers() []string {
 	return l.strangers
 }
 
-// LFSPointer is what git has in the place of a content.
+// LFSPointer returns the pointer that git has in the place of a content.
 func LFSPointer(content []byte) string {
 	return fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oidOf(content), len(content))
 }
@@ -115,7 +115,8 @@ func oidOf(content []byte) string {
 
 const lfsType = "application/vnd.git-lfs+json"
 
-// batch is POST <repository>.git/info/lfs/objects/batch (git-lfs docs/api/batch.md).
+// batch answers POST <repository>.git/info/lfs/objects/batch (git-lfs
+// docs/api/batch.md).
 func (l *LFS) batch(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,7 +174,7 @@ func (l *LFS) batch(w http.ResponseWriter, r *http.Request) {
 	say(http.StatusOK, map[string]any{"transfer": "basic", "objects": objects})
 }
 
-// object is where the contents are.
+// object answers requests for contents.
 func (l *LFS) object(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -39,7 +39,7 @@ func (r *Repository) Rename(login, to string) error {
 	}
 	s.former[before] = r.id
 	delete(s.repos, before)
-	moves := func(names map[string]bool) { // what is granted is granted on ids
+	moves := func(names map[string]bool) { // permissions are granted on ids
 		if names[before] {
 			delete(names, before)
 			names[key] = true
@@ -75,7 +75,8 @@ func (s *Server) movedTo(owner, name string) *Repository {
 	return nil
 }
 
-// redirect answers as GitHub does: the same path, of the repository by its id.
+// redirect answers as GitHub does: with the same path below the repository's
+// address by its id.
 func (s *web) redirect(c *call, to *Repository) error {
 	parts := strings.SplitN(strings.TrimPrefix(c.r.URL.EscapedPath(), "/api/v3/repos/"), "/", 3)
 	target := fmt.Sprintf("%s/api/v3/repositories/%d", s.server.url, to.id)
@@ -89,8 +90,8 @@ func (s *web) redirect(c *call, to *Repository) error {
 	return &problem{status: http.StatusMovedPermanently, message: "Moved Permanently", url: target}
 }
 
-// byName rewrites the address of a repository by its id into that by its name:
-// GitHub serves the same at both, and describes the latter.
+// byName rewrites the address of a repository by its id into its address by name:
+// GitHub serves the same at both, and its description has the latter.
 func (s *Server) byName(req *http.Request) {
 	rest, ok := strings.CutPrefix(req.URL.EscapedPath(), "/api/v3/repositories/")
 	if !ok {

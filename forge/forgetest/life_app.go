@@ -5,13 +5,13 @@ import (
 	"crypto/rsa"
 )
 
-// Messages of GitHub's to whoever says to be an App.
+// GitHub's messages to a client that claims to be an App.
 const (
 	noIntegration = "Integration not found"
 	noJWT         = "A JSON web token could not be decoded"
 )
 
-// RevokeKey takes the App's private key; AppKey is a new one.
+// RevokeKey revokes the App's private key; AppKey then returns a new one.
 func (s *App) RevokeKey() error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -24,8 +24,9 @@ func (s *App) RevokeKey() error {
 	return nil
 }
 
-// DeleteApp deletes the App, which is installed on an account: that its
-// installation is gone is the last that it hears, and its credentials are nobody's.
+// DeleteApp deletes the App, which is installed on an account. The webhook about
+// its installation is the last that it gets, and its credentials are no longer
+// valid.
 func (s *App) DeleteApp(account string) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()

@@ -5,8 +5,9 @@ import (
 	"errors"
 )
 
-// RenameBranch renames a branch as the settings page does: open pull requests
-// into it ask for the new name, and the default branch goes with it.
+// RenameBranch renames a branch as the settings page does: open pull requests into
+// it ask for the new name, and the default branch stays the default under its new
+// name.
 func (r *Repository) RenameBranch(login, from, to string) error {
 	r.refs.Lock()
 	defer r.refs.Unlock()
@@ -14,7 +15,8 @@ func (r *Repository) RenameBranch(login, from, to string) error {
 	if tip == "" || r.store.readRef("refs/heads/"+to) != "" {
 		return errors.New("no branch " + from + ", or " + to + " is there")
 	}
-	// Past push: GitHub's protection goes with the branch, and nothing is closed.
+	// This does not go through push: GitHub's protection goes with the branch, and no
+	// pull request is closed.
 	ctx := context.Background()
 	if _, err := r.store.git(ctx, nil, "update-ref", "refs/heads/"+to, tip); err != nil {
 		return err
@@ -57,8 +59,8 @@ func (r *Repository) RenameBranch(login, from, to string) error {
 	return nil
 }
 
-// branchNow follows what became of a branch that is not there: "" if it was not
-// renamed, or is gone for good. The caller holds s.mu.
+// branchNow returns the present name of a missing branch: "" if it was not renamed,
+// or is gone for good. The caller holds s.mu.
 func (r *Repository) branchNow(name string) string {
 	for range len(r.renamed) {
 		if name = r.renamed[name]; name == "" || r.store.readRef("refs/heads/"+name) != "" {

@@ -44,8 +44,8 @@ func Creates(route string) bool {
 		route == "PUT /repos/{owner}/{repo}/pulls/{number}/merge"
 }
 
-// asker is whose limits a request counts against. All that act for an installation
-// share its limits.
+// asker returns whose limits a request counts against. All clients of an
+// installation share its limits.
 func (w identity) asker() string {
 	switch {
 	case w.installation():
@@ -58,8 +58,8 @@ func (w identity) asker() string {
 	return "anonymous"
 }
 
-// limit counts a request, unless it is free, and tells where the one who asks
-// stands in this hour. GraphQL is counted in points, REST in requests.
+// limit counts a request, unless it is free, and tells the client its limits of
+// this hour. GraphQL is counted in points, REST in requests.
 func (s *web) limit(h http.Header, who identity, resource string, most int, free bool) error {
 	hour := time.Now().Truncate(time.Hour)
 	if s.usage == nil || !s.hour.Equal(hour) {
@@ -109,7 +109,7 @@ func (s *web) create(c *call, rt route) error {
 func rateLimit(c *call) (any, error) {
 	stand := func(resource string, most int) obj {
 		h := http.Header{}
-		_ = c.s.web.limit(h, c.who, resource, most, true) // being over it is an answer
+		_ = c.s.web.limit(h, c.who, resource, most, true) // a used-up limit is no error here
 		o := obj{}
 		for member, header := range map[string]string{"limit": "Limit", "used": "Used", "remaining": "Remaining", "reset": "Reset"} {
 			n, _ := strconv.ParseInt(h.Get("X-RateLimit-"+header), 10, 64) // set above

@@ -22,14 +22,14 @@ import (
 // writing those costs microseconds, where a git process takes milliseconds. Harder cases are
 // left to git.
 
-// errNotLoose says that an object is not a file of its own.
+// errNotLoose says that an object has no separate file.
 var errNotLoose = errors.New("not a loose object")
 
 func (r *store) loosePath(id string) string {
 	return filepath.Join(r.repo.dir, "objects", id[:2], id[2:])
 }
 
-// readLoose reads an object of a kind. errNotLoose: git may know more of it.
+// readLoose reads an object of a kind. errNotLoose: git may still have it.
 func (r *store) readLoose(kind, id string) ([]byte, error) {
 	if len(id) != 40 {
 		return nil, errNotLoose
@@ -78,7 +78,7 @@ func (r *store) writeLoose(kind string, data []byte) (string, error) {
 // leaf is an entry of a tree.
 type leaf struct{ mode, name, id string }
 
-// sortKey is what git sorts an entry by.
+// sortKey returns the text by which git sorts an entry.
 func (l leaf) sortKey() string {
 	if l.mode == "40000" {
 		return l.name + "/"
@@ -103,7 +103,8 @@ func (r *store) readTree(id string) (list []leaf, err error) {
 	return list, err
 }
 
-// makeLoose makes a commit, the same that fast-import makes. errNotLoose: it has to.
+// makeLoose makes the same commit that fast-import makes. errNotLoose: fast-import
+// has to make it.
 func (r *store) makeLoose(c newCommit) (string, error) {
 	tree := ""
 	if c.from != "" {
@@ -122,7 +123,7 @@ func (r *store) makeLoose(c newCommit) (string, error) {
 	}
 	for path := range set {
 		if path == "" || path != filepath.ToSlash(filepath.Clean(path)) || strings.HasPrefix(path, "/") || strings.HasPrefix(path, "..") {
-			return "", errNotLoose // git has words for it
+			return "", errNotLoose // git has an error message for it
 		}
 	}
 	tree, err := r.graft(tree, set)
@@ -147,8 +148,8 @@ func (r *store) makeLoose(c newCommit) (string, error) {
 	return r.writeLoose("commit", []byte(text+"author "+c.sign+"\ncommitter "+c.sign+"\n\n"+c.message))
 }
 
-// graft puts files, by path, on a tree and takes those away that are nil. A tree that is
-// empty is "".
+// graft puts files, by path, on a tree, and removes those that are nil. An empty tree is
+// "".
 func (r *store) graft(tree string, set map[string]*string) (string, error) {
 	list, err := r.readTree(tree)
 	if err != nil {
@@ -207,7 +208,7 @@ func (r *store) graft(tree string, set map[string]*string) (string, error) {
 	return r.writeLoose("tree", text)
 }
 
-// message is the whole message of a commit.
+// message returns the whole message of a commit.
 func (r *store) message(ctx context.Context, commit string) (string, error) {
 	if data, err := r.readLoose("commit", commit); err == nil {
 		if _, message, ok := strings.Cut(string(data), "\n\n"); ok {

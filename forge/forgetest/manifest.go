@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// manifest is what GitHub takes to make an App, and nothing else.
+// manifest has the members that GitHub accepts to make an App, and no others.
 type manifest struct {
 	Name           string `json:"name"`
 	URL            string `json:"url"`
@@ -35,7 +35,7 @@ type manifest struct {
 // pending is an App between the form and the exchange of its code.
 type pending struct {
 	manifest manifest
-	owner    string // organization, or "" for whoever is logged in
+	owner    string // organization, or "" for the person who is logged in
 	state    string
 	made     time.Time
 }
@@ -43,8 +43,8 @@ type pending struct {
 // manifestLife is how long GitHub keeps a code.
 const manifestLife = time.Hour
 
-// eventNeeds are the permissions that events need, any of them.
-// Source: GitHub's documentation of webhook events.
+// eventNeeds are the permissions that events need, any one of them. Source:
+// GitHub's documentation of webhook events.
 var eventNeeds = map[string][]string{
 	"issue_comment": {"issues", "pull_requests"}, "pull_request": {"pull_requests"}, "push": {"contents"},
 	"pull_request_review": {"pull_requests"}, "pull_request_review_comment": {"pull_requests"},
@@ -52,8 +52,8 @@ var eventNeeds = map[string][]string{
 	"status": {"statuses"}, "workflow_run": {"actions"}, "workflow_job": {"actions"}, "repository": {"metadata"},
 }
 
-// appPermissions are the permissions that this server knows, with what may be
-// asked for.
+// appPermissions are the permissions that this server knows, with the access levels
+// that may be asked for.
 var appPermissions = map[string][]string{
 	"contents": {"read", "write"}, "pull_requests": {"read", "write"}, "issues": {"read", "write"},
 	"checks": {"read", "write"}, "metadata": {"read"}, "statuses": {"read", "write"}, "actions": {"read", "write"},
@@ -84,8 +84,8 @@ func (m manifest) judge() string {
 	return ""
 }
 
-// manifestPages are the pages on which a person makes an App from a manifest:
-// whoever comes is logged in.
+// manifestPages are the pages on which a person makes an App from a manifest: every
+// visitor counts as logged in.
 func (s *App) manifestPages(mux *http.ServeMux) {
 	mux.HandleFunc("POST /settings/apps/new", func(w http.ResponseWriter, r *http.Request) { s.newApp(w, r, "") })
 	mux.HandleFunc("POST /organizations/{org}/settings/apps/new", func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +123,7 @@ func (s *App) newApp(w http.ResponseWriter, r *http.Request, org string) {
 	newAppPage.Execute(w, struct{ Code, Name, Owner string }{code, p.manifest.Name, org})
 }
 
-// createApp is the person's click: GitHub goes back to where the manifest says.
+// createApp is the person's click: GitHub redirects to the address in the manifest.
 func (s *App) createApp(w http.ResponseWriter, r *http.Request) {
 	code := r.PostFormValue("code")
 	s.server.mu.Lock()
@@ -147,7 +147,7 @@ func (s *App) createApp(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to.String(), http.StatusFound)
 }
 
-// ExpireManifests makes the codes that are under way too old.
+// ExpireManifests makes all unused codes too old.
 func (s *App) ExpireManifests() {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
@@ -156,8 +156,8 @@ func (s *App) ExpireManifests() {
 	}
 }
 
-// convertManifest makes the App: the one that this server knows, with what the
-// manifest says. It is installed nowhere yet.
+// convertManifest makes the App: the one that this server knows, with the settings
+// of the manifest. It is installed nowhere yet.
 func convertManifest(c *call) (any, error) {
 	code := c.r.PathValue("code")
 	p := c.s.App.manifests[code]
@@ -180,8 +180,8 @@ func convertManifest(c *call) (any, error) {
 	return answer{http.StatusCreated, body}, nil
 }
 
-// subscribed lists the events that the App is told of. All are sent, whatever
-// it says: that an App lacks one is for its doctor to find.
+// subscribed lists the events that the App is subscribed to. All events are sent
+// all the same: doctor must find that an App lacks one.
 func (s *App) subscribed() []string {
 	if s.appEvents != nil {
 		return s.appEvents
@@ -189,7 +189,7 @@ func (s *App) subscribed() []string {
 	return []string{"push", "pull_request", "pull_request_review", "issue_comment", "check_run"}
 }
 
-// SetEvents changes what the App says it is subscribed to.
+// SetEvents changes the events that the App is subscribed to.
 func (s *App) SetEvents(events ...string) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()

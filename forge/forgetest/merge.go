@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Merges is how a repository's pull requests are merged by the API, and what goes
-// otherwise than a client expects.
+// Merges says how the API merges a repository's pull requests, and what happens
+// differently from what a client expects.
 type Merges struct {
 	// Only are the methods that the repository's settings allow. Nil: all that the fake
 	// knows, merge and squash.
 	Only []string
-	// Before is called when a merge is asked for, before anything is looked at: what others
-	// do in that moment.
+	// Before is called when a merge is asked for, before anything is checked: it does what
+	// others do at that moment.
 	Before func()
 	// Stale is how often a merge is refused because GitHub has not seen yet where the base
 	// is by now.
 	Stale int
-	// Behind is put behind the message that was given: GitHub names other authors there in
-	// messages of its own.
+	// Behind is appended to the given message: GitHub names co-authors there in its own
+	// messages.
 	Behind string
-	// Otherwise are files that what is merged has beside what it should have.
+	// Otherwise are files that the merge commit has in addition to the right ones.
 	Otherwise map[string]string
 }
 
@@ -34,9 +34,9 @@ func (r *Repository) SetMerges(m Merges) {
 	r.merges = m
 }
 
-// What GitHub answers where it does not merge. The first and the third are the examples of
-// its description of REST (PUT /repos/{owner}/{repo}/pulls/{pull_number}/merge); the second
-// was seen with the same code (cli/cli#8092, NixOS/nixpkgs-merge-bot#179), and goes away.
+// GitHub's answers where it does not merge. The first and the third are the examples of its
+// description of REST (PUT /repos/{owner}/{repo}/pulls/{pull_number}/merge); the second was
+// seen with the same code (cli/cli#8092, NixOS/nixpkgs-merge-bot#179), and goes away.
 const (
 	notMergeable = "Pull Request is not mergeable"
 	baseMoved    = "Base branch was modified. Review and try the merge again."
@@ -47,9 +47,9 @@ func notAllowed(message string) error {
 	return &problem{status: http.StatusMethodNotAllowed, message: message}
 }
 
-// mergePull merges a pull request onto its base as that is now: of the base's commit,
-// nothing is asked. The commit is GitHub's: its author is who has opened the pull request,
-// or for a merge commit who merges.
+// mergePull merges a pull request onto its base as it is now: the base's commit is not
+// checked. GitHub makes the commit: the author of a squash is the person who opened the
+// pull request, and the author of a merge commit is the person who merges.
 func mergePull(c *call) (any, error) {
 	var in struct {
 		Title  string `json:"commit_title"`
@@ -171,7 +171,7 @@ func (r *store) mergeOf(ctx context.Context, ours, theirs string, squash bool, m
 		return "", err
 	}
 	tree := strings.TrimSpace(string(out))
-	for name, content := range more { // of the root
+	for name, content := range more { // files of the root folder
 		blob, err := r.git(ctx, strings.NewReader(content), "hash-object", "-w", "--stdin")
 		if err != nil {
 			return "", err
@@ -196,9 +196,9 @@ func (r *store) mergeOf(ctx context.Context, ours, theirs string, squash bool, m
 	return strings.TrimSpace(string(out)), err
 }
 
-// mergedByAPI follows a merge by the API: GitHub shows the pull request as merged by
-// whoever has asked for it, and deletes its branch where the repository wants that, which
-// it does for merges of its own.
+// mergedByAPI follows a merge by the API: GitHub shows the pull request as merged by the
+// client that asked for it, and deletes its branch where the repository wants that, which
+// it does for its own merges.
 func (r *store) mergedByAPI(ctx context.Context, who identity, p *pull, commit string) {
 	s := r.repo.s
 	s.mu.Lock()

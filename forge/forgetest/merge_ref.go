@@ -9,7 +9,7 @@ import (
 // MergeRef makes the merge of a pull request's head with its base as both are now, as
 // GitHub does in the background, and lets refs/pull/<n>/merge lead to it: runs that the
 // event pull_request starts test that commit (docs.github.com, "Events that trigger
-// workflows"). It returns the commit; the former one is not there for fetching any more.
+// workflows"). It returns the commit; the former merge can no longer be fetched.
 func (r *Repository) MergeRef(number int) string {
 	r.s.mu.Lock()
 	p := r.issues.mustPull(number)

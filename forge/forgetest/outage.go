@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// outage has requests, pushes and webhooks fail by chance.
+// outage makes requests, pushes and webhooks fail by chance.
 type outage struct {
 	chance *rand.Rand
 	share  float64
 	hooks  bool // webhooks are lost as well
 }
 
-// outageHangs is how long a request that is not answered hangs, for whoever waits so long.
+// outageHangs is how long an unanswered request hangs, if the client waits so long.
 const outageHangs = 20 * time.Second
 
-// BeginOutage has GitHub be in trouble until EndOutage: a share (0 to 1) of what is asked of
-// it fails, by chance, in the ways that are known of its outages (githubstatus.com; for
-// pushes Refusals.Trouble): errors of the server, answers that are lost although the request
-// took effect, connections that are cut at once, in the middle or after a long silence, and,
-// with hooks, webhooks that are not sent, which nobody repeats by himself.
+// BeginOutage makes GitHub have trouble until EndOutage: a share (0 to 1) of all requests
+// fails, by chance, in the ways that are known of its outages (githubstatus.com; for pushes
+// Refusals.Trouble). These are errors of the server, answers that are lost although the
+// request took effect, and connections that are cut at once, in the middle or after a long
+// silence. With hooks, webhooks are lost as well, which GitHub does not repeat on its own.
 func (s *Server) BeginOutage(chance *rand.Rand, share float64, hooks bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

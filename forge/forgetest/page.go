@@ -21,9 +21,9 @@ const (
 	pageDiff    = 256 << 10 // bytes
 )
 
-// pages answers browsers with pages to read: repositories, pull requests and
-// commits, as far as everybody may read them. All that can be done there is to comment,
-// where a person plays.
+// pages answers browsers with pages to read: repositories, pull requests and commits,
+// as far as everybody may read them. The only action there is to comment, where a
+// person plays.
 type pages struct {
 	s      *Server
 	byName map[string]*template.Template
@@ -54,18 +54,18 @@ func (s *web) pages() http.Handler {
 	return mux
 }
 
-// missing answers that something is not there, and why that may be.
+// missing answers that something does not exist, and why.
 func (p *pages) missing(w http.ResponseWriter, why string) {
 	p.write(w, page{template: "missing", status: http.StatusNotFound, Title: "Not found", Body: why})
 }
 
-// page is one page: the name of its template and what that shows.
+// page is one page: the name of its template and its content.
 type page struct {
 	template   string
 	status     int // 0: 200
 	Title      string
-	Repository string // that it belongs to; empty: none
-	Player     string // whom a person plays there; empty: nobody
+	Repository string // the repository that it belongs to; empty: none
+	Player     string // the user whom a person plays there; empty: nobody
 	Body       any
 }
 
@@ -244,7 +244,7 @@ func (p *pages) pull(w http.ResponseWriter, r *http.Request, repo *Repository) {
 	p.write(w, page{template: "pull", Title: "#" + strconv.Itoa(number) + " " + body.Title, Repository: repo.fullName(), Player: body.Player, Body: body})
 }
 
-// emoji is how a page shows a reaction.
+// emoji returns the sign by which a page shows a reaction.
 func emoji(content string) string {
 	if e, ok := map[string]string{
 		"+1": "👍", "-1": "👎", "laugh": "😄", "confused": "😕", "heart": "❤️", "hooray": "🎉", "rocket": "🚀", "eyes": "👀",
@@ -260,7 +260,7 @@ type pageCommit struct {
 	Parents                   []string
 }
 
-// Short is the beginning of the commit's id.
+// Short returns the beginning of the commit's id.
 func (c pageCommit) Short() string { return c.ID[:min(len(c.ID), 10)] }
 
 const pageFormat = "--format=%H%x1f%P%x1f%an%x1f%cI%x1f%s"
@@ -308,7 +308,7 @@ func (p *pages) commit(w http.ResponseWriter, r *http.Request, repo *Repository)
 	p.write(w, page{template: "commit", Title: body.Subject, Repository: repo.fullName(), Body: body})
 }
 
-// run leads from a check run to the commit that it is on.
+// run redirects from a check run to its commit.
 func (p *pages) run(w http.ResponseWriter, r *http.Request, repo *Repository) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	head := ""

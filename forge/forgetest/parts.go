@@ -8,9 +8,9 @@ type App struct {
 
 	// Guarded by Server.mu.
 	installs  map[string]*installation // by account in lower case, or everyAccount
-	deleted   bool                     // the App is
+	deleted   bool                     // the App was deleted
 	manifests map[string]*pending      // by code
-	appEvents []string                 // of an App made from a manifest
+	appEvents []string                 // the events of an App made from a manifest
 	appOwner  string
 }
 
@@ -19,13 +19,13 @@ type web struct {
 	server *Server
 
 	// Guarded by Server.mu.
-	hour    time.Time            // to which usage belongs
-	usage   map[string]int       // counted against the limits, by what is asked and who asks
-	created map[string]*Creation // by who asks
+	hour    time.Time            // the hour of usage
+	usage   map[string]int       // counted against the limits, by resource and asker
+	created map[string]*Creation // by asker
 }
 
 // CI is the CI of a repository, and all that is reported on its commits: check runs,
-// statuses, and the buttons of our own.
+// statuses, and our own buttons.
 type CI struct {
 	repo *Repository
 
@@ -36,14 +36,15 @@ type CI struct {
 	off      bool      // GitHub Actions is switched off
 }
 
-// issues are a repository's pull requests and issues with all that is said there. The
-// caller of a method holds Server.mu.
+// issues are a repository's pull requests and issues with their comments. The caller
+// of a method holds Server.mu.
 type issues struct{ repo *Repository }
 
-// store is a repository's git side: refs, pushes, and what follows from them.
+// store is a repository's git side: refs, pushes, and their consequences.
 type store struct{ repo *Repository }
 
-// rules are who may do what in a repository, and what a pull request lacks.
+// rules say who may do what in a repository, and which requirements a pull request
+// lacks.
 type rules struct{ repo *Repository }
 
 // shapes are a repository's answers and webhooks in GitHub's shapes.

@@ -161,7 +161,7 @@ func (r *shapes) emitComment(u *user, c *comment, action string, more obj) {
 // and the pull request as in a list.
 func (r *shapes) emitReview(u *user, p *pull, v *review, action string, more obj) {
 	on := r.listedPull(p)
-	if action == "edited" { // the description of this event does not know all of a repository
+	if action == "edited" { // GitHub's description of this event lacks some members of a repository
 		for _, side := range []string{"base", "head"} {
 			if repo, ok := on[side].(obj)["repo"].(obj); ok {
 				repo.without("has_discussions", "web_commit_signoff_required")
@@ -175,7 +175,7 @@ func (r *shapes) emitReview(u *user, p *pull, v *review, action string, more obj
 
 func (r *shapes) emitPush(u *user, m refMove, forced bool, commits []commitInfo, tip *commitInfo) {
 	list := []obj{}
-	for i := len(commits) - 1; i >= 0; i-- { // oldest first, at most 20 told apart
+	for i := len(commits) - 1; i >= 0; i-- { // oldest first, at most 20
 		if len(list) < 20 {
 			list = append(list, commits[i].json().with(obj{"url": r.page("/commit/%s", commits[i].id)}))
 		}

@@ -12,7 +12,7 @@ import (
 // one for each other App.
 type suite struct {
 	id           int64
-	branch, head string // branch: that it was made for; may be ""
+	branch, head string // branch: the one that it was made for; may be ""
 	app          int64
 	slug         string // of the App
 }
@@ -21,7 +21,7 @@ func (r *CI) suiteOf(m *run) suite {
 	return suite{cmp.Or(m.suite, r.repo.id*1000+m.app), m.branch, m.Head, m.app, m.App}
 }
 
-// suiteJSON is a suite as webhooks about it have it.
+// suiteJSON returns a suite as webhooks show it.
 func (r *CI) suiteJSON(of suite) obj {
 	made, changed := time.Time{}, time.Time{}
 	var conclusions []string
@@ -56,7 +56,8 @@ func (r *CI) suiteJSON(of suite) obj {
 	}
 }
 
-// conclude is how a suite or a run of a workflow ends whose jobs have ended so.
+// conclude returns the conclusion of a suite or a workflow run from those of its
+// jobs.
 func conclude(jobs []string) string {
 	for _, worst := range []string{"failure", "timed_out", "action_required", "cancelled"} {
 		if slices.Contains(jobs, worst) {
@@ -104,19 +105,19 @@ func (r *CI) runJSON(c *run) obj {
 	}
 }
 
-// emitRun sends a webhook about a check run: there its suite is told of in full.
+// emitRun sends a webhook about a check run: there its suite is shown in full.
 func (r *CI) emitRun(u *user, c *run, action string, more obj) {
 	of := r.suiteJSON(r.suiteOf(c)).without("latest_check_runs_count", "check_runs_url", "head_commit")
 	r.repo.shapes.emit(u, "check_run", obj{"action": action, "check_run": r.runJSON(c).with(obj{"check_suite": of})}.with(more))
 }
 
-// appOf is an App that reports: ours or a CI's.
+// appOf returns an App that reports: ours or a CI's.
 func (r *CI) appOf(id int64, slug string) obj {
 	return r.repo.s.App.someApp(id, slug, r.repo.owner.json(), map[string]string{"checks": "write"}, []string{})
 }
 
-// shortCommitJSON is GitHub's short form of a commit. Nobody here reads more than
-// its id.
+// shortCommitJSON returns GitHub's short form of a commit. The queue reads only its
+// id.
 func shortCommitJSON(head string) obj {
 	who := obj{"name": "somebody", "email": "somebody@users.example"}
 	return obj{"id": head, "tree_id": head, "message": "", "timestamp": founded, "author": who, "committer": who}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// This file has what GitHub's description requires of an answer and the queue
-// does not use: addresses of other resources, counts, empty lists.
+// This file has the members that GitHub's description requires in an answer and the
+// queue does not use: addresses of other resources, counts, empty lists.
 
-// founded is when everything was made that has no time of its own.
+// founded is the creation time of everything that has no other.
 var founded = time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC).Format(time.RFC3339)
 
 // with adds members to an object.
@@ -20,7 +20,7 @@ func (o obj) with(more obj) obj {
 	return o
 }
 
-// without takes members off an object.
+// without removes members from an object.
 func (o obj) without(members ...string) obj {
 	for _, name := range members {
 		delete(o, name)
@@ -81,12 +81,12 @@ func (r *shapes) urls() obj {
 	}
 }
 
-// alone is the repository as GET of it has it.
+// alone returns the repository as GET of the repository shows it.
 func (r *shapes) alone() obj {
 	return r.json().with(obj{"network_count": 0, "subscribers_count": 0})
 }
 
-// brief is the least that GitHub tells of a repository.
+// brief returns GitHub's shortest form of a repository.
 func (r *shapes) brief() obj {
 	o := obj{
 		"id": r.repo.id, "node_id": "R_" + r.repo.fullName(), "name": r.repo.name, "full_name": r.repo.fullName(), "private": r.repo.private, "owner": r.repo.owner.json(),
@@ -98,7 +98,8 @@ func (r *shapes) brief() obj {
 	return o
 }
 
-// listedPull is a pull request without the members that only one alone has.
+// listedPull returns a pull request as a list shows it: without the members of
+// onlyAlone.
 func (r *shapes) listedPull(p *pull) obj { return r.pullJSON(p).without(onlyAlone...) }
 
 func (r *shapes) pullURLs(p *pull) obj {
@@ -129,13 +130,13 @@ func (r *shapes) issueURLs(p *pull) obj {
 	}
 }
 
-// onlyAlone are the members that a list of pull requests does not have.
+// onlyAlone are the members that pull requests do not have in a list.
 var onlyAlone = []string{
 	"merged", "mergeable", "mergeable_state", "merged_by", "comments", "review_comments", "commits", "additions",
 	"deletions", "changed_files", "maintainer_can_modify", "rebaseable",
 }
 
-// pullCounts are the counts that a pull request has when it is asked for alone.
+// pullCounts returns the counts of a pull request, which lists do not have.
 func (r *shapes) pullCounts(p *pull) obj {
 	return obj{
 		"comments": 0, "review_comments": 0, "commits": p.size.Commits, "additions": p.size.Added, "deletions": p.size.Removed, "changed_files": p.size.Files,
@@ -143,7 +144,7 @@ func (r *shapes) pullCounts(p *pull) obj {
 	}
 }
 
-// commitJSON is a commit as GET /repos/{owner}/{repo}/commits/{ref} has it,
+// commitJSON returns a commit as GET /repos/{owner}/{repo}/commits/{ref} shows it,
 // without its message and parents.
 func (r *shapes) commitJSON(head string) obj {
 	who := obj{"name": "", "email": "", "date": founded}

@@ -12,9 +12,9 @@ import (
 // playText bounds what one form of a page sends.
 const playText = 64 << 10
 
-// Play lets a person act as login (made if need be, with permission to write): the pages of
+// Play lets a person act as login, a user who is made if needed and may write. The pages of
 // pull requests take comments, and each branch that login pushes opens a pull request into
-// the default branch. It returns the address for git, which holds a credential: no page
+// the default branch. It returns the address for git, which contains a credential: no page
 // shows it.
 func (r *Repository) Play(login string) (clone string, err error) {
 	r.SetPermission(login, "write")
@@ -37,7 +37,7 @@ func (r *Repository) playerOf() string {
 }
 
 // played opens a pull request for each branch that the player has pushed and that has none,
-// and returns what the player's git prints. The caller holds r.refs.
+// and returns the lines that the player's git prints. The caller holds r.refs.
 func (r *Repository) played(ctx context.Context, who identity, res pushResult) (lines []string) {
 	player := r.playerOf()
 	if player == "" || who.user == nil || !strings.EqualFold(who.user.login, player) {
@@ -79,7 +79,7 @@ func (r *Repository) pullPage(number int) string {
 }
 
 // say takes a comment from the form of a pull request's page. Forms of other sites are
-// refused, as are names that lead here by a foreign DNS.
+// refused, and so are foreign host names that lead here by DNS.
 func (p *pages) say(w http.ResponseWriter, r *http.Request, repo *Repository) {
 	player := repo.playerOf()
 	switch {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Annotation is one of a check run's, as a test sees it.
+// Annotation is an annotation of a check run, as a test sees it.
 type Annotation struct {
 	Path    string
 	Line    int
@@ -15,7 +15,7 @@ type Annotation struct {
 	Details string
 }
 
-// action is a button as a request brings it.
+// action is a button in a request.
 type action = struct {
 	Label       string `json:"label"`
 	Description string `json:"description"`
@@ -29,7 +29,7 @@ func (r *CI) Buttons(head, name string) (out []string) {
 	return out
 }
 
-// Buttons is Repository.Buttons.
+// Buttons is CI.Buttons.
 func (v View) Buttons(head, name string) []string {
 	var out []string
 	if c := v.r.CI.lastRun(head, name); c != nil {
@@ -41,7 +41,7 @@ func (v View) Buttons(head, name string) []string {
 }
 
 // Annotations returns the annotations of the newest check run of a name on a
-// commit. As at GitHub, each update adds its own.
+// commit. As at GitHub, each update adds its annotations to those that exist.
 func (r *CI) Annotations(head, name string) []Annotation {
 	r.repo.s.mu.Lock()
 	defer r.repo.s.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *CI) Annotations(head, name string) []Annotation {
 	return nil
 }
 
-// Press presses the button of that label of a check run.
+// Press presses the button with this label of a check run.
 func (r *CI) Press(login, head, name, label string) {
 	r.repo.s.mu.Lock()
 	defer r.repo.s.mu.Unlock()

@@ -13,36 +13,36 @@ type Protection struct {
 	// RequiredChecks are the check runs that must have succeeded on a commit
 	// before it may be pushed.
 	RequiredChecks []string
-	// AllowPushers are the logins and App slugs that may push. Empty: whoever has
-	// write permission.
+	// AllowPushers are the logins and App slugs that may push. Empty: everybody with
+	// write permission may.
 	AllowPushers []string
 	// RequirePull refuses pushes that did not come from a merged pull request.
 	RequirePull bool
-	// Reviews is what is asked of the reviews of pull requests.
+	// Reviews are the rules for the reviews of pull requests.
 	Reviews Reviews
 	// LinearHistory refuses pushes that bring a merge commit.
 	LinearHistory bool
 	// RequireSigned refuses pushes that bring a commit without a signature. The fake
-	// looks whether there is one, not whose it is.
+	// checks that a signature exists, not whose it is.
 	RequireSigned bool
 	// AllowForce allows forced pushes.
 	AllowForce bool
-	// Bypass are the logins and App slugs for which RequiredChecks, RequirePull and
-	// Reviews do not count.
+	// Bypass are the logins and App slugs to which RequiredChecks, RequirePull and
+	// Reviews do not apply.
 	Bypass []string
-	// Ruleset makes it a ruleset, which speaks other words (GH013) and is read by
-	// other endpoints than classic protection.
+	// Ruleset makes it a ruleset, which has other messages (GH013) and other endpoints
+	// than classic protection.
 	Ruleset bool
-	// Concealed hides classic protection from GraphQL's refUpdateRule, as it may be from
-	// those who may bypass it.
+	// Concealed hides classic protection from GraphQL's refUpdateRule, as GitHub may
+	// hide it from those who may bypass it.
 	Concealed bool
-	// ExtraRules are further rule types to list of a ruleset, such as "merge_queue";
-	// they are not enforced. That one may be of classic protection as well, where
+	// ExtraRules are further rule types that a ruleset lists, such as "merge_queue";
+	// they are not enforced. Classic protection may have "merge_queue" as well; then
 	// only GraphQL shows it.
 	ExtraRules []string
 }
 
-// ProtectBranch protects a branch, in place of what protected it before.
+// ProtectBranch protects a branch, and replaces its former protection.
 func (r *Repository) ProtectBranch(branch string, p Protection) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -59,14 +59,15 @@ func (r *Repository) UnprotectBranch(branch string) {
 	r.s.touch()
 }
 
-// refusal is why a push of one ref is refused: words for the ref's line, and
-// what the person pushing reads above it.
+// refusal is why a push of one ref is refused: words for the ref's line, and the
+// lines above it for the person who pushes.
 type refusal struct {
 	reason string
 	lines  []string
 }
 
-// judge says why who may not make this move, or nil. The caller holds r.refs.
+// judge returns why this identity may not make this move, or nil. The caller holds
+// r.refs.
 func (r *rules) judge(ctx context.Context, who identity, m refMove) *refusal {
 	if !validRef(m.ref) {
 		return &refusal{reason: "funny refname"}
@@ -157,7 +158,8 @@ func (p Protection) refuse(ref, sentence string) *refusal {
 	}
 }
 
-// validRef is git-check-ref-format for what can reach the file system.
+// validRef checks the rules of git-check-ref-format that matter for the file
+// system.
 func validRef(ref string) bool {
 	if !strings.HasPrefix(ref, "refs/") || strings.ContainsAny(ref, "\\ ~^:?*[\x00\x7f") || strings.HasSuffix(ref, "/") {
 		return false

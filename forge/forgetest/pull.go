@@ -45,8 +45,8 @@ type pull struct {
 	size        Size
 }
 
-// Size is what GitHub shows of how big a pull request is. Here it is what it was said to
-// be (Resize), whatever its commits hold.
+// Size is the size of a pull request as GitHub shows it. Here it is the size that Resize
+// has set, whatever its commits hold.
 type Size struct{ Commits, Files, Added, Removed int }
 
 // Resize has a pull request show another size. At first, it shows one commit and one file.
@@ -106,8 +106,8 @@ func (r *Repository) OpenDraft(author, branch, base, title string) (int, error) 
 	return r.Open(Pull{Author: author, Branch: branch, Base: base, Title: title, Draft: true})
 }
 
-// Open opens a pull request and returns its number. Of p count Author, Branch (as
-// for OpenPull), Base, Title, Body and Draft.
+// Open opens a pull request and returns its number. It reads only Author, Branch
+// (as for OpenPull), Base, Title, Body and Draft of p.
 func (r *Repository) Open(p Pull) (int, error) {
 	p = Pull{Author: p.Author, Branch: p.Branch, Base: p.Base, Title: p.Title, Body: p.Body, Draft: p.Draft}
 	r.refs.Lock()

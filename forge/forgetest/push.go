@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// refMove is one ref that is asked to move. old is "" for a ref to create, new
-// is zeroID for one to delete.
+// refMove is one ref that is asked to move. old is "" for a ref to create, new is
+// zeroID for a ref to delete.
 type refMove struct {
 	ref, old, new string
 }
@@ -20,7 +20,7 @@ type pushOptions struct {
 	cleanup string // further lines for update-ref
 }
 
-// pushResult is what became of each move: "" is success.
+// pushResult is the result of each move: "" is success.
 type pushResult struct {
 	moves  []refMove
 	reason []string
@@ -37,8 +37,8 @@ func (p pushResult) err() error {
 	return errors.Join(all...)
 }
 
-// push is the one door through which branches and tags move: protection, the
-// transaction in git, then what follows from it for pull requests and webhooks.
+// push is the only function that moves branches and tags: it applies protection,
+// makes the transaction in git, and then updates pull requests and sends webhooks.
 // The caller holds r.refs and has the objects in place.
 func (r *store) push(ctx context.Context, who identity, moves []refMove, o pushOptions) pushResult {
 	res := pushResult{moves: moves, reason: make([]string, len(moves))}
@@ -106,7 +106,7 @@ func (r *store) transact(ctx context.Context, res *pushResult, cleanup string) e
 	return err
 }
 
-// pushed folds moves that happened into pull requests and webhooks.
+// pushed updates pull requests after moves, and sends webhooks.
 func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 	type told struct {
 		refMove
@@ -156,7 +156,7 @@ func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 			r.branchGone(actor, branch)
 		}
 	}
-	// Before the heads that this very push moves are recorded: see record.go.
+	// This comes before the heads that the same push moves are recorded: see record.go.
 	var merged []int
 	for _, t := range all {
 		if t.ref == "refs/heads/"+r.repo.main && t.old != "" {

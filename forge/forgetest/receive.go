@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// receiveCapabilities is what our side of a push can do.
+// receiveCapabilities are the capabilities of our side of a push.
 const receiveCapabilities = "report-status delete-refs side-band-64k quiet atomic ofs-delta object-format=sha1 agent=forgetest"
 
-// unpackLimit is the number of objects from which a pack is kept as a pack.
+// unpackLimit is the number of objects from which a pack stays a pack.
 const unpackLimit = 100
 
-// advertise tells a pushing git which refs there are.
+// advertise lists the refs for a git that pushes.
 func (r *store) advertise(w http.ResponseWriter, req *http.Request) {
 	refs, packed := r.eachRef()
 	if packed {
@@ -44,8 +44,8 @@ func (r *store) advertise(w http.ResponseWriter, req *http.Request) {
 	io.WriteString(w, "0000")
 }
 
-// receive takes a push: the commands, the pack, and then the one door that verbs
-// go through as well.
+// receive takes a push: it reads the commands and the pack, and then calls push, as
+// verbs do.
 func (r *store) receive(w http.ResponseWriter, req *http.Request, who identity, body io.Reader) {
 	in := bufio.NewReader(body)
 	moves, caps, err := readCommands(in)

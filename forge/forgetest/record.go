@@ -5,36 +5,38 @@ import (
 	"strings"
 )
 
-// The head that GitHub has recorded of a pull request is not where its branch is: a push
-// is taken in some time after it has been answered, and a push of the base branch is
-// judged against what is recorded at that moment. So a push that moves a head and the
-// base branch together ends with the pull request closed, as one does that moves the
-// base branch first: when the head is recorded, it has nothing that the base has not,
-// and GitHub closes what has nothing to merge. It ends as merged where the head is pushed
-// first, and recorded, and the base branch after that. Sources: channable/hoff pull
-// requests 196 (an atomic push), 245 and 246 (the head first, then main once GitHub's
-// webhook shows it); the README of the git merger in uber/submitqueue, "Head branches";
-// "Landing pull requests" in Node's collaborator guide, which has the author force-push
-// the landed commits to the pull request's branch before main is pushed.
+// The head that GitHub has recorded for a pull request may differ from the tip of its
+// branch: GitHub records a push some time after it has answered it, and judges a push of
+// the base branch by the head that is recorded at that moment. So if a push moves a head
+// and the base branch together, the pull request ends as closed. The same happens if the
+// base branch is pushed first: when the head is recorded, the base contains all of its
+// commits, and GitHub closes a pull request that has nothing to merge. The pull request
+// ends as merged if the head is pushed first, and recorded, and the base branch is pushed
+// after that. Sources: channable/hoff pull requests 196 (an atomic push), 245 and 246
+// (the head first, then main once GitHub's webhook shows it); the README of the git
+// merger in uber/submitqueue, "Head branches"; "Landing pull requests" in Node's
+// collaborator guide, which has the author force-push the landed commits to the pull
+// request's branch before main is pushed.
 //
-// The record of a closed pull request does not change any more, wherever its
-// branch goes.
+// The recorded head of a closed pull request does not change any more when its
+// branch moves.
 
-// unseen is a pull request's branch that was pushed to and is yet to be recorded.
+// unseen is the branch of a pull request with a push that is not recorded yet.
 type unseen struct {
 	actor  *user
 	branch string
 }
 
-// HoldHeads has what is pushed to the branches of pull requests go unrecorded until
-// ReleaseHeads. Without it, it is recorded right after the push.
+// HoldHeads keeps pushes to the branches of pull requests unrecorded until
+// ReleaseHeads. Without it, they are recorded right after the push.
 func (r *Repository) HoldHeads() {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.late = true
 }
 
-// ReleaseHeads records what HoldHeads has kept back, and from now on what comes.
+// ReleaseHeads records the pushes that HoldHeads has kept back; later pushes are
+// recorded at once.
 func (r *Repository) ReleaseHeads() {
 	r.refs.Lock()
 	defer r.refs.Unlock()
@@ -47,7 +49,7 @@ func (r *Repository) ReleaseHeads() {
 	}
 }
 
-// recordHeads takes in the branches that a push has moved, now or later. The caller
+// recordHeads records the branches that a push has moved, now or later. The caller
 // holds r.refs and not s.mu.
 func (r *store) recordHeads(ctx context.Context, actor *user, moves []refMove) {
 	for _, m := range moves {
@@ -68,9 +70,9 @@ func (r *store) recordHeads(ctx context.Context, actor *user, moves []refMove) {
 	}
 }
 
-// record makes where a branch is the head of the open pull requests that come from it,
-// and closes those that have nothing to merge by then. The caller holds r.refs and not
-// s.mu.
+// record makes the tip of a branch the head of the open pull requests that come from
+// it, and closes those that then have nothing to merge. The caller holds r.refs and
+// not s.mu.
 func (r *store) record(ctx context.Context, u unseen) {
 	head := r.readRef("refs/heads/" + u.branch)
 	if head == "" {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// transactHere carries out what update-ref is told, when all of it is simple: creations
-// and updates of refs that are files, to commits that are files. done says whether it
+// transactHere carries out commands for update-ref if all of them are simple: creations
+// and updates of loose refs, to commits that are loose objects. done says whether it
 // did. As in git, a ref is written under a lock file of its name.
 func (r *store) transactHere(orders string) (done bool, err error) {
 	if _, err := os.Stat(filepath.Join(r.repo.dir, "packed-refs")); err == nil {
@@ -69,13 +69,13 @@ func (r *store) transactHere(orders string) (done bool, err error) {
 		if err := os.Rename(w.path+".lock", w.path); err != nil {
 			return true, err
 		}
-		locks = slices.DeleteFunc(locks, func(lock string) bool { return lock == w.path+".lock" }) // whose it is now, nobody knows
+		locks = slices.DeleteFunc(locks, func(lock string) bool { return lock == w.path+".lock" }) // the lock file may belong to another process now
 	}
 	return true, nil
 }
 
 // eachRef lists all refs as "id name" lines sorted by name. packed says that git has
-// packed some, and has to be asked.
+// packed some refs, and must be asked.
 func (r *store) eachRef() (lines string, packed bool) {
 	if _, err := os.Stat(filepath.Join(r.repo.dir, "packed-refs")); err == nil {
 		return "", true

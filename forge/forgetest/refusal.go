@@ -10,22 +10,22 @@ import (
 // Refusal is how GitHub, or a server like it, answers a push that it does not take.
 type Refusal struct {
 	Name   string
-	Reason string   // of each ref; "": nothing is reported of any, and git says "remote failed to report status"
+	Reason string   // of each ref; "": no ref is reported, and git says "remote failed to report status"
 	Said   []string // to the person pushing: git puts "remote: " before each
-	Status int      // the answer to what git asks before it pushes is this HTTP status, with Said as its body
+	Status int      // the HTTP status that answers git's first request of a push, with Said as its body; 0: that request succeeds
 	Cut    bool     // there is no answer: the connection ends
 	After  bool     // the push takes effect all the same
-	Source string   // where it is from; see Refusals
+	Source string   // where it was seen; see Refusals
 }
 
-// Refusals are answers by what they mean, with names changed to those of this fake
-// ("main", "acme/shop"). A Source that is a thread (owner/repository#number) was read, and
-// has the words. One that begins with "unread" was not: the words are as they are
-// commonly known. That a push took effect all the same (After) is no thread's; it is what
-// an answer that is lost can hide.
+// Refusals are answers by their meaning, with names changed to those of this fake ("main",
+// "acme/shop"). A Source that is a thread (owner/repository#number) was read, and has the
+// words. A Source that begins with "unread" was not read: the words are as commonly known.
+// No thread tells of a push that took effect all the same (After); a lost answer can hide
+// that.
 var Refusals = struct {
 	Rules   []Refusal // somebody has to change the commits or the settings
-	Trouble []Refusal // the server's own: the same push goes through later
+	Trouble []Refusal // the server itself has trouble: the same push goes through later
 	Races   []Refusal // somebody else has moved the branch, or is moving it
 }{
 	Rules: []Refusal{
@@ -88,16 +88,16 @@ var Refusals = struct {
 	},
 }
 
-// planned is a refusal that pushes to a branch are answered with.
+// planned is a refusal that answers pushes to a branch.
 type planned struct {
 	Refusal
 	ref  string
 	left int
 }
 
-// RefusePushes answers the next pushes of a branch, each as a whole, with a refusal;
-// one with a Status the next pushes of any branch. Earlier refusals are answered
-// first.
+// RefusePushes answers the next pushes of a branch, each as a whole, with a refusal.
+// A refusal with a Status answers the next pushes of any branch. Earlier refusals
+// are used first.
 func (r *Repository) RefusePushes(branch string, x Refusal, times int) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *Repository) RefusePushes(branch string, x Refusal, times int) {
 	r.s.touch()
 }
 
-// RefusedPushes is how many refusals are still to come.
+// RefusedPushes returns how many refusals are still to come.
 func (r *Repository) RefusedPushes() (left int) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -117,7 +117,7 @@ func (r *Repository) RefusedPushes() (left int) {
 
 // LimitPushes sets "Limit how many branches and tags can be updated in a single push": a
 // push of more refs is refused as a whole, whoever pushes, with the words of
-// ejoffe/spr#422. No interface tells the setting. 0 takes it away.
+// ejoffe/spr#422. No interface tells the setting. 0 removes it.
 func (r *Repository) LimitPushes(refs int) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -125,7 +125,7 @@ func (r *Repository) LimitPushes(refs int) {
 	r.s.touch()
 }
 
-// tooMany is the refusal of a push of more refs than are allowed, or nil.
+// tooMany returns the refusal of a push of more refs than are allowed, or nil.
 func (r *Repository) tooMany(moves []refMove) *Refusal {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -138,8 +138,9 @@ func (r *Repository) tooMany(moves []refMove) *Refusal {
 		fmt.Sprintf("- Pushes can not update more than %d branches or tags.", r.pushLimit)}}
 }
 
-// plannedRefusal takes one use of the first refusal planned for one of the moves; without
-// any, of the first one that answers before it is known what is pushed.
+// plannedRefusal takes one use of the first refusal that is planned for one of the moves.
+// Without moves, it takes the first refusal with a Status, which answers before the moves
+// are known.
 func (r *Repository) plannedRefusal(moves []refMove) *Refusal {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -154,7 +155,7 @@ func (r *Repository) plannedRefusal(moves []refMove) *Refusal {
 	return r.s.outage.refusal(len(moves) == 0)
 }
 
-// all makes the refusal what became of each move.
+// all makes the refusal the result of each move.
 func (x *Refusal) all(moves []refMove) pushResult {
 	res := pushResult{moves: moves, reason: make([]string, len(moves)), lines: x.Said}
 	for i := range res.reason {
@@ -163,7 +164,7 @@ func (x *Refusal) all(moves []refMove) pushResult {
 	return res
 }
 
-// early answers what git asks before it pushes, and says whether it has.
+// early answers git's first request of a push, and says whether it did.
 func (x *Refusal) early(w http.ResponseWriter) bool {
 	if x == nil {
 		return false
@@ -174,8 +175,8 @@ func (x *Refusal) early(w http.ResponseWriter) bool {
 	return true
 }
 
-// cut ends the connection in the middle of an answer: git repeats what a connection
-// that it has used before did not answer at all.
+// cut ends the connection in the middle of an answer, since git repeats a request
+// that got no answer at all on a connection it has used before.
 func (x *Refusal) cut(w http.ResponseWriter) {
 	_, _ = w.Write([]byte("00"))
 	_ = http.NewResponseController(w).Flush()

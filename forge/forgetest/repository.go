@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// Repository is a repository of a Server. Its methods are what people do there; what its
-// CI does and what checks say is its CI's.
+// Repository is a repository of a Server. Its methods do what people do there; its CI
+// tests commits and reports checks.
 type Repository struct {
-	CI *CI // what tests commits, and what is said of them
+	CI *CI // tests commits, and holds the results
 
 	issues *issues // pull requests, comments and reviews
 	store  *store  // git
 	law    *rules  // who may do what
-	shapes *shapes // what goes over the wire
+	shapes *shapes // answers and webhooks
 
 	s      *Server
 	id     int64
@@ -45,30 +45,30 @@ type Repository struct {
 	comments  []*comment    // in order of creation
 	inlines   []*inline
 	writes    []Write
-	known     map[string]bool // commits that are there
+	known     map[string]bool // commits that exist
 	late      bool            // heads are recorded when ReleaseHeads says so
 	unseen    []unseen        // heads that were pushed meanwhile, in order
 	stacks    []*stack        // by number
-	player    string          // whom a person plays on the pages and with git; empty: nobody
-	restacks  bool            // GitHub restacks what is above a member that a push has merged
+	player    string          // the user whom a person plays on the pages and with git; empty: nobody
+	restacks  bool            // GitHub restacks the members above one that a push has merged
 }
 
-// Dir is the bare repository. Branches pushed into it by git itself, past the
-// server, cause no webhooks and move no pull request.
+// Dir returns the folder of the bare repository. Branches that git pushes directly
+// into it, not through the server, cause no webhooks and move no pull request.
 func (r *Repository) Dir() string { return r.dir }
 
-// Owner is the login of the repository's owner.
+// Owner returns the login of the repository's owner.
 func (r *Repository) Owner() string { return r.owner.login }
 
-// Name is the repository's name without its owner.
+// Name returns the repository's name without its owner.
 func (r *Repository) Name() string { return r.name }
 
-// CloneURL is where git reaches the repository.
+// CloneURL returns the address by which git reaches the repository.
 func (r *Repository) CloneURL() string { return r.s.url + "/" + r.fullName() + ".git" }
 
 func (r *Repository) fullName() string { return r.owner.login + "/" + r.name }
 
-// key is the name under which the server knows the repository.
+// key returns the name under which the server knows the repository.
 func (r *Repository) key() string { return strings.ToLower(r.fullName()) }
 
 // sorted lists pull requests, without issues, by number.
@@ -86,7 +86,7 @@ func (r *issues) sorted() []*pull {
 func byNumber(a, b *pull) int { return cmp.Compare(a.Number, b.Number) }
 
 // View is a look at a repository that marks nothing as read. It is valid only
-// inside the function it was handed to.
+// inside the function that it was passed to.
 type View struct{ r *Repository }
 
 // Pull returns a pull request.
@@ -98,11 +98,11 @@ func (v View) Comments(number int) []Comment { return v.r.issues.commentsOf(numb
 // Checks returns the check runs on a commit, oldest first.
 func (v View) Checks(head string) []CheckRun { return v.r.CI.checksOf(head) }
 
-// Head returns where a branch is.
+// Head returns the commit of a branch.
 func (v View) Head(branch string) string { return v.r.store.readRef("refs/heads/" + branch) }
 
-// WaitFor returns as soon as ok says so; ok is called again after each change on
-// the server. The error is the context's.
+// WaitFor returns as soon as ok returns true; ok is called again after each change
+// on the server. The error is the context's.
 func (r *Repository) WaitFor(ctx context.Context, ok func(View) bool) error {
 	return r.s.wait(ctx, func() bool { return ok(View{r}) })
 }
@@ -114,7 +114,7 @@ func (r *Repository) Look(f func(View)) {
 	f(View{r})
 }
 
-// Write is something the bot did, as it was when it did it.
+// Write is an action of the bot, with the values of that moment.
 type Write struct {
 	Kind   string // "comment", "comment edit", "reaction", "check run", "check run update", "pull request", "label"
 	Number int    // the pull request; 0 for check runs
@@ -122,7 +122,7 @@ type Write struct {
 	Text   string // body, reaction, or "status/conclusion title"
 }
 
-// Writes lists everything the bot did over REST, in order.
+// Writes lists all actions of the bot over REST, in order.
 func (r *Repository) Writes() []Write {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()

@@ -12,22 +12,22 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Reviews is what the protection of a branch asks of the reviews of its pull
-// requests. Any of it refuses pushes that come from no merged pull request, as
-// Protection.RequirePull does.
+// Reviews are the rules in a branch's protection for the reviews of its pull
+// requests. Each of them refuses pushes that do not come from a merged pull
+// request, as Protection.RequirePull does.
 type Reviews struct {
 	Count      int  // approving reviews by people who may write
 	CodeOwners bool // one of the owners of each changed file, by CODEOWNERS on the base
-	LastPush   bool // somebody else than who pushed last approved what was pushed
+	LastPush   bool // somebody other than the last person who pushed has approved the head
 	Stale      bool // a push dismisses approvals
 	Resolved   bool // all conversations are resolved
 
-	Required     []RequiredReview // of a ruleset, in beta; the decision of reviews knows nothing of them here
-	Unattributed bool             // one more than Count, as for commits that belong to no account
-	Undecided    bool             // GraphQL's reviewDecision is null, as was seen of branches that ask for reviews (runatlantis/atlantis#6373)
+	Required     []RequiredReview // of a ruleset, in beta; here, the decision on reviews does not cover them
+	Unattributed bool             // one approval more than Count, as for commits that belong to no account
+	Undecided    bool             // GraphQL's reviewDecision is null, as was seen for branches that ask for reviews (runatlantis/atlantis#6373)
 }
 
-// RequiredReview is the approval of a team that changes of some files take.
+// RequiredReview is the approval of a team that changes of some files need.
 type RequiredReview struct {
 	Patterns []string // of fnmatch
 	Team     string   // set by SetTeam, such as "acme/oncall"
@@ -45,7 +45,7 @@ type thread struct {
 	resolved bool
 }
 
-// DismissReview takes a review back.
+// DismissReview dismisses a review.
 func (r *Repository) DismissReview(login string, number int, id int64) {
 	r.issues.act(login, number, func(u *user, p *pull) {
 		i := slices.IndexFunc(p.reviews, func(v *review) bool { return v.id == id })
@@ -64,7 +64,8 @@ func (r *issues) dismiss(u *user, p *pull, v *review) {
 	r.repo.shapes.emitReview(u, p, v, "dismissed", nil)
 }
 
-// dismissStale follows a push to a pull request whose base has it so.
+// dismissStale dismisses approvals after a push to a pull request, if its rules ask
+// for that.
 func (r *issues) dismissStale(u *user, p *pull) {
 	if !r.repo.guards[r.ruledBy(p)].Reviews.Stale {
 		return
@@ -100,7 +101,8 @@ func (r *Repository) ResolveThread(login string, number int, id int64, resolved 
 	})
 }
 
-// opinions are the last reviews that say something, of people who may write.
+// opinions returns the last review of each person who may write, without mere
+// comments.
 func (r *issues) opinions(p *pull) []*review {
 	last := map[string]*review{}
 	for _, v := range p.reviews {
@@ -117,8 +119,8 @@ func (r *issues) opinions(p *pull) []*review {
 	return out
 }
 
-// decision is GitHub's on the reviews of a pull request: "" where none are asked
-// for. owners are those of each of its files that has any.
+// decision returns GitHub's decision on the reviews of a pull request: "" where no
+// reviews are asked for. owners are the owners of each of its files that has any.
 func (r *issues) decision(p *pull, owners [][]string) string {
 	want := r.repo.guards[r.ruledBy(p)].Reviews
 	if want.Undecided || want.Count == 0 && !want.Unattributed && !want.CodeOwners && !want.LastPush {
@@ -151,9 +153,9 @@ func (r *issues) decision(p *pull, owners [][]string) string {
 	return "APPROVED"
 }
 
-// owners reads who owns the files that a pull request changes, by the first
-// CODEOWNERS of a branch; of each pattern's language what tests need. It runs git,
-// without locks.
+// owners reads who owns the files that a pull request changes, from the first
+// CODEOWNERS file of a branch. It knows only the patterns that tests need. It runs
+// git, without locks.
 func (r *issues) owners(ctx context.Context, ruling, base, head string) ([][]string, error) {
 	var file []byte
 	for _, name := range []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"} {
@@ -187,7 +189,7 @@ func (r *issues) owners(ctx context.Context, ruling, base, head string) ([][]str
 	}
 	var all [][]string
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		for _, x := range slices.Backward(rules) { // the last that matches counts
+		for _, x := range slices.Backward(rules) { // the last matching rule counts
 			if owns(x.pattern, name) {
 				if len(x.owners) > 0 {
 					all = append(all, x.owners)

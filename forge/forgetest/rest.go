@@ -72,7 +72,7 @@ func (s *web) handler() http.Handler {
 	return s.withFaults(mux)
 }
 
-// keptRequests bounds what Requests can tell; beyond it the older half is dropped.
+// keptRequests bounds the list of Requests; beyond it the older half is dropped.
 const keptRequests = 100_000
 
 // withFaults applies injected faults and keeps the list of requests.
@@ -88,7 +88,8 @@ func (s *web) withFaults(next http.Handler) http.Handler {
 		defer s.server.active.Done()
 		f := s.fault(r.Method, path)
 		s.server.mu.Unlock()
-		// Listed before it is answered: whoever has the answer finds it in the list.
+		// It is listed before it is answered, so that a client with the answer finds it in
+		// the list.
 		rec := &recorder{ResponseWriter: w, status: 200}
 		list := sync.OnceFunc(func() { s.list(Request{r.Method, path, rec.status}) })
 		rec.answering = list
@@ -116,7 +117,7 @@ func (s *web) list(r Request) {
 func failWith(w http.ResponseWriter, r *http.Request, next http.Handler, f *Fault) {
 	switch {
 	case f.Hang:
-		io.Copy(io.Discard, r.Body) // or nobody would tell that the other side is gone
+		io.Copy(io.Discard, r.Body) // otherwise, the end of the connection would not be noticed
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
 	case f.HangFor > 0:
@@ -141,8 +142,8 @@ func failWith(w http.ResponseWriter, r *http.Request, next http.Handler, f *Faul
 	writeProblem(w, &problem{status: f.Status, message: f.Message})
 }
 
-// late gives the right answer when it may, or cuts the connection when whoever
-// asked gives up.
+// late gives the right answer when until is closed, or cuts the connection when the
+// client gives up.
 func late(w http.ResponseWriter, r *http.Request, next http.Handler, until <-chan struct{}) {
 	whole := answered(w, r, next)
 	select {
@@ -154,7 +155,7 @@ func late(w http.ResponseWriter, r *http.Request, next http.Handler, until <-cha
 	w.Write(whole.body)
 }
 
-// answered carries a request out, and keeps the body of its answer back.
+// answered carries out a request, and holds back the body of its answer.
 func answered(w http.ResponseWriter, r *http.Request, next http.Handler) *recorder {
 	whole := &recorder{ResponseWriter: discard{w.Header()}, status: http.StatusOK, keep: true}
 	next.ServeHTTP(whole, r)
@@ -325,7 +326,8 @@ func writeProblem(w http.ResponseWriter, p *problem) {
 	w.Write(data)
 }
 
-// writeJSON answers, with a 304 if that will do, and returns the status.
+// writeJSON answers, with a 304 if the client has the same body, and returns the
+// status.
 func writeJSON(w http.ResponseWriter, r *http.Request, status int, body any) int {
 	if body == nil {
 		w.WriteHeader(status)

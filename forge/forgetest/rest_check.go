@@ -60,7 +60,7 @@ var (
 	}
 )
 
-// check finds what GitHub would refuse.
+// check finds the errors that GitHub would refuse.
 func (in *runInput) check() error {
 	var errs []obj
 	bad := func(field, code, message string) {

@@ -117,7 +117,7 @@ func jobLog(c *call) (any, error) {
 	return answer{http.StatusFound, nil}, nil
 }
 
-// serveLog is the store of logs, elsewhere: it takes no credentials.
+// serveLog answers as the separate store of logs: it takes no credentials.
 func (s *web) serveLog(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "" {
 		http.Error(w, "credentials for somebody else", http.StatusBadRequest)
@@ -132,7 +132,7 @@ func (s *web) serveLog(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	s.server.mu.Unlock() // before the answer, which is taken down under it
+	s.server.mu.Unlock() // before the answer: listing it takes the same lock
 	if !found {
 		http.NotFound(w, r)
 		return

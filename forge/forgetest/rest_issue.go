@@ -48,7 +48,7 @@ func getIssue(c *call) (any, error) {
 	return c.repo.shapes.issueJSON(p), nil
 }
 
-// patchIssue closes an issue, or opens it again: what else may be edited is not taken.
+// patchIssue closes an issue, or opens it again; it refuses other edits.
 func patchIssue(c *call) (any, error) {
 	p, err := c.thread()
 	if err != nil {
@@ -161,7 +161,7 @@ func getComment(c *call) (any, error) {
 	return c.repo.shapes.commentJSON(m), nil
 }
 
-// own says whether the one who asks may alter a comment.
+// own returns an error if the client may not alter a comment.
 func (c *call) own(m *comment) error {
 	u := c.s.actor(c.who)
 	if m.author != u && level(c.repo.law.role(u)) < level("write") {
@@ -246,7 +246,7 @@ func listReactions(c *call) (any, error) {
 	return paged(c, out), nil
 }
 
-// createIssueReaction reacts to the pull request itself; only Writes tells of it.
+// createIssueReaction reacts to the pull request itself; only Writes shows it.
 func createIssueReaction(c *call) (any, error) {
 	p, err := c.thread()
 	if err != nil {

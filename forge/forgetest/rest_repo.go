@@ -45,8 +45,8 @@ func getPermission(c *call) (any, error) {
 	return obj{"permission": legacy, "role_name": role, "user": body}, nil
 }
 
-// listBranches lists, of those that are protected by branch protection or rulesets, the
-// branches. Without ?protected=true the fake has no list.
+// listBranches lists the branches that are protected by branch protection or rulesets.
+// Without ?protected=true the fake has no list.
 func listBranches(c *call) (any, error) {
 	if c.r.URL.Query().Get("protected") != "true" {
 		return nil, notFound()
@@ -142,7 +142,7 @@ func statusChecks(names []string) []obj {
 	return list
 }
 
-// parameters are of the rules that have some and that nobody here sets.
+// parameters are fixed parameters of rules for which Protection has none.
 var parameters = map[string]obj{
 	"merge_queue": {
 		"check_response_timeout_minutes": 60, "grouping_strategy": "ALLGREEN", "max_entries_to_build": 5,
@@ -227,8 +227,8 @@ func getRuleset(c *call) (any, error) {
 	}, nil
 }
 
-// getActivity tells of the last pushes to the branches of open pull requests, by which
-// it is known who pushed a head.
+// getActivity lists the last pushes to the branches of open pull requests, which tell
+// who pushed a head.
 func getActivity(c *call) (any, error) {
 	list := []obj{}
 	for _, p := range c.repo.pulls {

@@ -34,7 +34,8 @@ func newRouter(routes []route) *router {
 	return rt
 }
 
-// find sets the request's path values. No route is one that answers 404.
+// find returns the route of a request and sets its path values. If there is none,
+// it returns a route that answers 404.
 func (rt *router) find(r *http.Request) route {
 	have := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/api/v3"), "/")
 	for i, want := range rt.parts {
@@ -50,7 +51,7 @@ func (rt *router) find(r *http.Request) route {
 				}
 				value, err := url.PathUnescape(value)
 				if err != nil {
-					continue // an empty value names nothing
+					continue // the value stays empty
 				}
 				r.SetPathValue(strings.TrimSuffix(strings.TrimSuffix(name, "}"), "..."), value)
 			}

@@ -27,9 +27,9 @@ type Options struct {
 	// Slug is the App's name in URLs; the bot's login is Slug + "[bot]".
 	// Empty: "submitqueue".
 	Slug string
-	// Permissions are what the App was granted, such as "contents": "write".
-	// Nil: contents, pull_requests, issues, checks and actions "write", metadata
-	// and statuses "read".
+	// Permissions are the permissions that the App was granted, such as "contents":
+	// "write". Nil: contents, pull_requests, issues, checks and actions "write",
+	// metadata and statuses "read".
 	Permissions map[string]string
 	// WebhookURL is where webhooks go. Empty: none are sent until SetWebhook.
 	WebhookURL string
@@ -44,16 +44,16 @@ type Options struct {
 	// Points is the same for GraphQL, in points. 0: a million; GitHub's own is 5,000
 	// ("Rate limits and query limits for the GraphQL API").
 	Points int
-	// Secondary switches on GitHub's secondary limit on creating content: Creation,
-	// for each who has a RateLimit.
+	// Secondary switches on GitHub's secondary limit on creating content: one Creation
+	// for each client that has a RateLimit.
 	Secondary bool
-	// Key is the App's private key. Nil: one that is made once for the process,
-	// since making one takes about as long as a whole test.
+	// Key is the App's private key. Nil: a key that is made once for the process, since
+	// making one takes about as long as a whole test.
 	Key *rsa.PrivateKey
-	// Now is the clock for the times in answers and webhooks; credentials expire by
-	// the real one. Nil: time.Now.
+	// Now is the clock for the times in answers and webhooks; credentials expire by the
+	// real clock. Nil: time.Now.
 	Now func() time.Time
-	// Judge looks at each REST request and answer. Nil: nobody does.
+	// Judge looks at each REST request and answer. Nil: there is no judge.
 	Judge Judge
 	// Logger gets one line per request at debug level. Nil: nothing is logged.
 	Logger *slog.Logger
@@ -180,26 +180,27 @@ func (s *Server) Close() error {
 	return err
 }
 
-// URL is the server's address without a final slash. REST is at URL()+"/api/v3/".
+// URL returns the server's address without a final slash. REST is at
+// URL()+"/api/v3/".
 func (s *Server) URL() string { return s.url }
 
-// APIURL is the base URL to give to a client of the REST interface.
+// APIURL returns the base URL to give to a client of the REST interface.
 func (s *Server) APIURL() string { return s.url + "/api/v3/" }
 
-// AppID is the id of the GitHub App that the server knows.
+// AppID returns the id of the GitHub App that the server knows.
 func (s *Server) AppID() int64 { return appID }
 
 // InstallationID is the id of the App's one installation.
 func (s *Server) InstallationID() int64 { return installationID }
 
-// AppKey is the App's private key as PEM.
+// AppKey returns the App's private key as PEM.
 func (s *Server) AppKey() []byte {
 	return pem.EncodeToMemory(&pem.Block{
 		Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(s.opts.Key),
 	})
 }
 
-// Bot is the login under which the App acts.
+// Bot returns the login under which the App acts.
 func (s *Server) Bot() string { return s.opts.Slug + "[bot]" }
 
 // AddRepository makes an empty public repository; its owner becomes a user with
@@ -239,21 +240,21 @@ func (s *Server) nextID() int64 {
 	return s.lastID
 }
 
-// Changed is closed at the next change on the server: take it, look, and wait for
-// it before looking again.
+// Changed returns a channel that is closed at the next change on the server: take
+// it, look, and wait for it before looking again.
 func (s *Server) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
 }
 
-// touch wakes whoever waits for a change. The caller holds s.mu.
+// touch wakes all that wait for a change. The caller holds s.mu.
 func (s *Server) touch() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// wait returns when ok, called with s.mu held, says so.
+// wait returns when ok, called with s.mu held, returns true.
 func (s *Server) wait(ctx context.Context, ok func() bool) error {
 	for {
 		s.mu.Lock()

@@ -13,21 +13,23 @@ import (
 
 // GitHub's own stacks of pull requests (public preview). Its sources:
 //
-//   - the member "stack" of a pull request, the webhook "stacked", and that no webhook tells
-//     of the end of a stack: docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks,
-//     github.github.com/gh-stack/reference/webhooks; the endpoints are in GitHub's OpenAPI document;
+//   - the member "stack" of a pull request, the webhook "stacked", and the lack of a webhook for
+//     the end of a stack:
+//     docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks,
+//     github.github.com/gh-stack/reference/webhooks; the endpoints are in GitHub's OpenAPI
+//     document;
 //   - the base of a member cannot be changed, 422 with the words in errors[]:
 //     theBGuy/GitDesktop#146, getstackit/stackit#1688, github/gh-stack#455;
-//   - unstack takes all that are not merged out, whatever the request's body says, and those
-//     that are merged keep the stack: theBGuy/GitDesktop#146, getstackit/stackit#1719,
+//   - unstack removes all members that are not merged, whatever the request's body says, and
+//     the merged members stay in the stack: theBGuy/GitDesktop#146, getstackit/stackit#1719,
 //     github.github.com/gh-stack/guides/ui;
 //   - the rules and CODEOWNERS of a member are those of the stack's base:
 //     docs.github.com/en/pull-requests/reference/stacked-pull-requests, github.github.com/gh-stack/faq;
-//   - when GitHub itself has merged a part, it rebases the rest and pushes it by force, unsigned,
-//     and the lowest of them asks for the stack's base: gh-stack/guides/stacked-prs;
-//   - of a member that is merged because its commits have reached the base in another way,
-//     the others stay where they are: github/gh-stack#407. That is what happens here, unless
-//     RestackOnPush is called: this is the one of the two that leaves more to do.
+//   - when GitHub itself has merged a part, it rebases the rest and force-pushes it, unsigned,
+//     and the lowest remaining member asks for the stack's base: gh-stack/guides/stacked-prs;
+//   - when a member is merged because its commits have reached the base in another way, the
+//     others stay where they are: github/gh-stack#407. The fake does that unless
+//     RestackOnPush is called: this is the harder case for the queue.
 type stack struct {
 	id, number int
 	base       string
@@ -58,7 +60,8 @@ func (r *issues) stack(u *user, members []int) (*stack, error) {
 	return k, nil
 }
 
-// linear says why pull requests cannot stand on each other, the first on a branch if given.
+// linear returns why pull requests cannot stand on each other, the first on a given branch,
+// if any.
 func (r *issues) linear(on string, members []int) error {
 	for _, n := range members {
 		p := r.repo.pulls[n]
@@ -103,7 +106,8 @@ func (r *issues) stackMore(u *user, k *stack, members []int) error {
 	return nil
 }
 
-// Unstack takes all members out of a stack that are not merged. Nothing is sent.
+// Unstack removes all members that are not merged from a stack. It sends no
+// webhook.
 func (r *Repository) Unstack(number int) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -115,8 +119,8 @@ func (r *issues) unstack(k *stack) {
 	r.repo.s.touch()
 }
 
-// RestackOnPush has GitHub restack what is above a member that a push has merged, as it
-// does when it has merged it itself.
+// RestackOnPush makes GitHub restack the members above one that a push has merged, as
+// it does when it has merged that member itself.
 func (r *Repository) RestackOnPush() {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -139,7 +143,7 @@ func (r *Repository) Restack(login string, number int) error {
 func (r *store) restack(ctx context.Context, who identity, k *stack) error {
 	type layer struct {
 		branch, head string
-		below        []string // heads of those below it, as they were
+		below        []string // the former heads of the members below it
 	}
 	var layers []layer
 	var below []string
@@ -179,7 +183,8 @@ func (r *store) restack(ctx context.Context, who identity, k *stack) error {
 	return r.push(ctx, who, moves, pushOptions{}).err()
 }
 
-// rebased makes the commits of a head anew that are neither below it nor on a commit.
+// rebased makes the commits of a head anew on a commit, without those that are on it
+// or below the head.
 func (r *store) rebased(ctx context.Context, u *user, onto, head string, below []string) (string, error) {
 	upstream := onto
 	if len(below) > 0 {
@@ -201,8 +206,8 @@ func (r *store) rebased(ctx context.Context, u *user, onto, head string, below [
 	return strings.TrimSpace(string(out)), errors.Join(err, lost, gone)
 }
 
-// restackMerged restacks the stacks of which a push has merged a member, where GitHub is to
-// do so. The caller holds r.refs and not s.mu.
+// restackMerged restacks the stacks that have a member which a push has merged, if
+// RestackOnPush was called. The caller holds r.refs and not s.mu.
 func (r *store) restackMerged(ctx context.Context, who identity, merged []int) {
 	r.repo.s.mu.Lock()
 	var list []*stack
@@ -213,7 +218,7 @@ func (r *store) restackMerged(ctx context.Context, who identity, merged []int) {
 	}
 	r.repo.s.mu.Unlock()
 	for _, k := range list {
-		if err := r.restack(ctx, who, k); err != nil { // as at GitHub, where it does not rebase
+		if err := r.restack(ctx, who, k); err != nil { // as at GitHub, if the commits cannot be rebased
 			r.repo.s.log.Warn("a stack was not rebased", "stack", k.number, "err", err)
 		}
 	}
@@ -229,7 +234,7 @@ func (r *issues) stackOf(number int) *stack {
 	return nil
 }
 
-// ruledBy is the branch whose rules and CODEOWNERS count for a pull request.
+// ruledBy returns the branch whose rules and CODEOWNERS apply to a pull request.
 func (r *issues) ruledBy(p *pull) string {
 	if k := r.stackOf(p.Number); k != nil {
 		return k.base
@@ -237,7 +242,7 @@ func (r *issues) ruledBy(p *pull) string {
 	return p.Base
 }
 
-// stackOf is the member "stack" of a pull request.
+// stackOf returns the JSON member "stack" of a pull request.
 func (r *shapes) stackOf(p *pull) obj {
 	k := r.repo.issues.stackOf(p.Number)
 	if k == nil {

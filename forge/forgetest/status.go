@@ -29,7 +29,7 @@ func (r *CI) postStatus(head, name, state string) {
 }
 
 // statusesOf lists the newest status of each context of a commit, newest first.
-// Contexts are told apart whatever their letters' case (REST, commit statuses).
+// Contexts that differ only in case are the same (REST, commit statuses).
 func (r *CI) statusesOf(head string) []*status {
 	var list []*status
 	seen := map[string]bool{}

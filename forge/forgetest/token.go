@@ -16,7 +16,7 @@ type token struct {
 	permissions map[string]string // of an installation token; nil for a person's
 	repos       map[string]bool   // full names in lower case; nil: all
 	expires     time.Time         // zero: never
-	install     int64             // the installation that it is of
+	install     int64             // the installation to which it belongs
 }
 
 // identity is who makes a request or push. The zero value is anonymous.
@@ -28,7 +28,7 @@ type identity struct {
 
 func (w identity) installation() bool { return w.token != nil && w.token.permissions != nil }
 
-// installed is the id of the installation whose token it is, or 0.
+// installed returns the id of the installation to which the token belongs, or 0.
 func (w identity) installed() int64 {
 	if w.token == nil {
 		return 0
@@ -43,8 +43,8 @@ func (s *Server) actor(w identity) *user {
 	return w.user
 }
 
-// pusherName is the name under which protection knows who pushes: a login, or
-// the slug of the App.
+// pusherName returns the name under which protection knows the identity that
+// pushes: a login, or the slug of the App.
 func (s *Server) pusherName(w identity) string {
 	if w.installation() {
 		return s.opts.Slug
@@ -52,8 +52,8 @@ func (s *Server) pusherName(w identity) string {
 	return s.actor(w).login
 }
 
-// UserToken makes a personal access token for a user (made if need be), for git
-// over HTTP and REST. It may do what the user may.
+// UserToken makes a personal access token for a user, who is made if needed, for
+// git over HTTP and REST. The token has the user's permissions.
 func (s *Server) UserToken(login string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,8 @@ func (s *Server) ExpireTokens() {
 	}
 }
 
-// SetPermissions changes what the App was granted; tokens made from now on obey.
+// SetPermissions changes the App's permissions; they apply to tokens made from now
+// on.
 func (s *Server) SetPermissions(p map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +113,7 @@ func (s *Server) identify(h http.Header) (who identity, ok bool) {
 	return identity{app: true}, s.validJWT(value)
 }
 
-// validJWT checks what GitHub checks of an App's JWT.
+// validJWT checks an App's JWT as GitHub does.
 func (s *Server) validJWT(value string) bool {
 	var claims jwt.RegisteredClaims
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{"RS256"}), jwt.WithoutClaimsValidation())
@@ -127,8 +128,8 @@ func (s *Server) validJWT(value string) bool {
 		claims.ExpiresAt.Sub(claims.IssuedAt.Time) <= 11*time.Minute
 }
 
-// may says whether who has a permission such as "contents:write" on r. need may
-// list alternatives, separated by "|".
+// may says whether the identity who has a permission such as "contents:write" on r.
+// need may list alternatives, separated by "|".
 func (s *Server) may(who identity, r *Repository, need string) bool {
 	for one := range strings.SplitSeq(need, "|") {
 		name, access, _ := strings.Cut(one, ":")

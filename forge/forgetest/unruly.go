@@ -6,9 +6,9 @@ import (
 )
 
 // unruly says which rule about commits a push breaks, in GitHub's words; "" if
-// none. Rules about commits are about all that a push brings to the branch:
-// "About protected branches", sections "Require signed commits" and "Require
-// linear history".
+// none. Such rules apply to all commits that a push brings to the branch: "About
+// protected branches", sections "Require signed commits" and "Require linear
+// history".
 func (r *rules) unruly(ctx context.Context, p Protection, m refMove) string {
 	if !p.LinearHistory && !p.RequireSigned {
 		return ""

@@ -36,7 +36,7 @@ func (s *Server) addUser(login string) *user {
 	return u
 }
 
-// appUser is the user under which another App acts.
+// appUser returns the user under which another App acts.
 func (s *Server) appUser(slug string) *user {
 	u := s.addUser(slug + "[bot]")
 	u.kind = "Bot"
@@ -51,8 +51,8 @@ func (s *Server) mustUser(login string) *user {
 	return u
 }
 
-// SetPermission gives a user (made if need be) a role on the repository: "none",
-// "read", "triage", "write", "maintain" or "admin".
+// SetPermission gives a user, who is made if needed, a role on the repository:
+// "none", "read", "triage", "write", "maintain" or "admin".
 func (r *Repository) SetPermission(login, role string) {
 	if level(role) < 0 {
 		panic("forgetest: no role " + role)
@@ -70,7 +70,7 @@ func (r *Repository) SetPrivate() {
 	r.private = true
 }
 
-// role is what a user may do: everybody may read a public repository.
+// role returns the role of a user: everybody may read a public repository.
 func (r *rules) role(u *user) string {
 	if role, ok := r.repo.roles[strings.ToLower(u.login)]; ok {
 		return role

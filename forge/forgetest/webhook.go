@@ -40,7 +40,7 @@ type hooks struct {
 	log         []*Delivery // sent or lost, oldest first
 }
 
-// SetWebhook says where webhooks go from now on and how they are signed.
+// SetWebhook sets the address and the secret of webhooks from now on.
 func (s *Server) SetWebhook(url, secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Server) Ping() {
 // HoldWebhooks keeps webhooks back until ReleaseWebhooks.
 func (s *Server) HoldWebhooks() { s.setHeld(true) }
 
-// ReleaseWebhooks sends what was held back, in its order.
+// ReleaseWebhooks sends the webhooks that were held back, in their order.
 func (s *Server) ReleaseWebhooks() { s.setHeld(false) }
 
 func (s *Server) setHeld(held bool) {
@@ -70,7 +70,7 @@ func (s *Server) setHeld(held bool) {
 	s.hooks.poke()
 }
 
-// ShuffleWebhooks puts those that are held back into another order.
+// ShuffleWebhooks puts the webhooks that are held back into another order.
 func (s *Server) ShuffleWebhooks(r *rand.Rand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,8 +78,8 @@ func (s *Server) ShuffleWebhooks(r *rand.Rand) {
 	r.Shuffle(len(q), func(i, j int) { q[i], q[j] = q[j], q[i] })
 }
 
-// DropWebhooks loses the next n webhooks: they appear in the log as failed and
-// are sent only if somebody asks for them.
+// DropWebhooks loses the next n webhooks: they appear in the log as failed and are
+// sent only on request.
 func (s *Server) DropWebhooks(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
