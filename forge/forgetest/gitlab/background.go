@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// backgroundJob is what GitLab does in Sidekiq.
+// backgroundJob is a job that GitLab runs in Sidekiq.
 type backgroundJob struct {
 	name string
 	at   time.Time // not before; zero: at once
 	run  func()
 }
 
-// later enqueues a job. The caller holds the lock, and so does whoever runs it.
+// later enqueues a job. The caller holds the lock, and so does the function that
+// runs the job.
 func (s *Server) later(name string, after time.Duration, run func()) {
 	j := &backgroundJob{name: name, run: run}
 	if after > 0 {
@@ -22,7 +23,7 @@ func (s *Server) later(name string, after time.Duration, run func()) {
 	s.jobs = append(s.jobs, j)
 }
 
-// due are the places of the jobs that may run.
+// due returns the indexes of the jobs that may run.
 func (s *Server) due() (list []int) {
 	now := s.now()
 	for i, j := range s.jobs {
@@ -33,7 +34,7 @@ func (s *Server) due() (list []int) {
 	return list
 }
 
-// runSome runs one job of those that are due; false: there is none.
+// runSome runs one of the jobs that are due; false: there is none.
 func (s *Server) runSome() bool {
 	list := s.due()
 	if len(list) == 0 {
@@ -49,7 +50,7 @@ func (s *Server) runAt(i int) {
 	j.run()
 }
 
-// work lets chance run some jobs, before a request is answered.
+// work runs some jobs by chance, before a request is answered.
 func (s *Server) work() {
 	for !s.opts.Held && s.rng.IntN(2) == 0 && s.runSome() {
 	}
@@ -74,7 +75,7 @@ func (s *Server) Jobs() (names []string) {
 	return names
 }
 
-// RunJob runs the first job of a name that is due; it panics where there is none.
+// RunJob runs the first due job of a name; it panics where there is none.
 func (s *Server) RunJob(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

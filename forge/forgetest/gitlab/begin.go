@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Begin has the default branch begin anew, with one commit of these files, which it
-// returns. Nobody is told.
+// Begin makes the default branch begin anew, with one commit of these files, which
+// it returns. It sends no webhook.
 func (p *Project) Begin(message string, files map[string]string) string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -15,8 +15,8 @@ func (p *Project) Begin(message string, files map[string]string) string {
 	return id
 }
 
-// LookAgain has the REST interface see all branches that are in the repository: they came
-// by other ways than a push.
+// LookAgain makes the REST interface see all branches that are in the repository, for
+// branches that did not come by a push.
 func (p *Project) LookAgain() {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -25,15 +25,15 @@ func (p *Project) LookAgain() {
 	}
 }
 
-// Commit is one to put on a branch.
+// Commit is a commit to put on a branch.
 type Commit struct {
 	Branch  string
-	From    string // where it begins, where it is new; empty: at the default branch
+	From    string // where a new branch begins; empty: at the default branch
 	Message string
 	Files   map[string]string
 }
 
-// Commit pushes a commit, as somebody who may, and returns it.
+// Commit pushes a commit, as user, and returns it.
 func (p *Project) Commit(user string, c Commit) (string, error) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

@@ -13,11 +13,11 @@ type posting struct {
 	pipeline                     int
 }
 
-// textLimit is how long the texts of a commit status may be.
+// textLimit is the largest length of the texts of a commit status.
 const textLimit = 255
 
-// post is POST .../statuses/:sha: the status becomes a job of the newest pipeline of the
-// commit, or of one that is made for it, and counts there.
+// post answers POST .../statuses/:sha: the status becomes a job of the newest pipeline
+// of the commit, or of a new one, and counts there.
 func (p *Project) post(who *User, sha string, w posting) (*job, *refused) {
 	bad := func(format string, args ...any) *refused {
 		return &refused{http.StatusBadRequest, obj{"message": fmt.Sprintf(format, args...)}}
@@ -62,7 +62,7 @@ func (p *Project) post(who *User, sha string, w posting) (*job, *refused) {
 		}
 	}
 	var row *job
-	for _, j := range slices.Backward(pl.jobs) { // of the same account alone
+	for _, j := range slices.Backward(pl.jobs) { // only of the same account
 		if j.status && j.name == w.name && j.user == who && !j.retried && (j.state == "pending" || j.state == "running") {
 			row = j
 			break
@@ -91,14 +91,14 @@ func (p *Project) post(who *User, sha string, w posting) (*job, *refused) {
 	return row, nil
 }
 
-// anyBranchOf is a branch that has a commit; "": none does.
+// anyBranchOf returns a branch that contains a commit; "": none does.
 func (p *Project) anyBranchOf(sha string) string {
 	out, _ := p.git(nil, "for-each-ref", "--contains", sha, "--format=%(refname:lstrip=2)", "--count=1", "refs/heads/")
 	return out
 }
 
-// Statuses are the states that somebody has posted under a name on a commit, but for those
-// that newer ones have replaced.
+// Statuses returns the statuses that an account has posted under a name on a commit,
+// without those that newer ones have replaced.
 func (p *Project) Statuses(user, sha, name string) (list []Job) {
 	for _, pl := range p.Pipelines() {
 		for _, j := range pl.Jobs {

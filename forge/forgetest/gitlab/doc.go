@@ -6,18 +6,20 @@
 // REST under URL()+"/api/v4/", by git over smart HTTP at URL()+"/<path>.git", and by
 // webhooks.
 //
-// It is honest about eleven things that make GitLab hard; each has a test of its name:
+// It simulates eleven things that make GitLab hard; each has a test of its name:
 //
 //   - Duty1: a push is followed up by one background job for each ref, later and in either
 //     order; a merge request is merged only if six conditions hold in the job of its target.
-//   - Duty2: a deleted source branch closes; a merge by push keeps branch and stack.
+//   - Duty2: deleting a source branch closes its merge request; a merge by push
+//     keeps branch and stack.
 //   - Duty3: the merge request's own merge, with its refusals in GitLab's order.
-//   - Duty4: the first four changes of a push build; more than three of a kind send no
-//     hook; one forbidden ref refuses all; push options.
+//   - Duty4: the first four changes of a push get pipelines; more than three changes
+//     of a kind send no hook; one forbidden ref makes all be refused; push options.
 //   - Duty5: branches that REST does not see yet; 400 for throttling, rules and variables;
 //     broken YAML; automatic cancelling; a retried pipeline is open again.
 //   - Duty6: a commit status is a job of a pipeline, and counts in it.
-//   - Duty7: quick actions are cut out of notes and executed, for the bot as well.
+//   - Duty7: quick actions are removed from notes and executed, for the bot as
+//     well.
 //   - Duty8: webhooks are sent once, and switched off after failures.
 //   - Duty9: approvals vanish ten seconds after a push; one reason at a time.
 //   - Duty10: moved projects, tiers, throttling in plain text.
@@ -25,10 +27,10 @@
 //
 // # Background jobs
 //
-// What GitLab does in Sidekiq is a job here. Server.Settle runs all that are due, in an
-// order that Options.Seed chooses; Server.RunJob runs a certain one; unless Options.Held is
-// set, each request to the REST interface first lets chance run some of them, so that
-// whoever polls sees them happen. Jobs with a time wait until Server.Pass has brought it.
+// Work that GitLab does in Sidekiq is a job here. Server.Settle runs all due jobs, in an
+// order that Options.Seed chooses; Server.RunJob runs a certain one. Unless Options.Held is
+// set, each request to the REST interface first runs some jobs by chance, so that a client
+// that polls sees their effects. Jobs with a time wait until Server.Pass has reached it.
 //
 // # Unread output
 //
@@ -36,5 +38,5 @@
 // looked at, and for each quick action that was executed as the bot.
 //
 // One lock guards everything, and is held while git runs; it is not held while a webhook is
-// on its way.
+// being sent.
 package gitlab

@@ -41,7 +41,7 @@ func initBare(dir, branch string) error {
 	return os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/"+branch+"\n"), 0o644)
 }
 
-// gitEnv is an environment in which nothing of the machine's git counts.
+// gitEnv returns an environment without the machine's git settings.
 func gitEnv(extra ...string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -65,7 +65,7 @@ func (p *Project) git(in io.Reader, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// ref reads a ref; one that does not exist is "".
+// ref reads a ref; "" if it does not exist.
 func (p *Project) ref(name string) string {
 	if data, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(name))); err == nil {
 		return strings.TrimSpace(string(data))
@@ -82,7 +82,7 @@ func (p *Project) ref(name string) string {
 	return ""
 }
 
-// tip is where a branch is; "": there is none.
+// tip returns the commit of a branch; "": there is none.
 func (p *Project) tip(branch string) string { return p.ref("refs/heads/" + branch) }
 
 // commit makes a commit with files on top of a parent; no ref moves.
@@ -102,7 +102,7 @@ func (p *Project) commit(parent string, files map[string]string, message string,
 	return p.ref("refs/scratch/commit"), nil
 }
 
-// base is the merge base of two commits; "": there is none.
+// base returns the merge base of two commits; "": there is none.
 func (p *Project) base(a, b string) string {
 	out, err := p.git(nil, "merge-base", a, b)
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *Project) base(a, b string) string {
 	return out
 }
 
-// between lists the commits of b that a does not have.
+// between lists the commits of b that a does not contain.
 func (p *Project) between(a, b string) []string {
 	out, err := p.git(nil, "rev-list", b, "^"+a)
 	if err != nil {
@@ -164,7 +164,7 @@ func (p *Project) Has(commit, file string) bool {
 }
 
 // Import takes over the branches of another repository, as an import into an empty project
-// does: nothing follows it up.
+// does: it makes no jobs and sends no webhooks.
 func (p *Project) Import(dir string) error {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 
 const receiveCapabilities = "report-status delete-refs side-band-64k quiet atomic ofs-delta push-options object-format=sha1 agent=gitlabtest"
 
-// serveGit is git over smart HTTP. Fetching is git's own upload-pack; pushing is taken
-// apart here, since that is where GitLab speaks.
+// serveGit answers git over smart HTTP. git's own upload-pack answers fetches; pushes
+// are handled here, since GitLab refuses them in its own words.
 func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	path, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git/")
 	service := rest
@@ -52,7 +52,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request) {
 	case service != "git-upload-pack" && service != "git-receive-pack":
 		http.NotFound(w, r)
 		return
-	case moved && service == "git-receive-pack": // reads are served as they are
+	case moved && service == "git-receive-pack": // reads of a former path are served
 		http.Redirect(w, r, "/"+p.path+".git/"+rest+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
 		return
 	}
@@ -126,7 +126,7 @@ func (p *Project) advertise(w http.ResponseWriter) {
 	io.WriteString(w, "0000")
 }
 
-// receive takes a push over the wire, and goes through the one door with it.
+// receive takes a push over HTTP, and passes it to push.
 func (p *Project) receive(w http.ResponseWriter, who *User, body io.Reader) {
 	in := bufio.NewReader(body)
 	moves, caps, err := readCommands(in)

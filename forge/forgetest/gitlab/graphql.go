@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// graphQL is the path of the other interface.
+// graphQL is the path of the GraphQL interface.
 const graphQL = "/api/graphql"
 
-// checksQuery is all that is understood of GraphQL here: the checks of a merge request.
+// checksQuery is the only GraphQL query that is understood here: the checks of a merge
+// request.
 var checksQuery = regexp.MustCompile(`^query\(\$path: ID!, \$iid: String!\) \{ project\(fullPath: \$path\) \{ mergeRequest\(iid: \$iid\) \{ diffHeadSha mergeabilityChecks \{ identifier status \} \} \} \}$`)
 
-// graph answers a query. Errors are answers of status 200 in GraphQL, but for those of who
-// asks.
+// graph answers a query. Errors in GraphQL are answers with status 200, except for a wrong
+// token.
 func (c *call) graph(body []byte) (any, *refused) {
 	var q struct {
 		Query     string `json:"query"`
@@ -33,7 +34,7 @@ func (c *call) graph(body []byte) (any, *refused) {
 		return obj{"errors": []obj{{"message": "Field 'mergeabilityChecks' doesn't exist on type 'MergeRequest'"}}}, nil
 	}
 	var p *Project
-	for _, x := range c.s.projects { // by its path as it is: nothing is redirected
+	for _, x := range c.s.projects { // only by its present path: GraphQL does not redirect
 		if !x.gone && strings.EqualFold(x.path, q.Variables.Path) {
 			p = x
 		}

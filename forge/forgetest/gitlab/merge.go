@@ -5,14 +5,14 @@ import (
 	"net/http"
 )
 
-// merging is what a merge is asked with.
+// merging holds the parameters of a merge.
 type merging struct {
 	sha, message   string
 	squash, remove bool
 }
 
-// accept is PUT .../merge: its refusals come in GitLab's order, so that a head that has
-// moved is often 405 or 422 first.
+// accept answers PUT .../merge: its refusals come in GitLab's order, so that a moved
+// head is often refused with 405 or 422 first.
 func (mr *mergeRequest) accept(who *User, want merging) (*refused, bool) {
 	p := mr.project
 	g, guarded := p.guard(mr.target)
@@ -20,7 +20,7 @@ func (mr *mergeRequest) accept(who *User, want merging) (*refused, bool) {
 		return &refused{http.StatusUnauthorized, obj{"message": "401 Unauthorized"}}, false
 	}
 	if mr.checked != "checked" {
-		mr.checked = "checked" // this call works it out itself
+		mr.checked = "checked" // this call works out the status itself
 	}
 	switch why := cmpOr(mr.refusal(), mr.ciRefusal()); {
 	case why == "conflict" || why == "need_rebase":
@@ -83,14 +83,15 @@ func (s *Server) fussy(mr *mergeRequest) bool {
 	return false
 }
 
-// MergeStaysOpen has the next merge of a merge request answer 200 and leave it open.
+// MergeStaysOpen makes the next merge of a merge request answer 200 and leave it
+// open.
 func (p *Project) MergeStaysOpen(iid int) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	p.mr(iid).mergeError = "stays open"
 }
 
-// Merge merges a merge request as somebody does by the button.
+// Merge merges a merge request, as a user does by the button.
 func (p *Project) Merge(user string, iid int) error {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

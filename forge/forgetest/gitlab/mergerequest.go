@@ -16,7 +16,7 @@ type mergeRequest struct {
 	title   string
 	body    string
 	source  string
-	from    *Project // whose branch it is
+	from    *Project // the project of the source branch
 	target  string
 	state   string // "opened", "closed", "merged" or "locked"
 	labels  []string
@@ -24,7 +24,7 @@ type mergeRequest struct {
 
 	versions  []diffVersion
 	approvals []approval
-	syncing   time.Time // approvals are about to be looked at, until then
+	syncing   time.Time // until then, GitLab is about to check the approvals
 	threads   []*thread
 	notes     []*note
 	awards    []award
@@ -40,7 +40,7 @@ type mergeRequest struct {
 	assignees   []*User
 	blockers    []*mergeRequest
 	external    []ExternalCheck
-	newStatus   string // a detailed_merge_status that nobody knows; empty: none
+	newStatus   string // an unknown detailed_merge_status; empty: none
 }
 
 // diffVersion is one stored state of a merge request's diff.
@@ -60,7 +60,7 @@ type thread struct {
 	id       string
 	notes    []*note
 	resolved bool
-	single   bool // of one note, that is no thread
+	single   bool // a single note, not a thread
 }
 
 type relabeling struct {
@@ -77,7 +77,7 @@ type MergeRequest struct {
 	Title       string
 	State       string
 	SHA         string // head of its stored diff
-	Empty       bool   // its stored diff is
+	Empty       bool   // its stored diff is empty
 	Source      string
 	Target      string
 	Labels      []string
@@ -92,7 +92,7 @@ type MergeRequest struct {
 type Opening struct {
 	Author string
 	Source string
-	Fork   *Project // whose branch it is; nil: the project's own
+	Fork   *Project // the project of the source branch; nil: the target's
 	Target string   // empty: the default branch
 	Title  string   // empty: the source's name
 	Body   string
@@ -142,7 +142,7 @@ func (p *Project) open(by *User, from *Project, o Opening) (*mergeRequest, *refu
 	return mr, nil
 }
 
-// head is what GitLab shows as sha: the head of the stored diff.
+// head returns the commit that GitLab shows as sha: the head of the stored diff.
 func (mr *mergeRequest) head() string {
 	if len(mr.versions) == 0 {
 		return ""
@@ -170,7 +170,7 @@ func (mr *mergeRequest) reload() {
 	mr.unchecked()
 }
 
-// unchecked has the merge status worked out anew, when somebody asks.
+// unchecked makes GitLab work out the merge status again when a client asks for it.
 func (mr *mergeRequest) unchecked() { mr.checked = "unchecked" }
 
 var draftTitle = regexp.MustCompile(`(?i)^(\[draft\]|\(draft\)|draft:|draft - )`)
@@ -179,7 +179,8 @@ func (mr *mergeRequest) draft() bool { return draftTitle.MatchString(mr.title) }
 
 func (mr *mergeRequest) touch() { mr.updatedAt = mr.project.s.now() }
 
-// Look returns a merge request as it stands. Its merge status is not worked out for that.
+// Look returns a merge request as it stands, without making GitLab work out its merge
+// status.
 func (p *Project) Look(iid int) MergeRequest {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -243,7 +244,7 @@ func (mr *mergeRequest) retitle(by *User, title string) {
 	mr.tell("update", by, obj{"changes": changes})
 }
 
-// Label sets a label or takes it off.
+// Label sets a label or removes it.
 func (p *Project) Label(user string, iid int, label string, on bool) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -276,7 +277,7 @@ func (mr *mergeRequest) relabel(by *User, want []string) {
 	mr.tell("update", by, obj{"changes": obj{"labels": obj{"previous": labelObjects(before), "current": labelObjects(want)}}})
 }
 
-// Approve approves a merge request: GitLab notes nothing of the head.
+// Approve approves a merge request: GitLab does not note for which head.
 func (p *Project) Approve(user string, iid int) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -299,7 +300,7 @@ func (mr *mergeRequest) approve(by *User) bool {
 	return true
 }
 
-// Unapprove takes an approval back.
+// Unapprove removes an approval.
 func (p *Project) Unapprove(user string, iid int) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -309,7 +310,7 @@ func (p *Project) Unapprove(user string, iid int) {
 	mr.tell("unapproved", by, nil)
 }
 
-// SetSquash sets the flag of a merge request that has its commits squashed.
+// SetSquash sets the flag of a merge request by which its commits are squashed.
 func (p *Project) SetSquash(iid int, yes bool) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -349,7 +350,7 @@ func (p *Project) SetTarget(user string, iid int, branch string) {
 	p.mr(iid).retarget(p.s.user(user), branch)
 }
 
-// retarget moves the target: no hook says so.
+// retarget changes the target branch.
 func (mr *mergeRequest) retarget(by *User, branch string) {
 	if mr.target == branch {
 		return
@@ -391,8 +392,8 @@ func (p *Project) Assign(by string, iid int, to ...string) {
 	mr.tell("update", p.s.user(by), obj{"changes": obj{"assignees": obj{"previous": userObjects(before), "current": userObjects(mr.assignees)}}})
 }
 
-// SetStatus has a merge request show a detailed_merge_status that a later version of GitLab
-// may have; empty: no more.
+// SetStatus makes a merge request show a detailed_merge_status that a later version of
+// GitLab may have; empty: it shows that no longer.
 func (p *Project) SetStatus(iid int, status string) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// detailed is the detailed_merge_status: of all that does not hold, one reason.
+// detailed returns the detailed_merge_status: one of the reasons that apply.
 func (mr *mergeRequest) detailed() string {
 	if mr.newStatus != "" {
 		return mr.newStatus
@@ -26,8 +26,7 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// check has the merge status worked out, if it is not: what is asked for is enqueued, and
-// the asker told so.
+// check enqueues a job that works out the merge status, if it is unchecked.
 func (mr *mergeRequest) check() {
 	if mr.state != "opened" || mr.checked != "unchecked" {
 		return
@@ -35,7 +34,7 @@ func (mr *mergeRequest) check() {
 	mr.project.s.later(fmt.Sprint("merge status of !", mr.iid), 0, func() { mr.checked = "checked" })
 }
 
-// asked moves on the status of one whose check has begun.
+// asked changes the status from unchecked to checking, after a client has seen it.
 func (mr *mergeRequest) asked() {
 	if mr.checked == "unchecked" {
 		mr.checked = "checking"
@@ -46,8 +45,8 @@ func (mr *mergeRequest) asked() {
 // "INACTIVE".
 type mergeCheck struct{ name, state string }
 
-// checks are those of a merge request in GitLab's order, cheapest first, but for conflicts
-// and CI.
+// checks returns the checks of a merge request in GitLab's order, cheapest first, without
+// conflicts and CI.
 func (mr *mergeRequest) checks() []mergeCheck {
 	p, s := mr.project, mr.project.s
 	failed := func(yes bool) string { return map[bool]string{true: "FAILED", false: "SUCCESS"}[yes] }
@@ -73,7 +72,7 @@ func (mr *mergeRequest) checks() []mergeCheck {
 	}
 }
 
-// refusal is the first check that fails, but for CI; "": none.
+// refusal returns the first check that fails, without CI; "": none.
 func (mr *mergeRequest) refusal() string {
 	for _, c := range mr.checks() {
 		switch {
@@ -94,7 +93,8 @@ func (mr *mergeRequest) conflicts() bool {
 	return !ok
 }
 
-// Block has a merge request depend on others, as on its page; none: on no one any more.
+// Block makes a merge request depend on others, as on its page; without any, it depends
+// on none any more.
 func (p *Project) Block(iid int, by ...int) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -121,8 +121,8 @@ func (mr *mergeRequest) rebaseNeeded() bool {
 	return p.set.MergeMethod != "merge" && !p.isAncestor(p.tip(mr.target), mr.head())
 }
 
-// ciRefusal is what pipelines-must-succeed says: anything but success of the head
-// pipeline is refused.
+// ciRefusal returns the reason of the setting pipelines-must-succeed: only a
+// successful head pipeline, or a skipped one if that is allowed, gives none.
 func (mr *mergeRequest) ciRefusal() string {
 	if !mr.project.set.MustSucceed || mr.state != "opened" {
 		return ""
@@ -145,8 +145,9 @@ func (mr *mergeRequest) ciRefusal() string {
 	return "ci_must_pass"
 }
 
-// headPipeline is the newest one of the head: one for the merge request before one for its
-// branch, of whatever source. Those of a fork's branch are not the project's.
+// headPipeline returns the newest pipeline of the head: one for the merge request before
+// one for its branch, of any source. Pipelines of a fork's branch do not belong to the
+// project.
 func (mr *mergeRequest) headPipeline() *pipeline {
 	var branch *pipeline
 	for _, pl := range slices.Backward(mr.project.pipelines) {

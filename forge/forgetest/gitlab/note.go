@@ -39,14 +39,14 @@ type Action struct {
 	Line string
 }
 
-// quickActions are those that GitLab knows; /land is none.
+// quickActions are the quick actions that GitLab knows; /land is not one of them.
 var quickActions = []string{"approve", "unapprove", "assign", "unassign", "assign_reviewer", "close", "copy_metadata", "done", "draft", "estimate", "label", "unlabel", "relabel",
 	"lock", "merge", "milestone", "ready", "rebase", "remove_due_date", "reopen", "request_review", "shrug", "spend", "submit_review", "subscribe", "tableflip", "target_branch", "title", "todo", "unlock", "unsubscribe", "react", "cc", "label", "ship"}
 
 var actionLine = regexp.MustCompile(`^/([a-z_]+)(?:[ \t]+(.*?))?[ \t\r]*$`)
 
-// obey cuts the quick actions out of a text, executes them with its author's rights, and
-// returns what is left. Code, quotes and HTML blocks are left alone.
+// obey removes the quick actions from a text, executes them with its author's rights,
+// and returns the rest. Code, quotes and HTML blocks are left alone.
 func (p *Project) obey(mr *mergeRequest, by *User, text string) string {
 	var left []string
 	obeyed := false
@@ -116,7 +116,7 @@ func (s *Server) BotActions() []Action {
 	return slices.Clone(s.acted)
 }
 
-// addNote saves a note, if anything is left of it without its quick actions.
+// addNote saves a note, if it has any text without its quick actions.
 func (mr *mergeRequest) addNote(by *User, body string) *note {
 	p := mr.project
 	left := p.obey(mr, by, body)
@@ -131,7 +131,7 @@ func (mr *mergeRequest) addNote(by *User, body string) *note {
 	return n
 }
 
-// editNote gives a note another text; one of which nothing is left is deleted.
+// editNote gives a note another text; if no text is left, the note is deleted.
 func (mr *mergeRequest) editNote(n *note, body string) (deleted bool) {
 	left := mr.project.obey(mr, n.author, body)
 	if left == "" {
@@ -159,7 +159,7 @@ func (mr *mergeRequest) note(id int) *note {
 	return nil
 }
 
-// Comment writes a note; 0: nothing was left of it without its quick actions.
+// Comment writes a note; 0: it has no text without its quick actions.
 func (p *Project) Comment(user string, iid int, body string) int {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -169,14 +169,14 @@ func (p *Project) Comment(user string, iid int, body string) int {
 	return 0
 }
 
-// EditComment edits a note; true: it is deleted by that.
+// EditComment edits a note; true: that has deleted it.
 func (p *Project) EditComment(iid, id int, body string) bool {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	return p.mr(iid).editNote(p.mr(iid).note(id), body)
 }
 
-// SystemNote is one that GitLab writes itself: no hook tells of it.
+// SystemNote adds a note that GitLab writes itself: it sends no webhook.
 func (p *Project) SystemNote(iid int, body string) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -185,8 +185,8 @@ func (p *Project) SystemNote(iid int, body string) {
 	mr.notes = append(mr.notes, &note{id: p.s.nextID(), author: mr.author, body: body, system: true, createdAt: now, updatedAt: now})
 }
 
-// Notes returns the notes of an account on a merge request, oldest first, which are read
-// by that.
+// Notes returns the notes of an account on a merge request, oldest first, and marks them
+// as read.
 func (p *Project) Notes(user string, iid int) (list []Note) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -199,7 +199,8 @@ func (p *Project) Notes(user string, iid int) (list []Note) {
 	return list
 }
 
-// AllNotes returns all notes that people wrote on a merge request; nothing is read by that.
+// AllNotes returns all notes that accounts wrote on a merge request, and does not mark them
+// as read.
 func (p *Project) AllNotes(iid int) (list []Note) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -226,13 +227,13 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Strict fails the test at its end for each note of the bot whose final text nothing has
+// Strict fails the test at its end for each note of the bot whose final text was not
 // read, and for each quick action that was executed as the bot.
 func (s *Server) Strict(t TB) {
 	t.Cleanup(func() { t.Helper(); s.AssertRead(t) })
 }
 
-// AssertRead is Strict, now.
+// AssertRead does the checks of Strict now.
 func (s *Server) AssertRead(t TB) {
 	t.Helper()
 	s.mu.Lock()

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// outage has requests, pushes and webhooks fail by chance.
+// outage makes requests, pushes and webhooks fail by chance.
 type outage struct {
 	chance *rand.Rand
 	share  float64
 	hooks  bool // webhooks are lost as well
 }
 
-// outageHangs is how long a request that is not answered hangs, for whoever waits so long.
+// outageHangs is how long an unanswered request hangs, if the client waits so long.
 const outageHangs = 20 * time.Second
 
-// BeginOutage has GitLab be in trouble until EndOutage: a share (0 to 1) of what is asked of
-// it fails, by chance: errors of the server as JSON, as a page or as nothing, throttling,
-// answers that are lost although the request took effect, connections that are cut at once,
-// in the middle or after a long silence, each refusal of a push that can pass (Refusals) and,
-// with hooks, webhooks that are not sent, which nobody repeats.
+// BeginOutage makes GitLab have trouble until EndOutage: a share (0 to 1) of all requests
+// fails, by chance. The failures are errors of the server as JSON, as a page or without a
+// body, throttling, answers that are lost although the request took effect, connections that
+// are cut at once, in the middle or after a long silence, and each refusal of a push that can
+// pass (Refusals). With hooks, webhooks are lost as well, which GitLab does not repeat.
 func (s *Server) BeginOutage(chance *rand.Rand, share float64, hooks bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

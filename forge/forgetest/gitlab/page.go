@@ -19,7 +19,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"sh
 // pageCommits is how many commits the page of a project shows.
 const pageCommits = 100
 
-// page is what a browser is shown: a project, one of its merge requests, or a commit.
+// page is a page for a browser: of a project, one of its merge requests, or a commit.
 type page struct {
 	Title   string
 	Project string
@@ -30,7 +30,7 @@ type page struct {
 	Body    string
 	Notes   []Note
 	Text    string // of a commit
-	Player  string // whom a person plays; empty: nobody plays
+	Player  string // the account that a person plays; empty: nobody plays
 }
 
 type pageRow struct {

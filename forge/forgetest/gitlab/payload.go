@@ -52,7 +52,7 @@ func (p *Project) brief() obj {
 	return obj{"id": p.id, "name": p.path[strings.LastIndex(p.path, "/")+1:], "path_with_namespace": p.path, "default_branch": p.main, "web_url": p.s.url + "/" + p.path}
 }
 
-// tell tells of a merge request; extra has "oldrev" or "changes".
+// tell sends the hook of a merge request; extra has "oldrev" or "changes".
 func (mr *mergeRequest) tell(action string, by *User, extra obj) {
 	p := mr.project
 	attributes := mr.attributes().with(obj{"action": action})
@@ -81,7 +81,8 @@ func orNull(s string) any {
 	return s
 }
 
-// tellNote tells of a note: of an edit with the author as the user, whoever edited.
+// tellNote sends the hook of a note: after an edit, too, the user is the author,
+// whoever edited it.
 func (mr *mergeRequest) tellNote(n *note, action string) {
 	mr.project.send(NoteHook, obj{"object_kind": "note", "event_type": "note", "user": n.author.json(), "project_id": mr.project.id, "project": mr.project.brief(),
 		"object_attributes": obj{"id": n.id, "note": n.body, "noteable_type": "MergeRequest", "author_id": n.author.ID, "project_id": mr.project.id, "noteable_id": mr.id,
@@ -101,8 +102,8 @@ func (p *Project) pushPayload(who *User, m refMove) obj {
 		"user_id": who.ID, "user_name": who.Name, "user_username": who.Name, "project_id": p.id, "project": p.brief(), "commits": commits, "total_commits_count": len(commits)}
 }
 
-// tell sends the hook of a pipeline as it is when the job runs, with its latest builds:
-// neither bridges nor statuses that somebody has posted (lib/gitlab/data_builder/pipeline.rb).
+// tell sends the hook of a pipeline as it is when the job runs, with its latest builds,
+// without bridges and without posted statuses (lib/gitlab/data_builder/pipeline.rb).
 func (pl *pipeline) tell() {
 	pl.project.s.later("pipeline hook", 0, func() {
 		builds := []obj{}

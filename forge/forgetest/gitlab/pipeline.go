@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// pipeline is one of a project.
+// pipeline is a pipeline of a project.
 type pipeline struct {
 	project *Project
 	id      int
@@ -19,7 +19,7 @@ type pipeline struct {
 	jobs    []*job
 	alone   string // its status where it has no jobs
 	made    time.Time
-	cancel  bool // has been cancelled, and jobs of it still run
+	cancel  bool // it was cancelled; its jobs may still run
 	vars    map[string]string
 	inputs  map[string]any
 }
@@ -74,7 +74,7 @@ func over(state string) bool {
 	return slices.Contains([]string{"success", "failed", "canceled", "skipped"}, state)
 }
 
-// status is worked out from the jobs, as GitLab does for those that were not retried.
+// status works out the state from the jobs that were not retried, as GitLab does.
 func (pl *pipeline) status() string {
 	count, all := map[string]int{}, 0
 	for _, j := range pl.jobs {
@@ -121,9 +121,9 @@ func (pl *pipeline) status() string {
 	return "failed"
 }
 
-// pushedPipeline makes the pipeline of a push, unless its options say otherwise: ci.skip
-// leaves one that is skipped, and ci.no_pipeline, behind a feature flag of the project,
-// none (lib/gitlab/ci/pipeline/chain/no_pipeline.rb).
+// pushedPipeline makes the pipeline of a push, unless its options say otherwise: with
+// ci.skip the pipeline is skipped, and with ci.no_pipeline, which depends on a feature
+// flag of the project, there is none (lib/gitlab/ci/pipeline/chain/no_pipeline.rb).
 func (p *Project) pushedPipeline(who *User, m refMove, options []string) {
 	switch {
 	case slices.Contains(options, "ci.no_pipeline") && !p.set.NoOption, len(p.set.Jobs) == 0 && !p.set.Broken, p.set.Rules, p.set.Merged:
@@ -167,10 +167,10 @@ func (p *Project) addPipeline(who *User, ref, sha, source string) *pipeline {
 	return pl
 }
 
-// create is POST .../pipeline: it takes a ref that REST sees, ignores [skip ci], and says
-// 400 to all that does not suit it (lib/api/ci/pipelines.rb, which runs the service with
-// ignore_skip_ci and without save_on_errors, so that a refusal leaves no pipeline). Branches
-// that REST sees are those of repository.rb's branch_names, which the post-receive job
+// create answers POST .../pipeline: it takes a ref that REST sees, ignores [skip ci], and
+// refuses everything else with 400 (lib/api/ci/pipelines.rb, which runs the service with
+// ignore_skip_ci and without save_on_errors, so that a refusal leaves no pipeline). REST
+// sees the branches of branch_names in repository.rb, whose cache the post-receive job
 // expires.
 func (p *Project) create(who *User, ref string, vars map[string]string, inputs map[string]any) (*pipeline, *refused) {
 	bad := func(text string) *refused {
@@ -205,7 +205,8 @@ func (p *Project) create(who *User, ref string, vars map[string]string, inputs m
 	return pl, nil
 }
 
-// stop cancels a pipeline: what waits at once, what runs in a job of its own.
+// stop cancels a pipeline: waiting jobs at once, running ones in a separate
+// background job.
 func (pl *pipeline) stop() {
 	pl.cancel = true
 	now := pl.project.s.now()
@@ -227,8 +228,8 @@ func (pl *pipeline) stop() {
 	pl.tell()
 }
 
-// retry runs the jobs again that did not pass: new ids in the same pipeline, which is open
-// again.
+// retry runs again the jobs that did not pass: they get new ids in the same pipeline,
+// which is open again.
 func (pl *pipeline) retry(who *User) {
 	pl.cancel = false
 	for _, j := range slices.Clone(pl.jobs) {
@@ -240,8 +241,8 @@ func (pl *pipeline) retry(who *User) {
 	pl.tell()
 }
 
-// Report says that a job of a pipeline is in a state now: "running", "success", "failed",
-// "manual", "skipped" or "canceled"; with a log, if any.
+// Report sets the state of a job of a pipeline: "running", "success", "failed", "manual",
+// "skipped" or "canceled"; with a log, if any.
 func (p *Project) Report(id int, name, state string, log ...string) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -285,7 +286,7 @@ func (p *Project) MayFail(id int, name string) {
 	}
 }
 
-// RetryPipeline is what somebody does who presses Retry.
+// RetryPipeline retries a pipeline, as a user does by the button Retry.
 func (p *Project) RetryPipeline(user string, id int) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

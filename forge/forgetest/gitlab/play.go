@@ -11,10 +11,10 @@ import (
 // playText bounds what one form of a page sends.
 const playText = 64 << 10
 
-// Play lets a person act as an account (made if need be, a developer of the project): the
-// pages of merge requests take notes, and each branch that the account pushes opens a merge
-// request into the default branch. It returns the address for git, which holds a token: no
-// page shows it.
+// Play lets a person act as an account, which is made if needed and is a developer of the
+// project. The pages of merge requests take notes, and each branch that the account pushes
+// opens a merge request into the default branch. It returns the address for git, which
+// contains a token: no page shows it.
 func (p *Project) Play(user string) (clone string, err error) {
 	u, err := url.Parse(p.s.URL())
 	if err != nil {
@@ -29,7 +29,7 @@ func (p *Project) Play(user string) (clone string, err error) {
 }
 
 // played opens a merge request for each branch that the player has pushed and that has
-// none, and returns what the player's git prints. The caller holds the lock.
+// none, and returns the lines that the player's git prints. The caller holds the lock.
 func (p *Project) played(who *User, moves []refMove, res pushResult) (lines []string) {
 	if p.player == nil || who != p.player {
 		return nil
@@ -73,7 +73,7 @@ func (p *Project) mergeRequestPage(iid int) string {
 }
 
 // servePlay takes a note from the form of a merge request's page. Forms of other sites are
-// refused, as are names that lead here by a foreign DNS.
+// refused, and so are foreign host names that lead here by DNS.
 func (s *Server) servePlay(w http.ResponseWriter, r *http.Request) {
 	path, number, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/-/merge_requests/")
 	number, last, _ := strings.Cut(number, "/")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Project is a project of a Server. Its methods are what people, runners and GitLab itself
-// do there. Verbs that name what does not exist panic: such a script is wrong.
+// Project is a project of a Server. Its methods do what people, runners and GitLab itself
+// do there. Verbs that name something that does not exist panic: such a script is wrong.
 type Project struct {
 	s *Server
 
@@ -18,7 +18,7 @@ type Project struct {
 	formerly []string
 	dir      string
 	main     string
-	parent   *Project // that it is a fork of
+	parent   *Project // the project of which it is a fork
 	gone     bool
 
 	archived  bool
@@ -29,41 +29,41 @@ type Project struct {
 	mrs       map[int]*mergeRequest
 	issues    map[int]bool // number → open
 	pipelines []*pipeline
-	created   int // pipelines that POST has made of late
+	created   int // pipelines that POST has made in the last minute
 	cached    map[string]bool
 	hooks     []*hook
 	refusals  []pushRefusal
-	player    *User // whom a person plays; nil: nobody plays
+	player    *User // the account that a person plays; nil: nobody plays
 }
 
-// Settings are those of a project that matter to a queue.
+// Settings are the settings of a project that matter to a queue.
 type Settings struct {
 	MergeMethod   string // "merge", "rebase_merge" or "ff"
 	Squash        string // "never", "always", "default_on" or "default_off"; empty: "default_off"
 	MustSucceed   bool   // pipelines must succeed
-	SkippedPass   bool   // and skipped ones do
+	SkippedPass   bool   // skipped pipelines count as successful
 	MustResolve   bool   // all threads must be resolved
-	Approvals     int    // how many it takes; only with Premium
+	Approvals     int    // how many are needed; only with Premium
 	Reset         bool   // approvals are removed on a push; only with Premium
 	MergeText     string // template of merge commits; empty: GitLab's own
 	SquashText    string // template of the commits of squashed merge requests; empty: GitLab's own
-	DeleteSource  bool   // source branches are removed after a merge, as far as it is GitLab's
+	DeleteSource  bool   // source branches are removed after a merge by GitLab
 	Trains        bool   // merge trains
-	VariablesFrom int    // level from which variables of pipelines are taken; 0: no one's
-	AutoCancel    bool   // redundant pipelines
+	VariablesFrom int    // level from which variables of pipelines are accepted; 0: from no one
+	AutoCancel    bool   // redundant pipelines are cancelled
 	PerMinute     int    // pipelines that POST may make; 0: any number
 
 	NoCI      bool           // CI is switched off
-	Runners   int            // that are online
+	Runners   int            // runners that are online
 	Protected []string       // variables that only protected refs get
-	PushRules map[string]any // as the REST interface has them; only with Premium
+	PushRules map[string]any // as the REST interface shows them; only with Premium
 	Rulings   int            // approval rules; only with Premium
 
-	Jobs     []string // that .gitlab-ci.yml has; none: no pipelines
-	Bridges  []string // jobs besides that start another pipeline
-	Broken   bool     // its YAML is
+	Jobs     []string // the jobs of .gitlab-ci.yml; none: no pipelines
+	Bridges  []string // further jobs, which start another pipeline
+	Broken   bool     // its YAML is broken
 	Rules    bool     // its workflow rules filter every pipeline
-	PushOnly bool     // and every one that was not pushed
+	PushOnly bool     // its workflow rules filter every pipeline that no push started
 	Merged   bool     // it makes pipelines for merge requests instead of branches
 	NoOption bool     // the option ci.no_pipeline is switched off for the project
 }
@@ -75,17 +75,17 @@ type Guard struct {
 	Force bool
 }
 
-// ID is the project's number.
+// ID returns the project's number.
 func (p *Project) ID() int { return p.id }
 
-// Path is its full path by now.
+// Path returns its present full path.
 func (p *Project) Path() string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	return p.path
 }
 
-// Dir is its bare repository.
+// Dir returns the folder of its bare repository.
 func (p *Project) Dir() string { return p.dir }
 
 // Set changes its settings.
@@ -95,7 +95,8 @@ func (p *Project) Set(change func(*Settings)) {
 	change(&p.set)
 }
 
-// Protect protects a branch, or those of a pattern in which * stands for anything.
+// Protect protects a branch, or the branches of a pattern in which * matches any
+// text.
 func (p *Project) Protect(pattern string, g Guard) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -117,8 +118,8 @@ func (p *Project) Archive(yes bool) {
 	p.archived = yes
 }
 
-// Move gives the project another path. The former one redirects what reads, and refuses
-// what writes.
+// Move gives the project another path. The former path redirects reads, and refuses
+// writes.
 func (p *Project) Move(path string) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -140,7 +141,7 @@ func (p *Project) Fork(user string) *Project {
 	return f
 }
 
-// DeleteProject deletes a project: a fork whose merge requests stay behind.
+// DeleteProject deletes a project, such as a fork; merge requests from it stay.
 func (p *Project) DeleteProject() {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -171,7 +172,8 @@ func (p *Project) level(u *User) int {
 	return p.members[u.ID]
 }
 
-// guard is the protection of a branch: of several patterns, the most permissive counts.
+// guard returns the protection of a branch: of several patterns, the most permissive
+// counts.
 func (p *Project) guard(branch string) (Guard, bool) {
 	out, any := Guard{}, false
 	for pattern, g := range p.guards {
@@ -194,7 +196,7 @@ func permissive(a, b int) int {
 	return min(a, b)
 }
 
-// wild reports whether a name fits a pattern in which * crosses slashes.
+// wild reports whether a name matches a pattern in which * also matches slashes.
 func wild(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

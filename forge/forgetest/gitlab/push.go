@@ -16,7 +16,7 @@ func (m refMove) branch() string { return strings.TrimPrefix(m.ref, "refs/heads/
 
 func (m refMove) isBranch() bool { return strings.HasPrefix(m.ref, "refs/heads/") }
 
-// pushResult is what became of each move: "" is success.
+// pushResult is the result of each move: "" is success.
 type pushResult struct {
 	reason []string
 	said   string // to the person pushing
@@ -36,7 +36,7 @@ func refuseAll(moves []refMove, reason, said string) pushResult {
 	return pushResult{reason: slices.Repeat([]string{reason}, len(moves)), said: said}
 }
 
-// declined is how GitLab refuses a push: for whatever cause, only the text differs.
+// declined returns GitLab's refusal of a push: only the text tells the cause.
 func declined(moves []refMove, text string) pushResult {
 	return refuseAll(moves, "pre-receive hook declined", "GitLab: "+text)
 }
@@ -51,7 +51,7 @@ func readOnlyRef(ref string) bool {
 	return slices.ContainsFunc([]string{"refs/merge-requests/", "refs/pipelines/", "refs/environments/"}, func(p string) bool { return strings.HasPrefix(ref, p) })
 }
 
-// forbidden is why a move may not be made; "": it may.
+// forbidden returns why a move may not be made; "": it may.
 func (p *Project) forbidden(who *User, m refMove) string {
 	level := p.level(who)
 	switch {
@@ -82,7 +82,7 @@ func (p *Project) forbidden(who *User, m refMove) string {
 	return ""
 }
 
-// push is the one door through which refs move. The objects are in place.
+// push is the only function that moves refs for a push. The objects are in place.
 func (p *Project) push(who *User, moves []refMove, options []string, atomic bool) pushResult {
 	r := p.plannedRefusal(moves)
 	if r == nil && who == p.s.bot {
@@ -95,7 +95,7 @@ func (p *Project) push(who *User, moves []refMove, options []string, atomic bool
 		}
 		return r.result(moves)
 	}
-	for _, m := range moves { // one that is forbidden refuses all
+	for _, m := range moves { // one forbidden move makes all be refused
 		if text := p.forbidden(who, m); text != "" {
 			return declined(moves, text)
 		}
@@ -152,10 +152,11 @@ func orZero(id string) string {
 	return id
 }
 
-// firstChanges is how many changes of one push make pipelines.
+// firstChanges is how many changes of one push get pipelines.
 const firstChanges = 4
 
-// received enqueues what follows a push: GitLab's post-receive, which is itself a job.
+// received enqueues the work after a push: GitLab's post-receive, which is itself a
+// job.
 func (p *Project) received(who *User, moves []refMove, options []string) {
 	p.s.later("post-receive "+p.path, 0, func() {
 		kinds := map[string]int{}
@@ -206,8 +207,8 @@ func (p *Project) concerns(branch string) bool {
 	return false
 }
 
-// Push puts a commit with files on a branch, which begins at the default branch where it is
-// new, and returns it. Without files, a new file is added.
+// Push puts a commit with files on a branch and returns it. A new branch begins at the
+// default branch. Without files, a new file is added.
 func (p *Project) Push(user, branch string, files map[string]string) string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -235,7 +236,7 @@ func (p *Project) pushCommit(user, branch string, files map[string]string, messa
 	return id
 }
 
-// Force moves a branch to a commit that is there.
+// Force moves a branch to an existing commit.
 func (p *Project) Force(user, branch, commit string) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -253,7 +254,7 @@ func (p *Project) mustPush(user string, options []string, moves ...refMove) {
 	must(p.push(p.s.user(user), moves, options, true).err(moves))
 }
 
-// Tip is where a branch is; "": there is none.
+// Tip returns the commit of a branch; "": there is none.
 func (p *Project) Tip(branch string) string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -287,15 +288,15 @@ func (p *Project) Straight(branch string) bool {
 	return true
 }
 
-// Message is that of the commit at which a branch is.
+// Message returns the message of the commit at a branch's tip.
 func (p *Project) Message(branch string) string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	return must2(p.git(nil, "log", "-1", "--format=%B", "refs/heads/"+branch))
 }
 
-// MergeCommit makes the merge of two commits, on which no branch is: as somebody's git does
-// before it pushes.
+// MergeCommit makes the merge of two commits, without a branch for it, as a client's git
+// does before it pushes.
 func (p *Project) MergeCommit(a, b string) string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -306,7 +307,7 @@ func (p *Project) MergeCommit(a, b string) string {
 	return p.commitTree(tree, "Merge", a, b)
 }
 
-// SquashCommit makes one commit on base of what head changes.
+// SquashCommit makes one commit on base with all changes of head.
 func (p *Project) SquashCommit(base, head, message string) string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// approvalsSync is how long after a push approvals look intact.
+// approvalsSync is how long after a push the approvals still exist.
 const approvalsSync = 10 * time.Second
 
-// refresh follows up a push to one ref, in a job of its own: GitLab's RefreshService.
+// refresh follows up a push to one ref, in a separate job: GitLab's RefreshService.
 func (p *Project) refresh(who *User, m refMove) {
 	branch := m.branch()
 	p.closeUponMissingSource(who, branch)
-	if m.old != "" && m.new != "" { // a target branch that was just created has no commits
+	if m.old != "" && m.new != "" { // a new target branch counts as without commits
 		p.mergeManually(who, branch, m)
 	}
 	for _, q := range p.s.projects {
@@ -38,12 +38,12 @@ func (p *Project) closeUponMissingSource(who *User, branch string) {
 	}
 }
 
-// mergeManually marks the merge requests as merged whose content was pushed to their
+// mergeManually marks merge requests as merged if their content was pushed to their
 // target: if all of six conditions hold.
 func (p *Project) mergeManually(who *User, branch string, m refMove) {
 	commits := p.between(m.old, m.new)
 	for _, mr := range p.sorted() {
-		if mr.target == branch && mr.state == "opened" && // closed ones stay closed; drafts and red ones count
+		if mr.target == branch && mr.state == "opened" && // closed ones stay closed; drafts and ones with failed pipelines count
 			slices.Contains(commits, mr.head()) && // the stored head, not the branch's tip
 			!mr.empty() &&
 			mr.from != nil && !mr.from.gone {
@@ -52,8 +52,8 @@ func (p *Project) mergeManually(who *User, branch string, m refMove) {
 	}
 }
 
-// merged is GitLab's PostMergeService; by its own merge, the source branch is removed and
-// the stack goes on, after a push neither.
+// merged is GitLab's PostMergeService. After GitLab's own merge (own), the merge requests
+// that ask for the source branch are retargeted; after a push, they are not.
 func (mr *mergeRequest) merged(who *User, commit string, own bool) {
 	mr.state, mr.mergeCommit, mr.mergedAt = "merged", commit, mr.project.s.now()
 	mr.touch()
@@ -70,8 +70,8 @@ func (mr *mergeRequest) merged(who *User, commit string, own bool) {
 	mr.tell("merge", who, nil)
 }
 
-// retargetChain has at most four merge requests that ask for a merged one's branch ask for
-// its target.
+// retargetChain retargets at most four merge requests that ask for the branch of a merged
+// one: they then ask for its target.
 func (p *Project) retargetChain(who *User, low *mergeRequest) {
 	left := 4
 	for _, mr := range p.sorted() {
@@ -82,7 +82,7 @@ func (p *Project) retargetChain(who *User, low *mergeRequest) {
 	}
 }
 
-// moved follows a push to the source branch of an open merge request.
+// moved updates an open merge request after a push to its source branch.
 func (mr *mergeRequest) moved(who *User, m refMove) {
 	p := mr.project
 	if mr.from.tip(mr.source) == mr.head() {

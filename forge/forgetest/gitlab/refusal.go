@@ -14,15 +14,16 @@ const (
 // Refusal is one of the refusals of a push that GitLab can give.
 type Refusal struct {
 	Name   string
-	Text   string // behind "GitLab: "; empty: Reason alone
+	Text   string // after "GitLab: "; empty: Reason alone
 	Reason string // of each ref; empty: "pre-receive hook declined"
-	Rule   bool   // people have to do something; else it may go away
-	Race   bool   // the ref is to be read: somebody may have moved it
+	Rule   bool   // people have to do something; otherwise it may go away
+	Race   bool   // the ref must be read: somebody may have moved it
 
 	Applied bool // the refs have moved all the same
 }
 
-// Refusals are those that gitaly and GitLab's access checks are known to give.
+// Refusals returns the refusals that gitaly and GitLab's access checks are known to
+// give.
 func Refusals() []Refusal {
 	rule := func(name, text string) Refusal { return Refusal{Name: name, Text: text, Rule: true} }
 	wait := func(name, text string) Refusal { return Refusal{Name: name, Text: text} }
@@ -55,14 +56,14 @@ func Refusals() []Refusal {
 	}
 }
 
-// pushRefusal is one that was planned.
+// pushRefusal is a planned refusal.
 type pushRefusal struct {
 	Refusal
 	branch string
 }
 
-// RefusePush refuses the next push that moves a branch; with Applied, after it was carried
-// out.
+// RefusePush refuses the next push that moves a branch; with Applied, after the push was
+// carried out.
 func (p *Project) RefusePush(branch string, r Refusal) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

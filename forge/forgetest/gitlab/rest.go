@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// refused is an answer that is an error.
+// refused is an answer with an error.
 type refused struct {
 	status int
 	body   any // a string is plain text
@@ -28,7 +28,7 @@ type call struct {
 	header http.Header // of the answer
 	who    *User
 	token  string
-	p      *Project // that the path names
+	p      *Project // the project that the path names
 	vars   map[string]string
 	params map[string]any // of the query, and of the body
 	status int            // of success; 0: 200
@@ -54,14 +54,14 @@ func (c *call) id(name string) int { n, _ := strconv.Atoi(c.vars[name]); return 
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// endpoint is one of the REST interface; pattern is behind /api/v4/.
+// endpoint is an endpoint of the REST interface; pattern follows /api/v4/.
 type endpoint struct {
 	method, pattern string
-	level           int // in the project, from which it may be called
+	level           int // the least level in the project for calling it
 	f               func(*call) (any, *refused)
 }
 
-// serve answers all that comes.
+// serve answers all requests.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/api/v4/"), r.URL.Path == graphQL:
@@ -194,7 +194,7 @@ func (c *call) run(body []byte) (any, *refused) {
 		if c.p == nil || c.p.level(c.who) == 0 {
 			return nil, notFound("Project")
 		}
-		if _, err := strconv.Atoi(name); err != nil && !strings.EqualFold(name, c.p.path) { // its path was another
+		if _, err := strconv.Atoi(name); err != nil && !strings.EqualFold(name, c.p.path) { // it is a former path
 			if c.r.Method != http.MethodGet {
 				return nil, &refused{405, obj{"message": "Non GET methods are not allowed for moved projects"}}
 			}
@@ -216,7 +216,7 @@ func (c *call) run(body []byte) (any, *refused) {
 	return e.f(c)
 }
 
-// project finds a project by its number or path, or by a former one.
+// project finds a project by its number, its path, or a former path.
 func (s *Server) project(name string) *Project {
 	id, _ := strconv.Atoi(name)
 	for _, p := range s.projects {
@@ -260,7 +260,7 @@ func find(r *http.Request, vars map[string]string) (*endpoint, []string) {
 	return nil, have
 }
 
-// page cuts a list as the request asks.
+// page returns the page of a list that the request asks for.
 func (c *call) page(list []any) (any, *refused) {
 	per := c.number("per_page")
 	if per == 0 {

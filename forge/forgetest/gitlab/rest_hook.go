@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// hookEvents are the kinds of webhooks by the names of their switches.
+// hookEvents are the kinds of webhooks, with the names of their switches.
 var hookEvents = []struct{ field, kind string }{
 	{"push_events", PushHook}, {"merge_requests_events", MergeHook}, {"note_events", NoteHook}, {"pipeline_events", PipelineHook}, {"job_events", JobHook},
 }
@@ -27,7 +27,7 @@ func (h *hook) json(s *Server) obj {
 	return out
 }
 
-// hooksOf is the list of the project or group that the path names.
+// hooksOf returns the hooks of the project or group that the path names.
 func (c *call) hooksOf() (*[]*hook, *refused) {
 	if c.p != nil {
 		return &c.p.hooks, nil
@@ -45,7 +45,8 @@ func (c *call) hooksOf() (*[]*hook, *refused) {
 	return &list, nil
 }
 
-// listening are the hooks that are told of a project: its own, and those of groups.
+// listening returns the hooks that are told of a project: its own, and those of
+// groups.
 func (p *Project) listening() []*hook {
 	list := slices.Clone(p.hooks)
 	for group, hooks := range p.s.hooks {
@@ -74,7 +75,7 @@ func postHook(c *call) (any, *refused) {
 		return nil, no
 	}
 	h := &hook{id: c.s.nextID()}
-	h.Events = []string{PushHook} // which is on unless it is switched off
+	h.Events = []string{PushHook} // it is on unless the request switches it off
 	if no := c.change(h); no != nil {
 		return nil, no
 	}
@@ -110,8 +111,8 @@ func putHook(c *call) (any, *refused) {
 	return h.json(c.s), nil
 }
 
-// change takes in what a request says of a hook. Another address makes GitLab forget the
-// secrets that it has not been given anew.
+// change changes a hook as a request says. With another address, GitLab forgets the
+// secrets that the request does not set again.
 func (c *call) change(h *hook) *refused {
 	if c.given("url") && c.text("url") != h.URL {
 		if !strings.HasPrefix(c.text("url"), "http://") && !strings.HasPrefix(c.text("url"), "https://") {
@@ -122,7 +123,7 @@ func (c *call) change(h *hook) *refused {
 	if c.given("token") {
 		h.Token = c.text("token")
 	}
-	if c.given("signing_token") && !c.s.opts.Unsigned { // else it is dropped without a word
+	if c.given("signing_token") && !c.s.opts.Unsigned { // otherwise, it is dropped without an error
 		if key := c.text("signing_token"); key != "" && !strings.HasPrefix(key, "whsec_") {
 			return &refused{422, obj{"message": obj{"signing_token": []string{"must be whsec_ and base64 of 32 bytes"}}}}
 		}
@@ -158,8 +159,8 @@ func (c *call) change(h *hook) *refused {
 	return nil
 }
 
-// testHook sends one at once, also where the hook is switched off: a success switches it
-// on.
+// testHook sends a webhook at once, even where the hook is switched off: a success
+// switches it on.
 func testHook(c *call) (any, *refused) {
 	h, no := c.hook()
 	if no != nil {
@@ -172,7 +173,7 @@ func testHook(c *call) (any, *refused) {
 	}
 	tip := p.tip(p.main)
 	letter := &letter{h, fmt.Sprintf("key-%d", c.s.nextID()), PushHook, must2(json.Marshal(p.pushPayload(c.who, refMove{"refs/heads/" + p.main, tip, tip})))}
-	c.s.mu.Unlock() // the receiver may ask us something
+	c.s.mu.Unlock() // the receiver may send requests to this server
 	arrived := c.s.sendOne(c.r.Context(), letter)
 	c.s.mu.Lock()
 	if !arrived {
@@ -182,7 +183,7 @@ func testHook(c *call) (any, *refused) {
 	return obj{"message": "201 Created"}, nil
 }
 
-// Hooks are the webhooks of the project itself, by number.
+// Hooks returns the webhooks of the project itself, by number.
 func (p *Project) Hooks() map[int]Hook {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -193,8 +194,8 @@ func (p *Project) Hooks() map[int]Hook {
 	return out
 }
 
-// EditHook changes the first webhook of the project on its page, by the name that a field
-// has at the REST interface.
+// EditHook changes the first webhook of the project, as on its page. field is a name of
+// the REST interface.
 func (p *Project) EditHook(field string, value any) error {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

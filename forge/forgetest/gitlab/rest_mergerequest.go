@@ -56,7 +56,7 @@ func getMergeRequests(c *call) (any, *refused) {
 	var list []any
 	for _, mr := range found {
 		out := mr.json()
-		delete(out, "head_pipeline") // only of a single one
+		delete(out, "head_pipeline") // only a single merge request has these
 		delete(out, "diff_refs")
 		delete(out, "merge_error")
 		list = append(list, out)

@@ -17,7 +17,8 @@ var getNotes = aboutOne(func(c *call, mr *mergeRequest) (any, *refused) {
 	return c.page(list)
 })
 
-// commandsOnly is the answer to a note of which nothing is left: no id.
+// commandsOnly is the answer to a note without text beside its quick actions: it
+// has no id.
 func commandsOnly(c *call) (any, *refused) {
 	c.status = 202
 	return obj{"commands_changes": obj{}, "summary": []string{"Commands applied"}}, nil
@@ -76,7 +77,7 @@ var deleteNote = aboutNote(func(c *call, mr *mergeRequest, n *note) (any, *refus
 	return obj{}, nil
 })
 
-// awards are those of a note, or of the merge request itself.
+// awards returns the awards of a note, or of the merge request itself.
 func (c *call) awards() (*[]award, *refused) {
 	mr, no := c.mergeRequest()
 	if no != nil {

@@ -53,7 +53,7 @@ func getHookEvents(c *call) (any, *refused) {
 	return c.page(list)
 }
 
-// resendHook sends one that was sent before, under the same key.
+// resendHook sends an earlier webhook again, under the same key.
 func resendHook(c *call) (any, *refused) {
 	h, no := c.hook()
 	if no != nil {

@@ -13,7 +13,7 @@ func getPipelines(c *call) (any, *refused) {
 			continue
 		}
 		out := pl.json()
-		delete(out, "user") // only of a single one
+		delete(out, "user") // only a single pipeline has these
 		delete(out, "name")
 		list = append(list, out)
 	}
@@ -76,7 +76,7 @@ var getBridges = aboutPipeline(func(c *call, pl *pipeline) (any, *refused) {
 	return c.page(list)
 })
 
-// cancelPipeline answers 200, whatever there was to cancel.
+// cancelPipeline answers 200, even if there was nothing to cancel.
 var cancelPipeline = aboutPipeline(func(c *call, pl *pipeline) (any, *refused) {
 	if !over(pl.status()) {
 		pl.stop()
@@ -156,7 +156,7 @@ func (c *call) branch(name string) obj {
 	return obj{"name": name, "protected": guarded, "default": name == c.p.main, "commit": obj{"id": c.p.tip(name)}, "merged": false, "can_push": may}
 }
 
-// getBranch sees what REST sees, which may be a push behind.
+// getBranch sees the branches that REST sees, which may be one push behind.
 func getBranch(c *call) (any, *refused) {
 	name := c.vars["branch"]
 	if !c.p.cached[name] || c.p.tip(name) == "" {

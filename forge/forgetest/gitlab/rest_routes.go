@@ -1,6 +1,7 @@
 package gitlab
 
-// endpoints are those of the REST interface; where two match, the first counts.
+// endpoints are the endpoints of the REST interface; where two match, the first
+// counts.
 var endpoints = routes()
 
 func route(method, pattern string, level int, f func(*call) (any, *refused)) endpoint {

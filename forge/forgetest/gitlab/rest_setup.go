@@ -12,8 +12,8 @@ func (s *Server) version() string {
 	return "19.0.0"
 }
 
-// group finds the group that a path names: one of which a project is a part that the
-// caller may see, or one that was made.
+// group finds the group that a path names: a group with a project that the client
+// may see, or one that SetGroup has made.
 func (c *call) group() ([]*Project, *refused) {
 	name := strings.ToLower(c.vars["group"])
 	var list []*Project
@@ -74,7 +74,7 @@ func getFile(c *call) (any, *refused) {
 	return text, nil
 }
 
-// getLint judges .gitlab-ci.yml as the settings say what it has.
+// getLint judges .gitlab-ci.yml by the settings of the project.
 func getLint(c *call) (any, *refused) {
 	text, err := c.p.git(nil, "cat-file", "blob", c.p.main+":.gitlab-ci.yml")
 	out := obj{"valid": !c.p.set.Broken, "errors": []string{}, "warnings": []string{}, "merged_yaml": text, "jobs": nil}
@@ -108,7 +108,7 @@ func getVariables(c *call) (any, *refused) {
 	return c.page(list)
 }
 
-// tiered refuses what the free tier does not have.
+// tiered refuses requests that the free tier does not have.
 func (c *call) tiered() *refused {
 	if c.s.opts.Premium {
 		return nil

@@ -24,9 +24,9 @@ type Options struct {
 	Seed uint64
 	// Held keeps background jobs until Settle or RunJob.
 	Held bool
-	// Premium has what the free tier answers with 403 or 404.
+	// Premium switches on the endpoints that the free tier refuses with 403 or 404.
 	Premium bool
-	// Unsigned has webhooks not be signed, as before version 19 or with that feature off.
+	// Unsigned leaves webhooks unsigned, as before version 19 or with that feature off.
 	Unsigned bool
 	// Bot is the name of the bot's account. Empty: "submitqueue".
 	Bot string
@@ -35,14 +35,15 @@ type Options struct {
 	// NotesPerMinute is how many notes an account may write in a minute. 0: any number;
 	// gitlab.com takes 60.
 	NotesPerMinute int
-	// Unchecked has GraphQL not know the checks of a merge request, as before version 16.5.
+	// Unchecked makes GraphQL not know the checks of a merge request, as before version
+	// 16.5.
 	Unchecked bool
-	// BranchHooks is the number of branches of a kind in one push from which on no hook is
-	// sent. 0: GitLab's default, 3.
+	// BranchHooks is the largest number of changes of a kind in one push for which hooks
+	// are sent. 0: GitLab's default, 3.
 	BranchHooks int
 	// Now is the clock, to which Server.Pass adds. Nil: time.Now.
 	Now func() time.Time
-	// Judge looks at each REST request and answer. Nil: nobody does.
+	// Judge looks at each REST request and answer. Nil: there is no judge.
 	Judge func(Exchange)
 	// Logger gets one line per request at debug level. Nil: nothing is logged.
 	Logger *slog.Logger
@@ -80,10 +81,10 @@ type Server struct {
 	faults   []*Fault
 	outage   *outage
 	requests []Request
-	pulls    []Request // by git
+	pulls    []Request // requests by git
 	bot      *User
 	botToken string
-	noted    map[*User][]time.Time // when notes were written, of late
+	noted    map[*User][]time.Time // when notes were written in the last minute
 	acted    []Action              // quick actions that were executed as the bot
 }
 
@@ -138,7 +139,7 @@ func New(o Options) (*Server, error) {
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	err := s.http.Shutdown(ctx) // what arrived is carried out
+	err := s.http.Shutdown(ctx) // requests that arrived are carried out
 	if err != nil {
 		err = s.http.Close()
 	}
@@ -149,13 +150,13 @@ func (s *Server) Close() error {
 	return err
 }
 
-// URL is the server's address without a final slash.
+// URL returns the server's address without a final slash.
 func (s *Server) URL() string { return s.url }
 
-// Bot is the name of the account that the queue acts as.
+// Bot returns the name of the account that the queue acts as.
 func (s *Server) Bot() string { return s.bot.Name }
 
-// BotToken is a token of the bot.
+// BotToken returns a token of the bot.
 func (s *Server) BotToken() string { return s.botToken }
 
 // AddUser makes an account, unless there is one, and returns a token of it.
@@ -207,21 +208,21 @@ func (s *Server) nextID() int {
 
 func (s *Server) now() time.Time { return s.opts.Now().Add(s.skew).UTC() }
 
-// Pass lets time pass: jobs that waited for it are due.
+// Pass lets time pass: jobs that waited for it become due.
 func (s *Server) Pass(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.skew += d
 }
 
-// Requests lists what the REST interface was asked for, in order.
+// Requests lists the requests to the REST interface, in order.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// GitRequests lists what git asked for, in order.
+// GitRequests lists the requests of git, in order.
 func (s *Server) GitRequests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,14 +236,14 @@ type Fault struct {
 	Status int
 	Body   string // empty: a short JSON
 	Header http.Header
-	Done   bool // it is carried out all the same, and only its answer is lost
+	Done   bool // the request is carried out all the same; only its answer is lost
 	Cut    bool // no answer is given: the connection ends
-	Half   bool // of the answer, only the first half arrives
+	Half   bool // only the first half of the answer arrives
 	Hang   time.Duration
 	Times  int // 0: once
 }
 
-// Fail makes the next requests that fit fail.
+// Fail makes the next matching requests fail.
 func (s *Server) Fail(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Token is what an access token may do, and until when.
+// Token says what an access token may do, and until when.
 type Token struct {
 	id      int
 	Name    string
@@ -16,7 +16,8 @@ type Token struct {
 	Expires time.Time // zero: never
 }
 
-// botName is how the accounts are called that GitLab makes for tokens of projects and groups.
+// botName matches the names of the accounts that GitLab makes for tokens of projects and
+// groups.
 var botName = regexp.MustCompile(`^(project|group)_\d+_bot`)
 
 // SetToken changes a token.
@@ -26,7 +27,8 @@ func (s *Server) SetToken(token string, change func(*Token)) {
 	change(s.papers[token])
 }
 
-// holder is whose token this is; nil: nobody's, or it has expired.
+// holder returns the account of a token; nil: there is none, or the token has
+// expired.
 func (s *Server) holder(token string) *User {
 	t := s.papers[token]
 	if t == nil || !t.Expires.IsZero() && !s.now().Before(t.Expires) {
@@ -35,7 +37,7 @@ func (s *Server) holder(token string) *User {
 	return s.tokens[token]
 }
 
-// scope refuses what the token was not made for.
+// scope refuses requests outside of the token's scopes.
 func (c *call) scope() *refused {
 	have := c.s.papers[c.token].Scopes
 	switch {

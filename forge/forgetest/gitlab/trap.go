@@ -7,41 +7,42 @@ import (
 	"time"
 )
 
-// Judgement is what an adapter makes of a merge request.
+// Judgement is an adapter's judgement of a merge request.
 type Judgement string
 
 // The judgements.
 const (
-	Ready   Judgement = "ready"   // nothing is asked of it any more
-	Waiting Judgement = "waiting" // it is not known, or may change by itself
+	Ready   Judgement = "ready"   // all requirements are met
+	Waiting Judgement = "waiting" // it is not known, or may change without people
 	Unmet   Judgement = "unmet"   // people have to do something
 )
 
-// Adapter is what a Trap needs of an adapter: the three things that are easy to get wrong.
+// Adapter has the methods of an adapter that a Trap needs: the three things that are easy
+// to get wrong.
 type Adapter interface {
-	// Land has a merge request land as a commit that is in the repository on no branch:
-	// its source branch and its target are moved there. It returns once GitLab shows it as
-	// merged; an error otherwise.
+	// Land lands a merge request as a commit that is in the repository without a branch:
+	// it moves the source branch and the target there. It returns once GitLab shows the
+	// merge request as merged; an error otherwise.
 	Land(ctx context.Context, iid int, commit string) error
-	// Report says on a commit what the queue is doing: "running", "success" or "failed".
+	// Report shows the queue's state on a commit: "running", "success" or "failed".
 	Report(ctx context.Context, commit, state string) error
 	// Judge reads whether a merge request may land.
 	Judge(ctx context.Context, iid int) (Judgement, error)
 }
 
-// Trap is a situation into which an adapter walks that takes the obvious way.
+// Trap is a situation in which an adapter fails if it does the obvious thing.
 type Trap struct {
 	Name string
 	// Options and Settings make the project.
 	Options  Options
 	Settings func(*Settings)
-	// Spring has the adapter act on a merge request of a branch of the project, and
-	// returns what went wrong.
+	// Spring makes the adapter act on a merge request of a branch of the project, and
+	// returns an error if that went wrong.
 	Spring func(ctx context.Context, p *Project, iid int, a Adapter) error
 }
 
-// Traps are the three ways to go wrong with GitLab. In each, GitLab's own jobs run while it
-// is being asked, in an order that the seed chooses.
+// Traps returns the usual ways to go wrong with GitLab. In each, GitLab's own jobs run
+// during requests, in an order that the seed chooses.
 func Traps(seed uint64) []Trap {
 	o := Options{Seed: seed}
 	return []Trap{
@@ -93,7 +94,7 @@ func statusTrap(ctx context.Context, p *Project, iid int, a Adapter) error {
 	return nil
 }
 
-// greenTrap is a project in which pipelines must succeed and there are none.
+// greenTrap uses a project in which pipelines must succeed and there are none.
 func greenTrap(ctx context.Context, p *Project, iid int, a Adapter) error {
 	if err := a.Report(ctx, p.Look(iid).SHA, "success"); err != nil {
 		return err
@@ -104,7 +105,7 @@ func greenTrap(ctx context.Context, p *Project, iid int, a Adapter) error {
 	return nil
 }
 
-// settled is the merge status once it was worked out.
+// settled returns the merge status after it is worked out.
 func (p *Project) settled(iid int) string {
 	p.s.mu.Lock()
 	mr := p.mr(iid)

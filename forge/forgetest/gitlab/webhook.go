@@ -23,11 +23,11 @@ type Hook struct {
 	Signing string // "whsec_" and base64 of 32 bytes; empty: it is not signed
 	Events  []string
 	Name    string
-	NoTLS   bool   // certificates are not looked at
-	Filter  string // of branches
+	NoTLS   bool   // certificates are not checked
+	Filter  string // the branches that it is told of
 }
 
-// hook is one with what became of it.
+// hook is a webhook with its state and deliveries.
 type hook struct {
 	id int
 	Hook
@@ -63,8 +63,8 @@ const (
 	JobHook      = "Job Hook"
 )
 
-// From the fourth failure in a row a hook is off for a minute, and for twice as long after
-// each further one; from the fortieth for good.
+// After the fourth failure in a row a hook is off for a minute, and for twice as long
+// after each further one; after the fortieth, it is off for good.
 const (
 	failuresToPause = 4
 	failuresToStop  = 40
@@ -85,7 +85,7 @@ func (p *Project) addHook(h Hook) *hook {
 	return x
 }
 
-// alert is what GitLab shows of a hook that it has switched off.
+// alert returns the alert_status that GitLab shows for a hook.
 func (h *hook) alert(now time.Time) string {
 	switch {
 	case h.permanent:
@@ -96,7 +96,7 @@ func (h *hook) alert(now time.Time) string {
 	return "executable"
 }
 
-// HookStatus is "executable", "temporarily_disabled" or "disabled".
+// HookStatus returns "executable", "temporarily_disabled" or "disabled".
 func (p *Project) HookStatus(id int) string {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
@@ -112,8 +112,7 @@ func (p *Project) hook(id int) *hook {
 	return nil
 }
 
-// send has the project's hooks told of something; what a hook does not hear while it is
-// off is lost.
+// send queues a webhook for each hook of the project; a hook that is off loses it.
 func (p *Project) send(kind string, payload obj) {
 	body := must2(json.Marshal(payload))
 	for _, h := range p.listening() {
@@ -127,7 +126,7 @@ func (p *Project) send(kind string, payload obj) {
 	}
 }
 
-// Letters lists the kinds of the webhooks that are to be sent.
+// Letters lists the kinds of the webhooks that wait to be sent.
 func (s *Server) Letters() (kinds []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,22 +136,22 @@ func (s *Server) Letters() (kinds []string) {
 	return kinds
 }
 
-// LoseHooks loses all webhooks that are to be sent.
+// LoseHooks loses all webhooks that wait to be sent.
 func (s *Server) LoseHooks() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.letters = nil
 }
 
-// RepeatHooks has each webhook that is to be sent be sent twice, as after a crash.
+// RepeatHooks makes each waiting webhook be sent twice, as after a crash.
 func (s *Server) RepeatHooks() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.letters = append(s.letters, slices.Clone(s.letters)...)
 }
 
-// Deliver sends the webhooks that there are, each once, in an order that the seed chooses.
-// It returns how many arrived.
+// Deliver sends the waiting webhooks, each once, in an order that the seed chooses. It
+// returns how many arrived.
 func (s *Server) Deliver(ctx context.Context) (arrived int) {
 	s.mu.Lock()
 	letters := s.letters
@@ -167,7 +166,8 @@ func (s *Server) Deliver(ctx context.Context) (arrived int) {
 	return arrived
 }
 
-// sendOne sends a webhook once: failures are counted, and not made good.
+// sendOne sends a webhook once: failures are counted, and the webhook is not sent
+// again.
 func (s *Server) sendOne(ctx context.Context, l *letter) bool {
 	s.mu.Lock()
 	now := s.now()

@@ -1,18 +1,18 @@
-// Package described holds gitlab.Server, and whoever talks to it, to GitLab's own
+// Package described checks gitlab.Server, and its clients, against GitLab's own
 // description of its REST interface, in Swagger 2.0.
 //
-// The description is not part of this repository, and no package registry carries it. It
-// is looked for under the name of File in the folder that the environment's
-// SUBMITQUEUE_CONTRACTS names; where it is not, nothing is checked, unless
-// SUBMITQUEUE_REQUIRE demands "gitlab-api". .ci/run does so where the environment's
-// SUBMITQUEUE_GITLAB_API is the path of that file.
+// The description is not part of this repository, and no package registry carries it.
+// The package looks for a file named File in the folder that the environment's
+// SUBMITQUEUE_CONTRACTS names; without it, nothing is checked, unless SUBMITQUEUE_REQUIRE
+// demands "gitlab-api". .ci/run does so where the environment's SUBMITQUEUE_GITLAB_API is
+// the path of that file.
 //
-// Of each request the following is checked: the description has the endpoint, if it has
-// any of its path; it knows each parameter of the query and each member of the body, and
-// their types and enumerations fit; nothing required is missing. Of each answer of success
-// that has a schema, each member is one that the schema knows. The types of answers are not
-// looked at: in the description they are often wrong. Notes and discussions of merge
-// requests are not in it, nor is what is newer than March 2025.
+// For each request the following is checked: the description has the method, if it has the
+// path; it knows each parameter of the query and each member of the body, and their types
+// and enumerations fit; no required parameter or member is missing. In each successful
+// answer that has a schema, the schema must know each member. The types of answers are not
+// checked: in the description they are often wrong. Notes and discussions of merge requests
+// are not in it, and neither is anything newer than March 2025.
 package described
 
 import (
@@ -73,14 +73,14 @@ var load = sync.OnceValues(func() (*document, error) {
 	return d, json.Unmarshal(data, d)
 })
 
-// There says whether the description is there.
+// There says whether the description exists.
 func There() bool {
 	_, err := load()
 	return os.Getenv("SUBMITQUEUE_CONTRACTS") != "" && err == nil
 }
 
-// Judge returns what looks at each exchange with a server and fails the test where it does
-// not fit; nil where the description is not there.
+// Judge returns a function that checks each exchange with a server and fails the test if
+// it does not fit; nil if the description does not exist.
 func Judge(t testing.TB) func(gitlab.Exchange) {
 	t.Helper()
 	if !There() {
@@ -104,14 +104,15 @@ func Judge(t testing.TB) func(gitlab.Exchange) {
 // newer, or of a tier beyond the free one.
 var beyond = []string{"approved_at", "alert_status", "disabled_until", "id", "iid", "project_id", "approvals_required", "approvals_left", "name", "token_present", "signing_token_present"}
 
-// newer are members of requests that GitLab takes since then.
+// newer are members of requests that GitLab takes and this description does not
+// have.
 var newer = []string{"signing_token", "inputs"}
 
-// wrong is what of an exchange does not fit.
+// wrong returns the errors of an exchange.
 func (d *document) wrong(x gitlab.Exchange) (list []string) {
 	path, op := d.find(x.Request.Method, x.Request.URL.EscapedPath())
 	if path == "" {
-		return nil // it describes nothing of that path
+		return nil // the description does not have that path
 	}
 	if op == nil {
 		return []string{"no such method of " + path}
@@ -136,14 +137,14 @@ func (d *document) wrong(x gitlab.Exchange) (list []string) {
 			d.body(*p.Schema, x.Body, add)
 		}
 	}
-	if x.Status/100 == 2 && len(x.Answer) > 0 && !strings.HasSuffix(path, "/closes_issues") { // which it has return notes
+	if x.Status/100 == 2 && len(x.Answer) > 0 && !strings.HasSuffix(path, "/closes_issues") { // the description says that it returns notes
 		d.answer(op, x, add)
 	}
 	return list
 }
 
-// find finds the operation of a request; among paths that fit, the one with the fewest
-// variables.
+// find returns the operation of a request: among matching paths, that of the path with
+// the fewest variables.
 func (d *document) find(method, escaped string) (path string, op *operation) {
 	have := strings.Split(escaped, "/")
 	least := 99
