@@ -1,18 +1,19 @@
-// Package conform is one suite for all forges: what package forge promises of each verb
-// and of each capability, asked of an adapter against a host that people act at.
+// Package conform is one test suite for all forges. It checks the promises of package
+// forge, for each verb and each capability, with an adapter and a host at which people
+// act.
 //
 //	func TestConform(t *testing.T) {
 //		conform.Run(t, func(t *testing.T) conform.Host { ... })
 //	}
 //
 // A Host is the adapter under test, verbs to act as people do there (People) and eyes to
-// see what people see (Seen). Each test makes a host of its own. A capability that an
-// adapter does not have, nil in its Capabilities, is not asked for; that it is absent is
-// checked, since nobody calls a method that is not stated.
+// see what people see (Seen). Each test makes a separate host. A capability that an
+// adapter does not have, nil in its Capabilities, is not tested; it is an error if the
+// adapter has its methods all the same, since nobody would call them.
 //
-// Every verb has to keep these: the promised errors (ErrNotFound, ErrAway, *Transient),
-// that doing it twice is doing it once, also where a restart lies between (Host.Again),
-// and that hostile texts come and go as they are.
+// Every verb must keep these promises: it returns the promised errors (ErrNotFound,
+// ErrAway, *Transient); doing it twice has the effect of doing it once, even with a
+// restart in between (Host.Again); and hostile texts are passed on unchanged.
 //
 // How do I add a promise? One function here, and one row of promises. How do I add
 // a forge? See package forge.
@@ -34,21 +35,22 @@ import (
 // People act at the host. The author of all pull requests is Host.Author. A verb that
 // cannot be carried out fails the test.
 type People interface {
-	// Push puts one more commit on a branch, which begins at the base where it is new.
+	// Push puts one more commit on a branch; a new branch begins at the base.
 	Push(branch string) queue.CommitID
 	// Delete deletes a branch.
 	Delete(branch string)
 	// Open opens a pull request of a branch to a base, and returns its number.
 	Open(branch, base, title, body string) int
-	// Ask asks to land a pull request: by a comment, or whatever asks there.
+	// Ask asks to land a pull request: by a comment, or in the host's own way.
 	Ask(number int, command string)
-	// Approve approves the present head of a pull request. False: nobody can, here.
+	// Approve approves the present head of a pull request. False: this host has no
+	// approvals.
 	Approve(number int) bool
 	// Close closes a pull request that has not landed.
 	Close(number int)
 }
 
-// Seen is what people see of what the adapter says.
+// Seen shows what people see of the adapter's words.
 type Seen interface {
 	// Comments returns the texts of the adapter's comments on a pull request.
 	Comments(number int) []string
@@ -65,16 +67,17 @@ type Host struct {
 	People People
 	Seen   Seen
 
-	Base     string           // the default branch, which is there
-	Author   string           // who opens pull requests, with PermissionWrite or more
-	Stranger forge.Permission // of whom nobody knows
+	Base     string           // the default branch, which exists
+	Author   string           // the user who opens pull requests, with PermissionWrite or more
+	Stranger forge.Permission // the permission of an unknown user
 
 	// Titled says that a pull request has the title and body that it was opened with.
 	Titled bool
-	// Break makes the next request to the host fail in a way that goes away. Nil: there is
-	// no way that a request could.
+	// Break makes the next request to the host fail in a way that goes away. Nil: requests
+	// cannot fail in such a way.
 	Break func()
-	// Away takes away our access to the repository, or gives it back. Nil: nobody can.
+	// Away removes our access to the repository, or gives it back. Nil: that is not
+	// possible.
 	Away func(gone bool)
 	// Rename gives the repository another name. Nil: with no Locator.
 	Rename func()
@@ -86,10 +89,10 @@ type Host struct {
 	Sign func(body string) Delivery
 }
 
-// promise is one of those that the port makes.
+// promise is a promise of the port.
 type promise struct {
 	name string
-	of   func(Host, forge.Capabilities) bool // whether this host can have it; nil: every one
+	of   func(Host, forge.Capabilities) bool // whether it applies to this host; nil: it applies to every host
 	hold func(*testing.T, Host)
 }
 
@@ -122,8 +125,8 @@ var promises = []promise{
 	{"tidier", func(_ Host, can forge.Capabilities) bool { return can.Tidier != nil }, tidier},
 }
 
-// Run holds the adapter to all that the port promises. open makes a host without pull
-// requests, and may be called at the same time for several tests.
+// Run checks that the adapter keeps all promises of the port. open makes a host
+// without pull requests, and may be called at the same time for several tests.
 func Run(t *testing.T, open func(*testing.T) Host) {
 	first := open(t)
 	for _, p := range promises {
@@ -142,7 +145,7 @@ const nowhere = 99_999
 // unknown is the id of no commit.
 var unknown = queue.CommitID(strings.Repeat("1", 40))
 
-// capabilities holds what is stated against what there is.
+// capabilities compares the stated capabilities with the adapter's methods.
 func capabilities(t *testing.T, h Host) {
 	can := h.Forge.Capabilities()
 	if again := h.Forge.Capabilities(); again != can {
@@ -169,13 +172,13 @@ func capabilities(t *testing.T, h Host) {
 	}
 }
 
-// opened is a pull request of a fresh branch.
+// opened opens a pull request of a new branch.
 func (h Host) opened(branch string) (number int, head queue.CommitID) {
 	head = h.People.Push(branch)
 	return h.People.Open(branch, h.Base, "Change "+branch, ""), head
 }
 
-// pull reads a pull request that is there.
+// pull reads an existing pull request.
 func (h Host) pull(t *testing.T, number int) forge.PullRequest {
 	t.Helper()
 	pr, err := h.Forge.PullRequest(t.Context(), number)
@@ -199,13 +202,13 @@ func mustBe(t *testing.T, what string, err, want error) {
 	}
 }
 
-// verb is a verb of the port that asks the host, by name.
+// verb is a verb of the port that makes requests to the host, with its name.
 type verb struct {
 	name string
 	do   func(context.Context, forge.Forge) error
 }
 
-// verbs are those of the port, about a pull request that is there.
+// verbs returns verbs of the port, about an existing pull request.
 func (h Host) verbs(number int, head queue.CommitID) []verb {
 	return []verb{
 		{"PullRequest", func(ctx context.Context, f forge.Forge) error { _, err := f.PullRequest(ctx, number); return err }},

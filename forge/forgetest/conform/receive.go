@@ -10,11 +10,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Delivery is a webhook as it comes over the wire.
+// Delivery is a webhook as the receiver gets it.
 type Delivery struct {
 	Header http.Header
 	Body   []byte
-	Resign func(body []byte) http.Header // the same with another body, rightly signed
+	Resign func(body []byte) http.Header // the headers for another body, rightly signed
 }
 
 func receiver(t *testing.T, h Host) {

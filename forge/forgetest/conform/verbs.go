@@ -19,7 +19,7 @@ import (
 const marker = "<!-- submitqueue:conform -->"
 
 // hostile are texts that people and programs write into titles, descriptions, names and
-// logs: none of them is ours to change or to obey.
+// logs: an adapter must neither change nor obey them.
 var hostile = []string{
 	"<script>alert(1)</script> --> <!-- submitqueue:conform -->",
 	"`rm -rf /` $(touch x) ; | & ' \" \\ %s %00",
@@ -27,7 +27,8 @@ var hostile = []string{
 	"ünïcödé 漢字 \u202e reversed 🚢",
 }
 
-// branches are names that git takes and a shell, a URL or an option parser does not.
+// branches are names that git accepts, but that a shell, a URL or an option parser
+// would misread.
 var branches = []string{"-feature;x", "a$(touch${IFS}x)", "ünï/漢字", "a#b%20c&d+e", "refs/heads/x", strings.Repeat("l", 150)}
 
 func pullRequest(t *testing.T, h Host) {
@@ -134,7 +135,8 @@ func checkRun(t *testing.T, h Host) {
 	say(h.Forge, forge.CheckRunning, hostile[0])
 	say(h.Again(), forge.CheckRunning, hostile[1])
 	say(h.Again(), forge.CheckFailed, hostile[2])
-	// On a commit that is of no pull request, it is shown, or there is nowhere to show it.
+	// On a commit without a pull request, the check is shown, or there is no place to show
+	// it.
 	if err := h.Forge.Check(t.Context(), forge.Check{Name: "conform", Head: unknown, ExternalID: "y", State: forge.CheckPassed, Title: "t"}); err != nil {
 		mustBe(t, "a check of an unknown commit", err, forge.ErrNotFound)
 	}
@@ -240,7 +242,7 @@ func missed(t *testing.T, h Host) {
 func transient(t *testing.T, h Host) {
 	n, head := h.opened("topic")
 	for _, v := range h.verbs(n, head) {
-		f := h.Again() // remembers no answer
+		f := h.Again() // it remembers no answer
 		h.Break()
 		err := v.do(t.Context(), f)
 		if found := (*forge.Transient)(nil); !errors.As(err, &found) {
@@ -267,7 +269,7 @@ func away(t *testing.T, h Host) {
 	}
 	h.Away(false)
 	if a := f.Capabilities().Access; a != nil {
-		a.Reset() // as the service does when it hears of it
+		a.Reset() // as the service does when a webhook tells of it
 	}
 	for _, v := range h.verbs(n, head) {
 		mustNot(t, v.name+", once there is access again", v.do(t.Context(), f))
