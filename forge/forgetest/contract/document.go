@@ -25,10 +25,11 @@ const (
 	examplesFile = "webhooks-7.6.1.json"
 )
 
-// Folder is where the documents are; "" if the environment does not say.
+// Folder returns the folder of the documents; "" if the environment does not name
+// it.
 func Folder() string { return os.Getenv("SUBMITQUEUE_CONTRACTS") }
 
-// There says whether the OpenAPI document is there.
+// There says whether the OpenAPI document exists.
 func There() bool { return exists(openapiFile) }
 
 func exists(name string) bool {
@@ -89,11 +90,11 @@ var load = sync.OnceValues(func() (*document, error) {
 	return d, nil
 })
 
-// reconcile adds to the answers what the description says elsewhere that they hold:
-// a check run may be completed as stale (the request that makes one takes it, and so
-// does the schema check-run-with-simple-check-suite), and the schema check-run lacks it;
-// and what is newer than it: the parameter of the rule pull_request that
-// sonichi/sutando#3066 and developerz-ai/wurk#501 quote.
+// reconcile adds to the schemas of answers what the description says elsewhere. A check
+// run may be completed as stale: the request that makes one takes it, and so does the
+// schema check-run-with-simple-check-suite, but the schema check-run lacks it. It also
+// adds a parameter that is newer than the description: the one of the rule pull_request
+// that sonichi/sutando#3066 and developerz-ai/wurk#501 quote.
 func reconcile(spec *openapi3.T) {
 	if rule := spec.Components.Schemas["repository-rule-pull-request"]; rule != nil {
 		if p := rule.Value.Properties["parameters"]; p != nil {
@@ -109,8 +110,8 @@ func reconcile(spec *openapi3.T) {
 	}
 }
 
-// RuleTypes returns what the description says of rulesets: the types of rules, and the
-// parameters of the rule pull_request, sorted. Where it is not there, the test is
+// RuleTypes returns the types of rules of rulesets in the description, and the
+// parameters of the rule pull_request, sorted. Without the description, the test is
 // skipped, or fails if it is demanded.
 func RuleTypes(t testing.TB) (types, pull []string) {
 	t.Helper()
@@ -162,7 +163,7 @@ func RuleTypes(t testing.TB) (types, pull []string) {
 
 var parameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// unnamed is a path without the names of its parameters.
+// unnamed returns a path without the names of its parameters.
 func unnamed(path string) string { return parameter.ReplaceAllString(path, "{}") }
 
 // subset returns the document cut down to the routes, from the cache if it has
@@ -173,7 +174,7 @@ func subset(folder string, routes []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const format = 3 // of what is kept
+	const format = 3 // of the file in the cache
 	key := sha256.Sum256(fmt.Append(nil, format, info.Size(), info.ModTime().UnixNano(), routes, events))
 	kept := filepath.Join(folder, fmt.Sprintf("github-%x.json", key[:8]))
 	if data, err := os.ReadFile(kept); err == nil {
@@ -189,7 +190,7 @@ func subset(folder string, routes []string) ([]byte, error) {
 	return data, keep(kept, data)
 }
 
-// keep writes a file that other processes may be writing too.
+// keep writes a file that other processes may be writing at the same time.
 func keep(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".new-")
 	if err != nil {
@@ -297,10 +298,10 @@ func payloadOf(event, action string) string {
 	return strings.TrimSuffix(strings.ReplaceAll("webhook-"+event+"-"+action, "_", "-"), "-")
 }
 
-// withoutExamples drops examples and what only describes. A member that is
-// called so is a schema, beneath "properties". It mends one mistake: GET
-// /app/installations describes an account that is a user and an enterprise at
-// once (allOf); the schema "installation", which it copies, says either (anyOf).
+// withoutExamples drops examples and descriptive texts. A member of the same name
+// beneath "properties" is a schema and stays. It mends one mistake: GET
+// /app/installations describes an account that is a user and an enterprise at once
+// (allOf); the schema "installation", which it copies, says either (anyOf).
 func withoutExamples(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -18,8 +18,8 @@ type Example struct {
 	Payload []byte
 }
 
-// Examples returns all examples. Where they are not there, the test is skipped,
-// or fails if they are demanded.
+// Examples returns all examples. Without them, the test is skipped, or fails if
+// they are demanded.
 func Examples(t testing.TB) []Example {
 	t.Helper()
 	storetest.Need(t, "contracts", exists(examplesFile))

@@ -22,11 +22,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
-// anyError is the schema of errors that any request can meet.
+// anyError is the schema of errors that any request can get.
 const anyError = "basic-error"
 
-// For returns a judge that fails the test where an exchange is not as GitHub
-// describes it; nil where the description is not there and nobody demands it.
+// For returns a judge that fails the test if an exchange is not as GitHub describes
+// it; nil if the description does not exist and is not demanded.
 func For(t testing.TB) forgetest.Judge {
 	t.Helper()
 	if !There() {
@@ -42,8 +42,8 @@ func For(t testing.TB) forgetest.Judge {
 	return &judge{t: t, document: d, schema: schemaFor(t)}
 }
 
-// Wrong is For where requests are wrong on purpose: it leaves them to the
-// server, and demands that it refuses those that do not fit the description.
+// Wrong is For where requests are wrong on purpose: it leaves them to the server,
+// and demands that the server refuses requests that do not fit the description.
 func Wrong(t testing.TB) forgetest.Judge {
 	t.Helper()
 	j, ok := For(t).(*judge)
@@ -57,8 +57,8 @@ func Wrong(t testing.TB) forgetest.Judge {
 type judge struct {
 	*document
 	t      testing.TB
-	schema *ast.Schema // of GraphQL; nil: nothing is held to it
-	wrong  *sync.Map   // *http.Request to error; nil: there shall be none
+	schema *ast.Schema // of GraphQL; nil: queries are not checked
+	wrong  *sync.Map   // *http.Request to error; nil: no request may be wrong
 }
 
 var options = &openapi3filter.Options{
@@ -158,8 +158,8 @@ func (d *document) request(route string, r *http.Request, body []byte) error {
 		return err
 	}
 	r = r.Clone(r.Context())
-	// GitHub takes JSON that is not called so, and null for no body: that is how
-	// ghinstallation asks for tokens.
+	// GitHub takes JSON without a content type, and null in place of no body:
+	// ghinstallation asks for tokens in this way.
 	if r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -207,7 +207,7 @@ func (d *document) answer(route string, r *http.Request, a forgetest.Answer) err
 	}
 	documented := o.op.Responses.Status(a.Status)
 	if a.Status == http.StatusMovedPermanently {
-		// Any endpoint redirects from a repository's former name; a few say so.
+		// Any endpoint redirects from a repository's former name; only a few document it.
 		return errors.Join(moved(a), visit(d.spec.Components.Schemas[anyError], a.Body))
 	}
 	if documented == nil && a.Status < 400 {
@@ -218,8 +218,8 @@ func (d *document) answer(route string, r *http.Request, a forgetest.Answer) err
 		media = documented.Value.Content.Get("application/json")
 	}
 	if media == nil && a.Status >= 400 {
-		// Authentication, limits and failures of the server are not said of each
-		// endpoint; where an error is, its body often is not.
+		// Errors of authentication, of limits and of the server are not documented for each
+		// endpoint; where an error is documented, its body often is not.
 		return visit(d.spec.Components.Schemas[anyError], a.Body)
 	}
 	if media == nil {
@@ -253,9 +253,9 @@ func moved(a forgetest.Answer) error {
 	return nil
 }
 
-// withForks puts the base's repository and user in where the head of a pull
-// request has none, since its fork was deleted. Only what the description has for
-// some webhooks says that they are null then (webhook-pull-request-review-dismissed).
+// withForks fills in the base's repository and user if the head of a pull request has
+// none, since its fork was deleted. Only the description's schemas of some webhooks
+// say that they are null then (webhook-pull-request-review-dismissed).
 func withForks(body []byte) []byte {
 	if !bytes.Contains(body, []byte(`"repo":null`)) {
 		return body
@@ -290,8 +290,8 @@ func withForks(body []byte) []byte {
 	return filled
 }
 
-// knownRules drops the rules of types that the description does not have: GitHub
-// adds some every year, and a client must live with them.
+// knownRules drops rules whose types the description does not have: GitHub adds
+// some every year, and a client must cope with them.
 func (d *document) knownRules(body []byte) []byte {
 	var rules []map[string]any
 	if json.Unmarshal(body, &rules) != nil {

@@ -23,7 +23,7 @@ import (
 // schemaFile is GitHub's GraphQL schema; .ci/run puts it into the folder.
 const schemaFile = "graphql-15.26.1.graphql"
 
-// SchemaThere says whether GitHub's GraphQL schema is there.
+// SchemaThere says whether GitHub's GraphQL schema exists.
 func SchemaThere() bool { return exists(schemaFile) }
 
 var loadSchema = sync.OnceValues(func() (*ast.Schema, error) {
@@ -35,7 +35,7 @@ var loadSchema = sync.OnceValues(func() (*ast.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, def := range doc.Definitions { // GitHub's own has a field twice
+	for _, def := range doc.Definitions { // GitHub's schema has a field twice
 		seen := map[string]bool{}
 		def.Fields = slices.DeleteFunc(def.Fields, func(f *ast.FieldDefinition) bool {
 			was := seen[f.Name]
@@ -46,7 +46,7 @@ var loadSchema = sync.OnceValues(func() (*ast.Schema, error) {
 	return validator.ValidateSchemaDocument(doc)
 })
 
-// schemaFor returns the schema; nil where it is not there and nobody demands it.
+// schemaFor returns the schema; nil if it does not exist and is not demanded.
 func schemaFor(t testing.TB) *ast.Schema {
 	t.Helper()
 	if !exists(schemaFile) {
@@ -72,7 +72,7 @@ func (j *judge) Query(query string, variables map[string]any, answer []byte) {
 	}
 }
 
-// asked says what is wrong with a query of one operation, its variables, and its answer.
+// asked returns the errors of a query of one operation, its variables, and its answer.
 func asked(schema *ast.Schema, query string, variables map[string]any, answer []byte) error {
 	doc, list := gqlparser.LoadQueryWithRules(schema, query, rules.NewDefaultRules())
 	if len(list) > 0 {
@@ -106,7 +106,7 @@ func asked(schema *ast.Schema, query string, variables map[string]any, answer []
 	return errors.Join(w.wrong...)
 }
 
-// answered walks an answer along what was asked for.
+// answered compares an answer with its query.
 type answered struct {
 	schema *ast.Schema
 	vars   map[string]any
@@ -117,7 +117,8 @@ func (w *answered) say(at, format string, args ...any) {
 	w.wrong = append(w.wrong, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...)))
 }
 
-// fields adds what a selection asks of an object of a type, by the names in the answer.
+// fields adds the fields that a selection asks of an object of a type, by their names
+// in the answer.
 func (w *answered) fields(set ast.SelectionSet, of *ast.Definition, into map[string][]*ast.Field) {
 	for _, s := range set {
 		switch s := s.(type) {
@@ -137,7 +138,7 @@ func (w *answered) fields(set ast.SelectionSet, of *ast.Definition, into map[str
 	}
 }
 
-// is says whether a type is what a fragment is for.
+// is says whether a fragment applies to a type.
 func (w *answered) is(of *ast.Definition, condition string) bool {
 	return condition == "" || condition == of.Name ||
 		slices.ContainsFunc(w.schema.PossibleTypes[condition], func(d *ast.Definition) bool { return d.Name == of.Name })

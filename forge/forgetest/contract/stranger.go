@@ -25,8 +25,8 @@ func strangers(schema *openapi3.SchemaRef, body []byte) error {
 	return errors.Join(errs...)
 }
 
-// unknown walks a value along all schemas that may be meant by it. A member is
-// known if one of them has it; where one leaves the members open, all are.
+// unknown compares a value with all schemas that may apply to it. A member is known
+// if one of them has it; where one allows any member, all are known.
 func unknown(schemas []*openapi3.SchemaRef, v any, at string, found *[]string) {
 	var all []*openapi3.Schema
 	for _, s := range schemas {
@@ -69,7 +69,7 @@ func unknown(schemas []*openapi3.SchemaRef, v any, at string, found *[]string) {
 	}
 }
 
-// alternatives adds a schema and all that it is composed of.
+// alternatives adds a schema and all its parts.
 func alternatives(ref *openapi3.SchemaRef, all []*openapi3.Schema) []*openapi3.Schema {
 	if ref == nil || ref.Value == nil || slices.Contains(all, ref.Value) {
 		return all
