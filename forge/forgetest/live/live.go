@@ -1,5 +1,5 @@
-// Package live is the script by which the pages of a simulated forge show what has changed:
-// each element with an id and data-live is put in again from the page as it is now.
+// Package live is the script by which the pages of a simulated forge show changes: it
+// replaces each element that has an id and data-live by the one on the present page.
 package live
 
 import (
