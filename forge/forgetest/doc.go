@@ -9,7 +9,7 @@
 //     server lays it out, for a GitHub App: JWT, installation tokens that expire
 //     and carry permissions, rate limit headers, ETags, Link headers. Requests
 //     are judged strictly: an unknown JSON member is a 422.
-//   - - the GraphQL queries of the adapter, at URL()+"/api/graphql": which reviews,
+//   - the GraphQL queries of the adapter, at URL()+"/api/graphql": which reviews,
 //     code owners, conversations and checks a pull request lacks, as GitHub works it
 //     out.
 //   - git over smart HTTP at URL()+"/<owner>/<name>.git". Fetching is git's own
