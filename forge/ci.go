@@ -33,7 +33,7 @@ type CI interface {
 	CILog(ctx context.Context, r CIResult) (string, error)
 }
 
-// CIResults is what is reported on a commit.
+// CIResults are the results that are reported on a commit.
 type CIResults struct {
 	Now  time.Time // by the forge's clock, when it answered; zero: not told
 	List []CIResult
@@ -85,7 +85,7 @@ type CIRun struct {
 	Path    string    // of the workflow's file in the commit's tree; "": not told. Hostile text
 	Title   string    // of this run, as its workflow's run-name says it; hostile text
 	Own     bool      // of a branch of the repository itself, not of a fork's
-	Actor   string    // who has started it, or its newest attempt; "": not told
+	Actor   string    // the user who has started it, or its newest attempt; "": not told
 	Attempt int       // from 1
 	Began   time.Time // this attempt; zero: not told
 	Push    bool      // a push started it: it is about this very commit
@@ -96,8 +96,8 @@ type CIRun struct {
 	URL     string
 }
 
-// CINews is what a webhook says of CI. Suites have ended on these branches,
-// which is a reason to look.
+// CINews are a webhook's news of CI. Look names branches on which suites have
+// ended, which is a reason to look.
 type CINews struct {
 	Results []CIResult
 	Runs    []CIRun

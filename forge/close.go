@@ -18,7 +18,7 @@ type Closer interface {
 	Uses(ctx context.Context, branches []string) ([]BranchUse, error)
 }
 
-// BranchUse is what a forge tells of the use of a branch.
+// BranchUse says how a branch is used.
 type BranchUse struct {
 	Gone      bool  // there is no such branch: only Into is told
 	Protected bool  // any rule applies to it

@@ -1,6 +1,6 @@
-// Package forge is the port to a code host: what the queue needs of one, and nothing of
-// how a certain one does it. Forge has the verbs that every host has, Capabilities the
-// ones that only some have, and Receiver reads webhooks.
+// Package forge is the port to a code host: it has the operations that the queue needs,
+// and no details of a certain host. Forge has the verbs that every host has,
+// Capabilities the ones that only some have, and Receiver reads webhooks.
 //
 // Git is not here: fetching, merging, checking out and pushing are the same for every
 // host, and are in forge/mirror. The port gives the mirror an address with credentials
@@ -115,7 +115,7 @@ type Delivery struct {
 	Kind       string // the forge's name of the event, for logs and counters
 	Repository string // "owner/name"
 	Events     []queue.Event
-	CI         CINews // what it says of CI; it need not be kept, since it can be asked for
+	CI         CINews // its news of CI; they need not be kept, since they can be asked for
 
 	RepositoryID int64   // stays the same when the repository has another name; 0: not told
 	Formerly     string  // "owner/name" that the repository had before
@@ -157,7 +157,7 @@ type Stack struct {
 	Size     int
 }
 
-// Permission is what a user may do with a repository, from least to most.
+// Permission says what a user may do with a repository, from least to most.
 type Permission int
 
 // The levels of permission.
@@ -202,7 +202,7 @@ const (
 type Check struct {
 	Name       string
 	Head       queue.CommitID
-	ExternalID string // what makes it the same check run when it is sent again
+	ExternalID string // identifies the check run when it is sent again
 	State      CheckState
 	Title      string // one line
 	Summary    string // Markdown, at most 65,535 characters

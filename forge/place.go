@@ -24,7 +24,7 @@ type Locator interface {
 	BranchNow(ctx context.Context, branch string) (string, error)
 }
 
-// ErrAway is why nothing can be asked of a repository: our access to it is
-// suspended, or was taken away. Nothing is wrong with what was asked, and it can
-// be asked again when access is given back.
+// ErrAway means that no request to a repository is possible: our access to it is
+// suspended, or was taken away. Nothing is wrong with the request, and it can be
+// made again when access is given back.
 var ErrAway = errors.New("forge: we have no access to the repository")

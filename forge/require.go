@@ -26,7 +26,8 @@ type Stander interface {
 	Stands(ctx context.Context, r Requirements) (PullRequest, Standing, error)
 }
 
-// Standing is how a pull request stands to what is asked of it.
+// Standing says which of its requirements a pull request does not meet, and how its
+// checks stand.
 type Standing struct {
 	Unmet  []queue.Requirement
 	Checks *queue.Checks // on its head, but for those of Requirements.Except; nil: they were not read
@@ -41,6 +42,6 @@ type Requirements struct {
 	Branch string // the branch that it is to land on: the rules of this branch count
 
 	Checks   bool     // required checks count, but for those of Except
-	Except   []string // names of check runs of our own
+	Except   []string // names of our own check runs
 	Resolved bool     // conversations must be resolved, whatever the branch's rules say
 }

@@ -52,7 +52,7 @@ type CIRun struct {
 	Path       string // of the workflow; "": .github/workflows/ci.yml
 	Title      string // the text of the workflow's run-name; "": CI
 	Fork       bool   // its branch is in a fork that has a branch of the same name
-	Actor      string // who has started it; "": the repository's owner
+	Actor      string // the user who has started it; "": the repository's owner
 	Branch     string
 	Head       string
 	Attempt    int

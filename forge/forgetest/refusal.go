@@ -116,7 +116,7 @@ func (r *Repository) RefusedPushes() (left int) {
 }
 
 // LimitPushes sets "Limit how many branches and tags can be updated in a single push": a
-// push of more refs is refused as a whole, whoever pushes, with the words of
+// push of more refs is refused as a whole, for everybody, with the words of
 // ejoffe/spr#422. No interface tells the setting. 0 removes it.
 func (r *Repository) LimitPushes(refs int) {
 	r.s.mu.Lock()

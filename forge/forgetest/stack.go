@@ -20,7 +20,7 @@ import (
 //     document;
 //   - the base of a member cannot be changed, 422 with the words in errors[]:
 //     theBGuy/GitDesktop#146, getstackit/stackit#1688, github/gh-stack#455;
-//   - unstack removes all members that are not merged, whatever the request's body says, and
+//   - unstack removes all members that are not merged, regardless of the request's body, and
 //     the merged members stay in the stack: theBGuy/GitDesktop#146, getstackit/stackit#1719,
 //     github.github.com/gh-stack/guides/ui;
 //   - the rules and CODEOWNERS of a member are those of the stack's base:

@@ -19,7 +19,8 @@ type token struct {
 	install     int64             // the installation to which it belongs
 }
 
-// identity is who makes a request or push. The zero value is anonymous.
+// identity is the user, App or token that makes a request or push. The zero value
+// is anonymous.
 type identity struct {
 	user  *user
 	app   bool   // by the App's JWT

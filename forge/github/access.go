@@ -9,7 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// accessPayload is what we use of webhooks about what we may reach, and where.
+// accessPayload has the members that we use of webhooks about our access to
+// repositories, and about where they are.
 type accessPayload struct {
 	Action       string `json:"action"`
 	Installation struct {

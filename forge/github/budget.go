@@ -15,8 +15,8 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// Shared is what the repositories of one server share: GitHub counts requests
-// by installation, whichever repository they are about. Give the same one to
+// Shared is the state that the repositories of one server share: GitHub counts
+// requests by installation, for all its repositories together. Give the same one to
 // each Forge; it is safe for concurrent use.
 type Shared struct {
 	http   http.RoundTripper
@@ -26,10 +26,10 @@ type Shared struct {
 	all map[int64]*budget // by installation; 0: the App itself
 }
 
-// NewShared returns what Forges share. A nil transport is one of our own.
-// writes is how many requests that change something may start per minute, after
-// a burst of as many as in 20 s; 0: neither they nor git are paced. GitHub allows
-// about 80 that create content.
+// NewShared returns the state that Forges share. A nil transport stands for a new
+// one. writes is how many requests that change something may start per minute,
+// after a burst of as many as in 20 s; 0: neither they nor git are paced. GitHub
+// allows about 80 that create content.
 func NewShared(t http.RoundTripper, writes int) *Shared {
 	if t == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
@@ -261,7 +261,7 @@ func (b *budget) learn(resp *http.Response) error {
 }
 
 // asksForToken reports whether a request was made as the App itself, which has
-// limits of its own, although it goes with an installation's.
+// separate limits, although it goes with an installation's.
 func asksForToken(req *http.Request) bool {
 	return req != nil && strings.HasSuffix(req.URL.Path, "/access_tokens")
 }

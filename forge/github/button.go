@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// ourCheckID is what the external id of a check run of ours looks like: the id of
-// its change, which begins with the pull request's number.
+// ourCheckID matches the external id of our check runs: the id of the change, which
+// begins with the pull request's number.
 var ourCheckID = regexp.MustCompile(`^([1-9][0-9]{0,9})\.[0-9a-f]{8}$`)
 
 // pressed reads that somebody has pressed a button of a check run of ours, or

@@ -50,7 +50,7 @@ func (f *Forge) closeIssues(ctx context.Context, p *github.PullRequest) error {
 		doing := fmt.Sprintf("close issue %d, as pull request %d says", n, p.GetNumber())
 		issue, _, err := f.client.Issues.Get(ctx, f.o.Owner, f.o.Name, n)
 		if err == nil && (issue.GetNumber() != n || issue.IsPullRequest() || issue.GetState() != "open") {
-			continue // moved elsewhere, or nothing that a merge closes
+			continue // moved elsewhere, or a merge would not close it
 		}
 		if err == nil {
 			state, reason := "closed", "completed"

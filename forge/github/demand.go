@@ -56,8 +56,8 @@ type readDemands struct {
 	at time.Time
 }
 
-// demands returns what is asked by the branch's rulesets, and what is remembered
-// of its classic protection.
+// demands returns the demands of the branch's rulesets. Of classic protection, it
+// adds only whether it was known to ask for resolved conversations.
 func (f *Forge) demands(ctx context.Context, branch string) (demands, error) {
 	f.mu.Lock()
 	known, ok := f.demanded[branch]

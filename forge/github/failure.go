@@ -116,7 +116,7 @@ func isApp(err error) bool {
 	return errors.As(err, &a)
 }
 
-// noIntegration is what GitHub answers to the credentials of an App that was deleted.
+// noIntegration is GitHub's answer to the credentials of a deleted App.
 const noIntegration = "Integration not found"
 
 // unknownApp says why GitHub does not know the App by its credentials, and what to

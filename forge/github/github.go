@@ -47,8 +47,8 @@ type Options struct {
 	// App is shared by the repositories of one server, so that the App's lost webhooks
 	// are asked for once. Nil: this is the only repository.
 	App *App
-	// Shared is what the repositories of a server share besides. Nil: this one
-	// shares nothing, and paces nothing.
+	// Shared is the other state that the repositories of a server share. Nil: this
+	// repository shares nothing, and its requests are not paced.
 	Shared *Shared
 	// Logger gets messages, never credentials. Nil: nothing is logged.
 	Logger *slog.Logger

@@ -26,7 +26,7 @@ type Registration struct {
 	PEM           string `json:"pem"`
 }
 
-// ManifestOptions are what differs from one App of ours to another.
+// ManifestOptions are the settings in which our Apps differ.
 type ManifestOptions struct {
 	Name   string // people may change it at GitHub, where it must be the only one
 	Server string // URL under which GitHub reaches the server

@@ -72,7 +72,8 @@ func (p purpose) ask(granted *github.InstallationPermissions) *github.Installati
 	return out
 }
 
-// narrow returns what to ask of a token of this session.
+// narrow returns the permissions and the repository to ask for in a token of this
+// session.
 func (s *session) narrow(found *github.Installation) *github.InstallationTokenOptions {
 	o := &github.InstallationTokenOptions{Permissions: s.purpose.ask(found.Permissions)}
 	if id := s.f.repositoryID(); id != 0 {

@@ -126,8 +126,8 @@ func classicRefusals(p *github.Protection, slug string) []string {
 	return list
 }
 
-// rule is what we use of a ruleset's rule. go-github v60 fails on a list with a
-// type that it does not know, so this is decoded here.
+// rule has the members that we use of a ruleset's rule. go-github v60 fails on a
+// list with a type that it does not know, so this is decoded here.
 type rule struct {
 	Type    string      `json:"type"`
 	Ruleset json.Number `json:"ruleset_id"`

@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// pullCondition is what makes a pull request's inspection void when it changes.
+// pullCondition has the fields whose change makes a pull request's inspection void.
 type pullCondition struct {
 	base  string
 	draft bool

@@ -38,8 +38,8 @@ func NewReceiverAt(secret string, now func() time.Time) forge.Receiver {
 	return receiver{[]byte(secret), now}
 }
 
-// payload is what we use of GitHub's webhooks. It is read leniently: GitHub adds
-// members all the time, and some of its own examples break its schemas.
+// payload has the members that we use of GitHub's webhooks. It is read leniently:
+// GitHub adds members all the time, and some of its own examples break its schemas.
 type payload struct {
 	Action     string  `json:"action"`
 	Number     int     `json:"number"`

@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// gitPace is what GitHub recommends for one repository, under "Activity" in
+// gitPace is the pace that GitHub recommends for one repository, under "Activity" in
 // https://docs.github.com/repositories/creating-and-managing-repositories/repository-limits
 var gitPace = forge.Pace{Pushes: 6, Reads: 15}
 

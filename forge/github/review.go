@@ -22,7 +22,7 @@ func decided(r forge.Requirements, reply *unmetAnswer) bool {
 // reviewed is the result of the reviews of a pull request.
 type reviewed struct {
 	against []string // who asked for changes
-	by      []string // who approves it, but for its author
+	by      []string // who approves it, without its author
 	onHead  []string // those of them whose approval is of this head
 }
 

@@ -43,7 +43,7 @@ type Survey struct {
 	Rules         []RuleFacts
 	BuildRules    []RuleFacts // of a branch as builds have them
 	RulesErr      error
-	MergeQueue    bool // GitHub's own is on for the branch, by whatever protection
+	MergeQueue    bool // GitHub's own is on for the branch, by classic protection or rulesets
 	MergeQueueErr error
 	Stacks        int // of GitHub's own, with open pull requests and this branch as base; of the newest 100
 	StacksErr     error

@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// payload is what we use of GitLab's webhooks. It is read leniently: GitLab adds members
-// all the time.
+// payload has the members that we use of GitLab's webhooks. It is read leniently: GitLab
+// adds members all the time.
 type payload struct {
 	Kind    string `json:"object_kind"`
 	Ref     string `json:"ref"`

@@ -21,8 +21,8 @@ var _ forge.Starter = ci{}
 // ci.no_pipeline is unknown, or switched off, make a skipped pipeline without jobs.
 var quietPush = []string{"ci.skip", "ci.no_pipeline"}
 
-// nobody is the setting of a project that takes variables from no one; it is the default
-// in new groups.
+// nobody is the setting of a project that takes no variables; it is the default in new
+// groups.
 const nobody = "no_one_allowed"
 
 // refused are words by which GitLab refuses variables from us. unasked are words by which

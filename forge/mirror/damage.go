@@ -49,7 +49,8 @@ var damageWords = []string{ // in lower case
 	"unresolved delta", "index-pack output", "did not send all necessary objects", "bad signature", "does not match any",
 }
 
-// noGraph has git read commits themselves, of which a commit graph is a copy.
+// noGraph makes git read the commits themselves, and not the commit graph, which is
+// a copy.
 var noGraph = []string{"GIT_CONFIG_PARAMETERS='core.commitGraph=false'"}
 
 // Suspect reports whether an error may come from damage to the mirror: objects that

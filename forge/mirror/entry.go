@@ -234,7 +234,7 @@ func (m *Merges) mergeTrees(ctx context.Context, base, ours, theirs string) (id 
 // one another many times may name more files than fit into memory.
 const maxDiff = 256 << 20
 
-// diffTrees returns what differs between two trees, files only, in no order.
+// diffTrees returns the files that differ between two trees, in no order.
 func (m *Objects) diffTrees(ctx context.Context, from, to queue.TreeID) ([]Delta, error) {
 	type pair struct{ path, from, to string }
 	var deltas []Delta

@@ -16,7 +16,7 @@ import (
 )
 
 // Remotes exchange commits with other repositories: they fetch branches and heads, and
-// push main, branches beside it, and branches of our own.
+// push main, other branches, and our own branches.
 type Remotes struct {
 	repo    *repository
 	objects *Objects

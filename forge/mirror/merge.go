@@ -29,7 +29,7 @@ type Merges struct {
 	merging sync.RWMutex         // read-locked while objects are added in memory only
 
 	mu         sync.Mutex
-	attributes string // what info/attributes says
+	attributes string // the content of info/attributes
 	ruled      int    // how often attributes has changed
 }
 

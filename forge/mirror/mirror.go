@@ -27,10 +27,10 @@
 // # What our own merge buys
 //
 // Each of these pieces could be left to git. To measure a piece, it was left out of a whole
-// server that lands changes; it stays because of what that cost. The table shows the CPU of
-// the server with its git processes, in % of the CPU with all pieces, as medians of one to
-// four runs that took turns on two cores with other load (git 2.39). Single runs differ by
-// up to a third.
+// server that lands changes; it stays because of the cost of leaving it out. The table
+// shows the CPU of the server with its git processes, in % of the CPU with all pieces, as
+// medians of one to four runs that took turns on two cores with other load (git 2.39).
+// Single runs differ by up to a third.
 //
 //	A: submitqueue bench land --changes 400 --open 24 --recent
 //	B: submitqueue bench land --changes 100 --areas 50

@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Bounds on what one checkout fetches of other repositories.
+// Bounds on the data that one checkout fetches from other repositories.
 const (
 	maxModuleDepth = 8
 	maxModules     = 500

@@ -44,7 +44,7 @@ type Grant struct {
 // Options are the settings of a handler. Zero values mean the defaults.
 type Options struct {
 	Access func(token string) (Grant, bool) // required; in constant time for all tokens
-	Dir    string                           // for repositories of its own, emptied at the start; required
+	Dir    string                           // for the handler's own repositories, emptied at the start; required
 	Base   func() string                    // the address under which clients reach the handler, for links to files of Git LFS; default: the request's host
 	AtOnce int                              // uploads; default 16
 	Limit  time.Duration                    // of one; default 10 min
