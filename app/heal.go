@@ -197,7 +197,7 @@ func (h *health) mending() string {
 	defer h.mu.Unlock()
 	switch {
 	case h.now != nil && h.now.why != "":
-		return fmt.Sprintf("this server's copy of the repository is damaged and has been made again since %s; what needs it waits",
+		return fmt.Sprintf("this server's copy of the repository is damaged and has been made again since %s; all that needs it waits",
 			h.now.since.UTC().Format("15:04:05 MST"))
 	case h.failed != "":
 		return "this server's copy of the repository is damaged and could not be made again: " + texts.ClipLine(h.failed, 300)

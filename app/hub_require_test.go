@@ -28,7 +28,7 @@ func configured(files map[string]string, rules string) map[string]string {
 // waiting waits until the comment names what is not met.
 func (h *hub) waiting(n int, texts ...string) {
 	h.Helper()
-	h.says(n, append(texts, "🚧 Waiting: ", "It goes on by itself once that is so.")...)
+	h.says(n, append(texts, "🚧 Waiting: ", "It goes on by itself once that is done.")...)
 	h.check(n, "queued")
 }
 

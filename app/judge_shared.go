@@ -54,7 +54,7 @@ func (j *judge) shared(ctx context.Context, id queue.CommitID, now inForce, near
 		}
 		w := s.under[key]
 		if w == nil {
-			w = &shared{done: make(chan struct{}), err: errors.New("app: whoever judged it has panicked")}
+			w = &shared{done: make(chan struct{}), err: errors.New("app: the goroutine that judged it has panicked")}
 			s.under[key] = w
 			s.mu.Unlock()
 			defer s.end(key, w)

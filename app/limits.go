@@ -37,7 +37,7 @@ func (o *Owner) waitsToAsk() string {
 	if wait := l.Until.Sub(o.Now()); wait <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("the forge takes no requests of %s until %s (%s); what is to be read and said there waits, builds and landings go on",
+	return fmt.Sprintf("the forge takes no requests of %s until %s (%s); reads and comments wait, builds and landings go on",
 		l.Account, l.Until.UTC().Format("15:04:05 MST"), l.Why)
 }
 

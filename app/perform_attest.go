@@ -76,7 +76,7 @@ func (p *passes) attest(ctx context.Context, a *queue.Action, t queue.Attest) (q
 	}
 	out.Steps, out.Doubts, out.Open = queue.NewStepSet(counting), got.Doubts, got.Open
 	if len(got.Passed) > 0 && !l.asOnMain(l.files) {
-		out.Doubts = append(out.Doubts, queue.HeadDoubt{Why: "the workflows there are not those of the branch: what they have passed counts only where the change itself brings them"})
+		out.Doubts = append(out.Doubts, queue.HeadDoubt{Why: "the workflows there are not those of the branch: their passes count only where the change itself brings these workflows"})
 	}
 	for _, pass := range got.Passed {
 		s, _ := out.Steps.Step(pass.Step)

@@ -252,7 +252,7 @@ func RequestComment(number int, command string) string {
 var (
 	ErrNotFound  = errors.New("forge: not found")
 	ErrForbidden = errors.New("forge: forbidden")
-	ErrTorn      = errors.New("forge: what is asked for cannot be read there") // an object is missing or damaged
+	ErrTorn      = errors.New("forge: the requested data cannot be read there") // an object is missing or damaged
 	ErrSignature = errors.New("forge: webhook signature is missing or wrong")
 	ErrMalformed = errors.New("forge: webhook cannot be read")
 	ErrIgnored   = errors.New("forge: event is not used")

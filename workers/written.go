@@ -74,7 +74,7 @@ func (w *written) hand(ctx context.Context, trial *Trial) error {
 	case err != nil:
 		return err
 	case found == 0 && stale > 0:
-		trial.Notice(fmt.Sprintf("the step has not written its report: what is there (%s) is from before it", some(w.patterns)))
+		trial.Notice(fmt.Sprintf("the step has not written its report: the file there (%s) is older than the step", some(w.patterns)))
 	case found == 0:
 		trial.Notice(fmt.Sprintf("the step has not written its report: there is no file %s", some(w.patterns)))
 	}

@@ -57,7 +57,7 @@ func (w voice) unknown(v queue.View, with queue.ChangeID) string {
 	case u.Change == with:
 		return ": it could not be analyzed, so it counts as touching everything (" + w.long(u.Why) + ")"
 	}
-	return ": whatever that touches, this change could not be analyzed"
+	return ": this change could not be analyzed, so it is not known what it touches"
 }
 
 // against names the landed changes that a rejected one does not merge with.

@@ -21,7 +21,7 @@ func TestUnanalyzedSaysWhy(t *testing.T) {
 		unknown []queue.Unknown
 		want    []string
 	}{
-		{"both", []queue.Unknown{{Change: "7.a", Why: why.Detail}, {Change: "8.b", Why: "no go.mod"}}, []string{"- #8: whatever that touches, this change could not be analyzed"}},
+		{"both", []queue.Unknown{{Change: "7.a", Why: why.Detail}, {Change: "8.b", Why: "no go.mod"}}, []string{"- #8: this change could not be analyzed, so it is not known what it touches"}},
 		{"the other", []queue.Unknown{{Change: "8.b", Why: "no *go.mod*"}}, []string{"- #8: it could not be analyzed, so it counts as touching everything (`no *go.mod*`)"}},
 		{"nobody knows which", nil, []string{"- #8: one could not be analyzed"}},
 	} {

@@ -11,10 +11,10 @@ import (
 func Isolation(i workers.Isolation, keepHomes bool) string {
 	var texts []string
 	if i == workers.IsolateNone {
-		texts = append(texts, "Steps run as the same user as this server (--isolate none): whoever may ask it to build a change can read its secrets and change what other builds see.")
+		texts = append(texts, "Steps run as the same user as this server (--isolate none): a person who may ask it to build a change can read its secrets and change what other builds see.")
 	}
 	if keepHomes && i != "" {
-		texts = append(texts, "The homes of steps stay from build to build (--keep-homes): whoever may ask for a build can change what later ones find there.")
+		texts = append(texts, "The homes of steps stay from build to build (--keep-homes): a person who may ask for a build can change what later builds find there.")
 	}
 	return strings.Join(texts, " ")
 }

@@ -90,7 +90,7 @@ func (w voice) ends(c queue.Change) string {
 		if w.o.Default == "" && !c.Verdict.Closed {
 			text += ", so that it is shown as merged"
 		}
-		text += "; what it was before is " + w.commit(c.Head) + "."
+		text += "; its former commit is " + w.commit(c.Head) + "."
 	}
 	if c.Verdict.ByForge && w.o.Default == "" {
 		if c.Verdict.Unproven {

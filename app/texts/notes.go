@@ -29,7 +29,7 @@ var notes = map[string]noteRow{
 		return "Entered", "by rule " + v.code(n.Reason.Names[0]) + " of " + v.code(config.Path)
 	}},
 	"try":         {title: "Asked to try, and not to land", more: noteBy},
-	"explained":   {title: "Explained", more: noteText("what would become of it, without being asked to land")},
+	"explained":   {title: "Explained", more: noteText("its outcome was worked out, without being asked to land")},
 	"tried":       {title: "Tried", more: noteBrief},
 	"now":         {title: "Emergency: put before all others", more: noteByWhy},
 	"moved":       {line: movedNote},
@@ -164,7 +164,7 @@ func forgotNote(v voice, n queue.Note) (what, more string) {
 	if len(n.Reason.Names) < 2 {
 		return "Passes forgotten", ""
 	}
-	return "Passes forgotten: " + OneLine(n.Reason.Names[1], 200), "by " + v.code(n.Reason.Names[0]) + "; what rests on them is verified again"
+	return "Passes forgotten: " + OneLine(n.Reason.Names[1], 200), "by " + v.code(n.Reason.Names[0]) + "; everything that rests on them is verified again"
 }
 
 func delegatedNote(v voice, n queue.Note) (what, more string) {

@@ -30,7 +30,7 @@ func listed(w voice, r queue.Reason, who []string) string {
 	if last > 0 {
 		text = strings.Join(words[:last], ", ") + " or " + text
 	}
-	return "Sorry" + w.name(r) + ", " + what + " is for " + text + ". Somebody of them can say the same."
+	return "Sorry" + w.name(r) + ", " + what + " is for " + text + ". One of them can give the command."
 }
 
 // delegated says to whom a pull request is delegated, and what that means.

@@ -19,7 +19,7 @@ func quarantinedNote(w voice, n queue.Note) (what, more string) {
 }
 
 func quarantineOverNote(w voice, n queue.Note) (what, more string) {
-	return "The last day of a quarantine is over", w.codes(n.Reason.Names) + ": what fails there counts from now on, and " + w.main() + " is verified anew"
+	return "The last day of a quarantine is over", w.codes(n.Reason.Names) + ": a failure there counts from now on, and " + w.main() + " is verified anew"
 }
 
 // QuarantineOver says in plain text of an entry of quarantine that it counts no more, and

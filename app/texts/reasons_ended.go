@@ -94,7 +94,7 @@ func reasonsEnded() []reasonRow {
 			full:  sentence("It passes on {main}. Nothing was landed.")},
 		{code: queue.ReasonExplained, doc: "reasons#explained",
 			title: "what would become of it",
-			full:  sentence("It is not in the queue; what would become of it there is known.")},
+			full:  sentence("It is not in the queue; its outcome there is known.")},
 	}
 }
 

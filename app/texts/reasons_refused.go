@@ -145,7 +145,7 @@ func noPermission(w voice, r queue.Reason) string {
 	if len(r.Names) > 2 {
 		what = "the lane " + w.code(r.Names[2])
 	}
-	return "Sorry" + w.name(r) + ", " + what + " needs the permission " + level + " on the repository. Somebody who has it can comment the same."
+	return "Sorry" + w.name(r) + ", " + what + " needs the permission " + level + " on the repository. Somebody with that permission can give the command."
 }
 
 func tooLate(w voice, r queue.Reason) string {

@@ -190,7 +190,7 @@ func reasonsWaiting() []reasonRow {
 			title: "the {host} refuses every push",
 			full: func(w voice, r queue.Reason) string {
 				return w.fill("Landings are paused: the {host} refuses every push to {main}") + w.because(r.Detail) +
-					" From time to time one change is pushed all the same, and when it gets through, landings go on by themselves; so they do after " + w.resume() + ". Builds go on meanwhile."
+					" From time to time one change is pushed all the same, and when it gets through, landings go on by themselves, as they do after " + w.resume() + ". Builds go on meanwhile."
 			}},
 		{code: queue.ReasonRenamed, doc: "reasons#renamed",
 			title: "the target branch was renamed",
@@ -212,7 +212,7 @@ func reasonsWaiting() []reasonRow {
 			full:  sentence("It is being pushed to {main}.")},
 		{code: queue.ReasonTrying, doc: "reasons#trying",
 			title: "being tried",
-			full:  sentence("It is built on {main} as it is, in slots that the queue does not need. It does not land, whatever comes of it.")},
+			full:  sentence("It is built on {main} as it is, in slots that the queue does not need. It will not land, whatever the result is.")},
 	}
 }
 

@@ -52,7 +52,7 @@ func RevertTitle(x queue.Culprit) string {
 func Revert(x queue.Culprit, o Options) string {
 	w := voiceOf(o)
 	blocks := []string{"This takes back " + w.commit(x.Commit) + ". " + w.culprit(x),
-		"The queue has built this revert on " + w.main() + " as it was: what had turned red passes with it."}
+		"The queue has built this revert on " + w.main() + " as it was: the red tests pass with it."}
 	if strings.TrimSpace(x.Failed.Tail) != "" {
 		blocks = append(blocks, fenced(x.Failed.Tail, mostMainTail, tailColumns))
 	}

@@ -34,7 +34,7 @@ var requirements = map[queue.RequirementKind]requirementRow{
 		if len(q.Names) < 2 {
 			return "It needs an approving review. Ask for one."
 		}
-		return "It has " + w.count(q.Names[0]) + " of the " + w.count(q.Names[1]) + " approving reviews that it takes. Ask for a review."
+		return "It has " + w.count(q.Names[0]) + " of the " + w.count(q.Names[1]) + " approving reviews that are required. Ask for a review."
 	}},
 	queue.RequireCodeOwners: {"a code owner must approve", func(w voice, q queue.Requirement) string {
 		return "A code owner of what it changes must approve it" + w.in(q.Names) + ". Ask the owners for a review."
@@ -179,7 +179,7 @@ func (w voice) requirements(r queue.Reason) string {
 	for _, q := range r.Unmet {
 		lines = append(lines, w.lack(q))
 	}
-	const then = "It goes on by itself once that is so."
+	const then = "It goes on by itself once that is done."
 	if w.plain {
 		return strings.Join(append(lines, then), " ")
 	}

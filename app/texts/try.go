@@ -38,7 +38,7 @@ func (w voice) tried(c queue.Change) []string {
 		if v != nil && v.Keys > 0 {
 			text += fmt.Sprintf(": %s, of which %d had passed before, at exactly the same content", counted(v.Keys, "check", "checks"), v.Reused+v.Heads)
 		}
-		return []string{text + "." + w.eachTried(c), "Nothing was landed. To land it, " + w.landBy(c.Method) + "; what has passed is not run again."}
+		return []string{text + "." + w.eachTried(c), "Nothing was landed. To land it, " + w.landBy(c.Method) + "; no test that has passed is run again."}
 	case queue.ReasonFailed, queue.ReasonMergeConflict:
 		out := []string{"It was to be " + w.put(c.Method) + on + ". " + w.reason(c.Reason)}
 		if c.Reason.Code == queue.ReasonFailed {

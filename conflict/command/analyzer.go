@@ -132,7 +132,7 @@ func (a trusting) trust(ctx context.Context, program map[string]conflict.Entry) 
 			}
 		}
 	}
-	return fmt.Errorf("%q is not what it is on the target branch; what computes the graph runs on the server once it has landed: %w",
+	return fmt.Errorf("%q differs from the target branch; the program that computes the graph runs on the server once the change has landed: %w",
 		different, conflict.ErrProvisional)
 }
 

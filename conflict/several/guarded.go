@@ -53,7 +53,7 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 		return nil, fmt.Errorf("list the target branch: %w: %w", conflict.ErrProvisional, err)
 	}
 	if configOf(files) != configOf(target) {
-		return nil, fmt.Errorf("%q is not what it is on the target branch; what computes the graph runs on the server once it has landed: %w",
+		return nil, fmt.Errorf("%q differs from the target branch; the program that computes the graph runs on the server once the change has landed: %w",
 			config.Path, conflict.ErrProvisional)
 	}
 	with := *a.all

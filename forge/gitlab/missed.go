@@ -166,7 +166,7 @@ func (f *Forge) lookAtHooks(ctx context.Context, id int) {
 		if !h.Ours() || h.Alert == "" || h.Alert == "executable" {
 			continue
 		}
-		f.log.Warn("GitLab has switched a webhook off, since too many in a row did not arrive; what it would have told is read now", "webhook", h.ID, "state", h.Alert, "until", h.Until())
+		f.log.Warn("GitLab has switched a webhook off, since too many in a row did not arrive; the missed events are read now", "webhook", h.ID, "state", h.Alert, "until", h.Until())
 		if err := f.TestHook(ctx, place, h.ID); err != nil {
 			f.log.Warn("a webhook that is switched off still does not arrive; submitqueue doctor says more", "webhook", h.ID, "error", err)
 			continue

@@ -59,7 +59,7 @@ func checkChecks(d *document, path string, s Step, a Analysis) bool {
 		d.report(path+".retries", "%s.retries is for steps with run: for a workflow of GitHub Actions say rerun: 1", path)
 	}
 	if written("timeout_from") {
-		d.report(path+".timeout_from", "%s.timeout_from is for steps with run: what the forge's CI runs is not ended with the queue's patience, and would run twice; delete the line, and say timeout-minutes: in the workflow", path)
+		d.report(path+".timeout_from", "%s.timeout_from is for steps with run: a run of the forge's CI does not end when the queue gives up on it, and would run twice; delete the line, and say timeout-minutes: in the workflow", path)
 	}
 	if s.Environment != "" {
 		d.report(path+".environment", "%s.environment is for steps with run: of the forge's CI nobody reports what its machines have; delete the line, and have the workflow pin its tools", path)
@@ -68,7 +68,7 @@ func checkChecks(d *document, path string, s Step, a Analysis) bool {
 		d.report(path+".checkout", "%s.checkout is for steps with run: the forge's CI checks out by itself; delete the line, and say submodules: and lfs: in the workflow's actions/checkout", path)
 	}
 	if written("caches") {
-		d.report(path+".caches", "%s.caches is for steps with run: what the forge's CI keeps is written in the workflow; delete the line, and say actions/cache there", path)
+		d.report(path+".caches", "%s.caches is for steps with run: the workflow says what the forge's CI keeps; delete the line, and say actions/cache there", path)
 	}
 	if written("quarantine") {
 		d.report(path+".quarantine", "%s.quarantine is for steps with run: a check says no more than that it has failed; delete the line, and have the workflow pass what is not to count", path)

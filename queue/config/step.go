@@ -87,7 +87,7 @@ type Step struct {
 	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
 	// TimeoutFrom has the queue learn when to end the step: after three times what nearly all of its runs have taken (the 99th percentile), no earlier than this and no later than timeout. A run that is ended earlier than timeout is run again with all of timeout before it counts as a failure. From 1s to timeout; default: nothing is learned.
 	TimeoutFrom time.Duration `json:"timeout_from,omitempty" yaml:"timeout_from,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
-	// Retries is how often a step with run is run again, in the same build, for the targets that have not passed, before it has failed: 0 to 5. A pass then is one, and counts as a flake of the target. What other agents than the server's own run is not run again so. Default 0.
+	// Retries is how often a step with run is run again, in the same build, for the targets that have not passed, before it has failed: 0 to 5. A pass then is one, and counts as a flake of the target. A step that runs on an agent other than the server's own is not run again this way. Default 0.
 	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5"`
 	// StrictNew is how often a target that a change brings is run before the change may land: each run must pass, and one that fails decides, whatever queue.retries and retries say. From 2 to 10, for steps with run and scope targets. Default: once, as other targets.
 	StrictNew int `json:"strict_new,omitempty" yaml:"strict_new,omitempty" jsonschema:"minimum=2,maximum=10"`

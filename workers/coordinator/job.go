@@ -310,7 +310,7 @@ func (c *Coordinator) again(ctx context.Context, j *job, why string) error {
 	if err := c.prepare(ctx, j); err != nil {
 		return err
 	}
-	j.trial.Notice(why + ": what follows is all of the output once more")
+	j.trial.Notice(why + ": all of the output follows once more")
 	return nil
 }
 

@@ -53,7 +53,7 @@ func (c *Coordinator) update(w http.ResponseWriter, r *http.Request) {
 			return
 		case again:
 			c.status(w, j)
-			answer(w, http.StatusPreconditionFailed, message{"412 Precondition Failed: what came of the trace is not what was sent; send it again from 0"})
+			answer(w, http.StatusPreconditionFailed, message{"412 Precondition Failed: the trace that arrived differs from the one that was sent; send it again from 0"})
 			return
 		}
 	}

@@ -23,7 +23,7 @@ type Land struct {
 	client.Flags
 	What     string `arg:"" help:"Branch of a local repository, or number of a pull or merge request." placeholder:"BRANCH|NUMBER"`
 	Wait     bool   `help:"Wait for the verdict; exit 1 unless it landed."`
-	Retry    bool   `help:"Forget past failures: what failed runs again."`
+	Retry    bool   `help:"Forget past failures: failed tests run again."`
 	Priority string `help:"Land in a lane of queue.lanes, e.g. high; a change in the queue moves there." placeholder:"LANE"`
 	Method   string `help:"Land by merge, squash, rebase, semi-linear or fast-forward, as far as queue.methods allows it." placeholder:"METHOD"`
 }

@@ -44,7 +44,7 @@ func (f tokenFlags) open() (*access.Tokens, error) {
 type tokenAddCommand struct {
 	tokenFlags
 	Name    string `arg:"" help:"Its owner: requests made with it are made in this name. To land on GitHub, use the name of the account."`
-	Role    string `enum:"read,land,admin" default:"read" help:"What it may do: read; land, which is to land and cancel as well; or admin, which is everything (read, land, admin)."`
+	Role    string `enum:"read,land,admin" default:"read" help:"Its role: read; land, which is to land and cancel as well; or admin, which is everything (read, land, admin)."`
 	Expires string `default:"90d" help:"When it ends: 12h, 90d, a day such as 2027-01-31, or never." placeholder:"WHEN"`
 }
 

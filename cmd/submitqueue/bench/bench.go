@@ -16,7 +16,7 @@ type Command struct {
 	Calls   benchCalls   `cmd:"" help:"Calls to the code host's API for each landed change, and from a command to its builds, in a long queue."`
 	Hooks   benchHooks   `cmd:"" help:"Webhooks until they are acknowledged, at a steady rate, and whether any is lost when the server is killed."`
 	Land    benchLand    `cmd:"" help:"Land many changes as fast as they go: real Redis, real git, builds that pass at once."`
-	Outage  benchOutage  `cmd:"" help:"Changes that wait while a simulated code host is in trouble: what is lost, and how long after its end the first one lands."`
+	Outage  benchOutage  `cmd:"" help:"Changes that wait while a simulated code host is in trouble: the losses, and how long after its end the first one lands."`
 	Runners benchRunners `cmd:"" help:"Jobs to runners on other machines: how soon each is in a runner's hands, and whether any is lost or doubled."`
 	Server  benchServer  `cmd:"" hidden:"" help:"The server that bench land measures."`
 }

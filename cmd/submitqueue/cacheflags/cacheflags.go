@@ -14,7 +14,7 @@ import (
 
 // Flags say what runners keep.
 type Flags struct {
-	Caches    string `enum:"slot,shared,off" default:"slot" env:"SUBMITQUEUE_CACHES" help:"What is kept of the folders that steps name as caches: slot (each runner keeps its own), shared (a runner that has none yet takes what is in --cache-dir or --cache-s3), or off (steps run without)."`
+	Caches    string `enum:"slot,shared,off" default:"slot" env:"SUBMITQUEUE_CACHES" help:"How the folders are kept that steps name as caches: slot (each runner keeps its own), shared (a runner that has none yet takes what is in --cache-dir or --cache-s3), or off (steps run without)."`
 	Megabytes int    `name:"cache-mb" default:"10240" env:"SUBMITQUEUE_CACHE_MB" help:"Megabytes of disk that the caches of each runner may take; those that were kept longest ago go first."`
 	Dir       string `name:"cache-dir" type:"path" env:"SUBMITQUEUE_CACHE_DIR" help:"With --caches shared: a folder for archives of caches, which machines may share; ten times --cache-mb may be there." placeholder:"DIR"`
 	S3        string `name:"cache-s3" env:"SUBMITQUEUE_CACHE_S3" help:"With --caches shared: a store that speaks the protocol of Amazon S3, with the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY." placeholder:"s3://BUCKET/PREFIX?endpoint=HOST&region=REGION"`

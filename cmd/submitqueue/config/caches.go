@@ -30,7 +30,7 @@ func (t tree) cacheHint(b *bytes.Buffer, f analyzers.Found) {
 	case f.Analyzer == config.AnalyzerCargo:
 		lines("", "what Cargo has built", in("target"))
 	case f.Analyzer == config.AnalyzerNode && f.Under == "" && t.Has("package-lock.json"):
-		lines("npm_config_cache: .npm", "what npm has downloaded, which npm ci compares with the lock file", ".npm")
+		lines("npm_config_cache: .npm", "the downloads of npm, which npm ci compares with the lock file", ".npm")
 	case strings.HasPrefix(f.Run, "./gradlew"), strings.HasPrefix(f.Run, "gradle "):
 		lines("GRADLE_USER_HOME: .gradle-home", "what Gradle has downloaded and built", ".gradle", ".gradle-home/caches")
 	case strings.HasPrefix(f.Run, "./mvnw"), strings.HasPrefix(f.Run, "mvn "):

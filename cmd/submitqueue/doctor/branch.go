@@ -229,7 +229,7 @@ func (r *report) pushes(f Facts) {
 	case t.Err != nil:
 		r.add(Warns, "pushes", "the trial push of branches failed: "+t.Err.Error(), "see the reason, and run this again; branches of builds are pushed in the same way")
 	case t.Most > 0:
-		r.add(Warns, "pushes", fmt.Sprintf("GitHub takes %s in one push: what is pushed goes in parts, which takes longer", print.Counted(t.Most, "ref")), "raise it to 20 or more: "+setting)
+		r.add(Warns, "pushes", fmt.Sprintf("GitHub takes %s in one push: the refs go in parts, which takes longer", print.Counted(t.Most, "ref")), "raise it to 20 or more: "+setting)
 	default:
 		r.fine("pushes", "GitHub takes %s in one push", print.Counted(t.Refs, "ref"))
 	}

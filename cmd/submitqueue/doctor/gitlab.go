@@ -100,13 +100,13 @@ func (r *report) token(f GitLabFacts) bool {
 		}
 		for _, scope := range []string{"sudo", "admin_mode"} {
 			if slices.Contains(f.Token.Scopes, scope) {
-				r.add(Warns, "token", "the token has the scope "+scope+": whoever reads its file owns the instance", "make a token with the scope api alone")
+				r.add(Warns, "token", "the token has the scope "+scope+": a person who reads its file owns the instance", "make a token with the scope api alone")
 			}
 		}
 		r.expiry(f)
 	}
 	if f.Account.Admin {
-		r.add(Warns, "token", f.Account.Name+" is an administrator of the instance: whoever reads the token's file owns it", "make an account for the queue that is a maintainer of its projects, and nothing more")
+		r.add(Warns, "token", f.Account.Name+" is an administrator of the instance: a person who reads the token's file owns it", "make an account for the queue that is a maintainer of its projects, and nothing more")
 	}
 	if len(r.list) == bad {
 		until := "it does not expire"

@@ -119,7 +119,7 @@ func (r *report) sent(f GitLabFacts) {
 			r.add(Blocks, "deliveries", "GitLab has switched the webhook off for good, after 40 failures in a row", whyOff(f, h)+"then send a test from "+hookPage(f, h)+", which switches it on; the queue reads what it has missed")
 			continue
 		case h.Alert == "temporarily_disabled" && !until.IsZero():
-			r.add(Blocks, "deliveries", fmt.Sprintf("GitLab has switched the webhook off after failures, and tries again in %s (%s); what happens until then is not told", soon(until.Sub(f.Now)), until.UTC().Format("2006-01-02 15:04 UTC")),
+			r.add(Blocks, "deliveries", fmt.Sprintf("GitLab has switched the webhook off after failures, and tries again in %s (%s); it sends nothing until then", soon(until.Sub(f.Now)), until.UTC().Format("2006-01-02 15:04 UTC")),
 				whyOff(f, h)+"or send a test from "+hookPage(f, h)+", which switches it on at once; the queue reads what it has missed")
 			continue
 		case h.Alert == "temporarily_disabled":

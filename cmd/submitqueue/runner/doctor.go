@@ -25,7 +25,7 @@ import (
 // Doctor says what a machine lacks to run builds.
 type Doctor struct {
 	flags
-	Isolate string `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"What is to keep steps apart."`
+	Isolate string `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"The means that keeps steps apart."`
 	UIDs    string `name:"isolate-uids" default:"58000-58999" env:"SUBMITQUEUE_ISOLATE_UIDS" help:"User ids for --isolate uid." placeholder:"FIRST-LAST"`
 }
 

@@ -92,8 +92,8 @@ func (f flags) known() (registered, error) {
 type Run struct {
 	flags
 	Concurrent int              `default:"1" env:"SUBMITQUEUE_RUNNER_CONCURRENT" help:"Jobs at once."`
-	Labels     []string         `name:"labels" env:"SUBMITQUEUE_RUNNER_LABELS" help:"What this machine has: NAME=VALUE counts as the tags NAME and NAME:VALUE." placeholder:"NAME=VALUE,..."`
-	Isolate    string           `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"What keeps steps from the runner and from one another, as for submitqueue serve."`
+	Labels     []string         `name:"labels" env:"SUBMITQUEUE_RUNNER_LABELS" help:"A property of this machine: NAME=VALUE counts as the tags NAME and NAME:VALUE." placeholder:"NAME=VALUE,..."`
+	Isolate    string           `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"The means that keep steps from the runner and from one another, as for submitqueue serve."`
 	UIDs       string           `name:"isolate-uids" default:"58000-58999" env:"SUBMITQUEUE_ISOLATE_UIDS" help:"User ids for --isolate uid, which no account has." placeholder:"FIRST-LAST"`
 	Show       []string         `name:"isolate-show" type:"path" env:"SUBMITQUEUE_ISOLATE_SHOW" help:"Files and folders in what is hidden that steps are to see, read-only." placeholder:"PATH"`
 	SlotsDir   string           `name:"slots-dir" type:"path" env:"SUBMITQUEUE_SLOTS_DIR" help:"Folder for checkouts and homes (default: below --dir; with users of their own beside it)." placeholder:"DIR"`
@@ -176,7 +176,7 @@ func (c *Run) options(log *slog.Logger) (o agent.Options, err error) {
 		return o, fmt.Errorf("--isolate %s: %w", c.Isolate, err)
 	}
 	if o.Isolate = choice.Mode; o.Isolate == workers.IsolateNone {
-		log.Warn("steps run as the same user as this runner: whoever may ask the server for a build can read its token and change what other builds see", "why", choice.Why)
+		log.Warn("steps run as the same user as this runner: a person who may ask the server for a build can read its token and change what other builds see", "why", choice.Why)
 	}
 	for _, gap := range choice.Gaps {
 		log.Warn("not everything is kept apart here: " + gap)
@@ -234,7 +234,7 @@ func (c *Register) Run(ctx context.Context) error {
 }
 
 // openText says what is wrong with an address that is open.
-const openText = "the server is not reached by https: whoever is on the way can read tokens, secrets and code, and change what is built"
+const openText = "the server is not reached by https: anybody on the way can read tokens, secrets and code, and change what is built"
 
 // open reports whether what is sent to an address can be read on the way.
 func open(server string) bool {

@@ -16,11 +16,11 @@ import (
 
 // isolateFlags say what keeps steps from the server and from one another.
 type isolateFlags struct {
-	Isolate  string   `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"What keeps steps from the server and from one another: uid (each runner has a user of its own; the server must be root, on Linux), namespace (for a server that is not root, on Linux), sandbox (on macOS), none, or auto, the best there is."`
+	Isolate  string   `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"The means that keep steps from the server and from one another: uid (each runner has a user of its own; the server must be root, on Linux), namespace (for a server that is not root, on Linux), sandbox (on macOS), none, or auto, the best there is."`
 	UIDs     string   `name:"isolate-uids" default:"58000-58999" env:"SUBMITQUEUE_ISOLATE_UIDS" help:"User ids for runners, which no account has." placeholder:"FIRST-LAST"`
 	Hide     []string `name:"isolate-hide" type:"path" env:"SUBMITQUEUE_ISOLATE_HIDE" help:"Files and folders that steps are to see empty, besides the data folder, the server's home, /run and the files with secrets." placeholder:"PATH"`
 	Show     []string `name:"isolate-show" type:"path" env:"SUBMITQUEUE_ISOLATE_SHOW" help:"Files and folders in what is hidden that steps are to see, read-only: tools in the server's home, say." placeholder:"PATH"`
-	Keep     bool     `name:"keep-homes" env:"SUBMITQUEUE_KEEP_HOMES" help:"Keep a runner's HOME, with the caches of tools in it, from build to build: whoever may ask for a build can change what later ones find there."`
+	Keep     bool     `name:"keep-homes" env:"SUBMITQUEUE_KEEP_HOMES" help:"Keep a runner's HOME, with the caches of tools in it, from build to build: a person who may ask for a build can change what later builds find there."`
 	Seed     string   `name:"home-seed" type:"existingdir" env:"SUBMITQUEUE_HOME_SEED" help:"A folder whose content each new HOME begins with: caches of tools, say." placeholder:"DIR"`
 	SlotsDir string   `name:"slots-dir" type:"path" env:"SUBMITQUEUE_SLOTS_DIR" help:"Folder for the runners' checkouts and homes; with users of their own it must be one that they can reach (default: beside the data folder, or /var/lib/submitqueue-slots)." placeholder:"DIR"`
 }

@@ -38,7 +38,7 @@ type Serve struct {
 	Data      string           `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Folder for the mirror, logs and a Redis of our own." type:"path"`
 	Redis     string           `default:"auto" env:"REDIS_URL" help:"redis://... or auto: a private redis-server, or one in memory."`
 	Runners   int              `default:"2" env:"SUBMITQUEUE_RUNNERS" help:"Builds that can run at once on this machine."`
-	Weights   map[string]int   `name:"weight" env:"SUBMITQUEUE_WEIGHTS" help:"What part of the runners' time a queue gets against others that share them, as OWNER/NAME@BRANCH=N (default: 1 each)." placeholder:"QUEUE=N"`
+	Weights   map[string]int   `name:"weight" env:"SUBMITQUEUE_WEIGHTS" help:"Share of the runners' time that a queue gets against others that use them, as OWNER/NAME@BRANCH=N (default: 1 each)." placeholder:"QUEUE=N"`
 	Isolate   isolateFlags     `embed:""`
 	Caches    cacheflags.Flags `embed:""`
 	Variables variableFlags    `embed:""`

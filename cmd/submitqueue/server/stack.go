@@ -347,7 +347,7 @@ func (s *Stack) drainSpool(ctx context.Context) {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
 	if d := s.spooled.Damage(); d.Places > 0 {
-		s.o.Log.Error("spooled deliveries could not be read and are dropped; what they said of comments, labels and heads is read from the forge", "places", d.Places, "bytes", d.Bytes)
+		s.o.Log.Error("spooled deliveries could not be read and are dropped; comments, labels and heads are read from the forge", "places", d.Places, "bytes", d.Bytes)
 	}
 	for {
 		s.metrics.SetSpool(s.spooled.Len())

@@ -59,7 +59,7 @@ type Command struct {
 
 	Learn bool `help:"Have strategy ours learn models of what it sees, as a server does; its time counts as the run's." group:"run"`
 
-	After int `help:"Leave the first so many changes out of the percentiles and of the builds for each change, in place of the first 15 %: what a queue does with a history of its own." placeholder:"N" group:"run"`
+	After int `help:"Leave the first so many changes out of the percentiles and of the builds for each change, in place of the first 15 %, to see a queue that has a history." placeholder:"N" group:"run"`
 
 	Red int `help:"Inject so many red mains instead, print how often the commit that is named is the right one and how soon, and end with status 1 where it is another in more than one of 50." placeholder:"N" group:"run"`
 

@@ -223,7 +223,7 @@ func (d *differing) uses(uses string, step map[string]any) {
 	case strings.HasPrefix(uses, "./"):
 		d.action(strings.TrimPrefix(uses, "./"))
 	case strings.Contains(name, "cache"):
-		d.add("it uses %s: what earlier runs of the branch have left is there", uses)
+		d.add("it uses %s, which has what earlier runs of the branch have left", uses)
 	case name == "actions/checkout" && (with["ref"] != nil || with["repository"] != nil):
 		d.add("it checks out something else than what was pushed (ref or repository of actions/checkout)")
 	}

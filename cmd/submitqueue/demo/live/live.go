@@ -27,7 +27,7 @@ import (
 // Command runs the whole product against a simulated forge.
 type Command struct {
 	demo.Flags
-	Redis string `default:"auto" placeholder:"URL" help:"A Redis that runs already, as redis://HOST:PORT/DB; what the demo stores there stays. Unless told, a private redis-server, or where there is none one in memory."`
+	Redis string `default:"auto" placeholder:"URL" help:"A Redis that runs already, as redis://HOST:PORT/DB; the data of the demo stays there. Unless told, a private redis-server, or where there is none one in memory."`
 }
 
 // Run implements the command.
