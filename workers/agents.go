@@ -45,9 +45,8 @@ type Load struct {
 	Waiting, Busy int // shards
 }
 
-// Loads returns the load by what steps ask for: their tags, and os:NAME and arch:NAME where
-// they name these, sorted and joined by commas; "" of those that ask for nothing. It is
-// what runners are scaled by.
+// Loads returns the load by the tags of steps, with os:NAME and arch:NAME where a step names
+// them, sorted and joined by commas; "" for steps without tags. Runners are scaled by it.
 func (p *Pool) Loads() map[string]Load {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,17 +13,17 @@ import (
 	"github.com/submitqueue/submitqueue/workers/cache"
 )
 
-// Caches say what runners keep of what steps ask to have kept (config.Step.Caches).
+// Caches say which caches of steps runners keep (config.Step.Caches).
 type Caches struct {
 	Bytes  int64            // that the caches of one slot may take; 0: nothing is kept
-	Shared *cache.Shared    // what runners have in common besides; nil: nothing
+	Shared *cache.Shared    // the caches that runners share besides; nil: none
 	Seen   func(CacheEvent) // is told what came of each; nil: nobody is
 }
 
 // CacheResult is what came of a cache in one build.
 type CacheResult string
 
-// What comes of a cache: before the steps, Hit, Miss or Skipped, and after them the others.
+// The results of a cache: before the steps Hit, Miss or Skipped, after them the others.
 const (
 	CacheHit     CacheResult = "hit"     // it was put into the checkout
 	CacheMiss    CacheResult = "miss"    // there was none
@@ -226,8 +226,8 @@ func (u *usedCaches) begins() {
 	u.began, u.runs = true, true
 }
 
-// ended takes note of how a run of a step has ended. One that was ended from outside may have
-// been writing: what it leaves may be torn.
+// ended notes how a run of a step has ended. A run that was stopped may have been writing, so
+// its files may be torn.
 func (u *usedCaches) ended(o queue.JobOutcome) {
 	u.runs = false
 	u.passed = u.passed && o == queue.JobPassed
@@ -239,8 +239,8 @@ func (u *usedCaches) found() bool {
 	return slices.ContainsFunc(u.all, func(c usedCache) bool { return c.held.Found })
 }
 
-// keep puts the caches away, when no step of the checkout runs any more. What cannot be kept
-// is gone with the checkout; that is no trouble of the build.
+// keep puts the caches away, when no step of the checkout runs any more. A cache that cannot be
+// kept is lost with the checkout; the build does not suffer.
 func (u *usedCaches) keep() {
 	if len(u.all) == 0 || u.cold && !u.began {
 		return

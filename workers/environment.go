@@ -26,7 +26,7 @@ var passed = [...]string{
 // ours are those that name the agent's user and places of its own: guests do not see them.
 var ours = [...]string{"TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOENV"}
 
-// guestName is what guests are called, who have no account.
+// guestName is the user name that guests see; they have no account.
 const guestName = "guest"
 
 // markVar names the slots whose steps a process belongs to, the innermost last.
@@ -37,11 +37,11 @@ const markVar = "SUBMITQUEUE_SLOTS"
 // handed over in the environment or as an argument; Linux refuses 128 KiB.
 const maxInline = 64 << 10
 
-// environment returns the environment of a step: what is passed from the agent's, secrets,
-// the step's own, then ours, which win.
+// environment returns the environment of a step: the variables passed on from the agent,
+// secrets, the step's own variables, then ours. A later one overrides an earlier one.
 //
-// The steps of a guest have caches and temporary files of their own in place of the
-// agent's, which they could not reach, or could change for others.
+// The steps of a guest have separate caches and temporary files: they could not reach the
+// agent's, or could change them for others.
 func environment(o RunnerOptions, b queue.Build, j queue.Job, files slotFiles) []string {
 	env := map[string]string{}
 	base, outer := o.Env, ""

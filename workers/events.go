@@ -73,8 +73,8 @@ func (e *events) pump() {
 	}
 }
 
-// close delivers what waits to a reader who takes it within a second and
-// before ctx ends, drops the rest, and closes the channel. It is called once.
+// close delivers waiting events to a reader that takes them within a second and before ctx
+// ends, drops the rest, and closes the channel. It is called once.
 func (e *events) close(ctx context.Context) {
 	e.mu.Lock()
 	e.sealed = true

@@ -115,7 +115,7 @@ func (p *Pool) noRunner(b queue.Build) string {
 		if s == "" {
 			return ""
 		}
-		step = max(step, s) // the same whatever the order of the map
+		step = max(step, s) // independent of the order of the map
 	}
 	if len(p.members) == 0 {
 		return "there is no runner"

@@ -31,7 +31,7 @@ const sandboxExec = "/usr/bin/sandbox-exec"
 // runCaged is run for a command in a sandbox.
 func (c command) runCaged(ctx context.Context) (exit, error) {
 	c.argv = append([]string{sandboxExec, "-p", c.guest.room.profile()}, c.argv...)
-	c.guest = nil // its user is that of this process
+	c.guest = nil // its user is the user of this process
 	return c.run(ctx)
 }
 

@@ -19,8 +19,8 @@ const roomsHaveTmp = true
 
 func sandboxesWork() error { return errNoSandbox }
 
-// claimUID claims a user id on this machine by a name of an abstract socket, which the
-// kernel frees when this process ends in whatever way.
+// claimUID claims a user id on this machine by a name of an abstract socket, which the kernel
+// frees when this process ends, in any way.
 func claimUID(uid int) (io.Closer, error) {
 	l, err := net.Listen("unix", "@submitqueue-uid-"+strconv.Itoa(uid))
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -69,8 +69,8 @@ func guestsWork(uids UIDs) error {
 // prSetNoNewPrivs is PR_SET_NO_NEW_PRIVS of prctl(2).
 const prSetNoNewPrivs = 38
 
-// startGuest starts a command as the guest. No program that it runs, with whatever bits
-// or capabilities on its file, gives it more than the guest has.
+// startGuest starts a command as the guest. No program that it runs gives it more rights than
+// the guest has, even with setuid bits or capabilities on the file.
 func startGuest(cmd *exec.Cmd, g *guest) error {
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(g.uid), Gid: uint32(g.uid)} // no other groups
 	if f := g.fenceOf(); f != nil {
@@ -104,7 +104,7 @@ func (s session) endUser(grace time.Duration) int {
 		if time.Now().After(limit) {
 			return max(1, s.alive())
 		}
-		s.kill() // who stops or kills what kills them
+		s.kill() // they could stop or kill the process that kills them
 	}
 }
 

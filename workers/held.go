@@ -20,8 +20,8 @@ type Held struct {
 	Ended  time.Time      `json:"ended,omitzero"`
 }
 
-// Holder is a Source that takes back what was handed out before it began. Whoever hands out
-// work by it tells it so before it is asked for builds.
+// Holder is a Source that takes back shards that were handed out before it began. The caller
+// that handed them out tells it so before builds are asked for.
 type Holder interface {
 	Source
 	// Hold has a shard run under a new lease, or count with the result that it has had. Its
@@ -102,8 +102,8 @@ func (p *Pool) Open(id queue.BuildID) bool {
 	return e != nil && e.done == nil
 }
 
-// claim takes a build that is asked for, and of which shards are held: what none of them is
-// of waits for an agent. It reports whether they are of that build.
+// claim takes a build that is asked for and of which shards are held: the part of it that no
+// held shard covers waits for an agent. It reports whether the held shards are of that build.
 func (p *Pool) claim(e *entry, b queue.Build, action string) bool {
 	rest, ok := beside(b, e.shards)
 	if !ok {
@@ -218,7 +218,7 @@ func (p *Pool) abandonUnasked(now time.Time) {
 // young reports whether agents that a process before this one had may still come back.
 func (p *Pool) young(now time.Time) bool { return now.Sub(p.started) < p.o.Await }
 
-// take takes in what an agent reports of a shard.
+// take takes in an agent's report of a shard.
 func (p *Pool) take(s *shard, r Report) {
 	if len(r.Log) > 0 && p.builds[s.build.ID] == s.of {
 		p.write(s, r.Log)

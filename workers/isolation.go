@@ -52,7 +52,7 @@ func (u UIDs) orDefault() UIDs {
 type Choice struct {
 	Mode Isolation
 	Why  string   // for none: why it is so, for people
-	Gaps []string // what the mode should keep apart, and does not here, for people
+	Gaps []string // gaps of the mode on this machine, for people
 }
 
 // ChooseIsolation resolves auto, the best that this process can give to steps, and
@@ -134,8 +134,8 @@ func gapsOf(missing error) []string {
 type guest struct {
 	uid  int       // of the user that nobody else on this machine has, and of its only group; 0: the user of this process
 	held io.Closer // the claim to the number; other processes that claim one see it
-	room *room     // what its steps see; nil: the machine as it is
-	shut *shut     // what they cannot reach; nil: nothing
+	room *room     // the view of its steps; nil: the whole machine
+	shut *shut     // addresses that its steps cannot reach; nil: none
 }
 
 // shut are the addresses that steps of a pool cannot reach; without a fence, all are open.

@@ -14,9 +14,9 @@ type member struct {
 	agent  Agent
 	heard  time.Time
 	asking int    // calls of Next that wait
-	busy   *shard // what it was handed
+	busy   *shard // the shard that it has
 
-	queue, step string // of what it had last: its checkout and caches are warm for them
+	queue, step string // of its last shard: its checkout and caches are warm for them
 }
 
 // Next implements Source. An agent joins the pool by asking; one that asks while

@@ -14,9 +14,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// Log is the log of one build, in the order in which it was written. It is text
-// for people: valid UTF-8 without control characters but newline and tab, and
-// still hostile in what it says.
+// Log is the log of one build, in the order in which it was written. It is text for people:
+// valid UTF-8 without control characters except newline and tab. Its content is hostile.
 type Log interface {
 	// Read returns what follows the cursor, at most 64 KiB. The first cursor is
 	// 0; the next one is in the Chunk. A cursor past the end (the build was run
@@ -30,7 +29,7 @@ type Log interface {
 // Chunk is a piece of a log.
 type Chunk struct {
 	Text string
-	Next int64 // the cursor of what follows
+	Next int64 // the cursor of the next part
 	End  bool  // nothing will follow
 }
 

@@ -9,8 +9,8 @@ import (
 // minMask is the shortest text that is masked: shorter ones would shred logs.
 const minMask = 4
 
-// newMask returns a function that replaces secrets by ***, also as programs encode them. Of a
-// value with several lines each line is a secret; what is shorter than 4 bytes is not.
+// newMask returns a function that replaces secrets by ***, also as programs encode them. Each
+// line of a value with several lines is a secret; a line shorter than 4 bytes is not.
 func newMask(values []string) func(string) string {
 	var pairs []string
 	all := slices.Clone(values)

@@ -16,9 +16,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Place is a slot for whoever runs scripts that are made elsewhere (package agent): a
-// checkout, a home and a folder for temporary files, isolated as the slots of a pool are.
-// It is used by one script at a time.
+// Place is a slot for scripts that another program makes (package agent): a checkout, a home
+// and a folder for temporary files, isolated as the slots of a pool are. It is used by one
+// script at a time.
 type Place struct {
 	r *Runner // of which only the slot is used
 }
@@ -69,7 +69,7 @@ func OpenPlaces(o PoolOptions) (places []*Place, survey *Survey, release func(),
 	return places, &Survey{o: o.Runner, dir: o.tools.dir, guest: o.tools.guest}, o.releaseGuests, nil
 }
 
-// end ends whatever runs in the place, and returns how many processes it could not.
+// end ends all processes in the place, and returns how many it could not end.
 func (p *Place) end() (left int) {
 	left = (session{mark: p.r.files.root}).end(p.r.o.Grace)
 	if g := p.r.files.guest; g.uidOf() != 0 {
@@ -102,12 +102,12 @@ func (p *Place) Fresh() error {
 	return errors.Join(os.MkdirAll(p.r.files.checkout, 0o755), p.r.files.fresh())
 }
 
-// Full says for people that the place's disk is full, or nothing. What fails on one says
+// Full says for people that the place's disk is full, or "". A failure on a full disk says
 // nothing of a change.
 func (p *Place) Full() string { return p.r.lowDisk() }
 
-// Room is Full of a place in which nothing runs: what an earlier script has left in the
-// checkout gives way.
+// Room is Full of a place in which nothing runs: files that an earlier script left in the
+// checkout are removed first.
 func (p *Place) Room() string {
 	if full := p.r.lowDisk(); full == "" {
 		return ""

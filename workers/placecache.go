@@ -13,7 +13,7 @@ import (
 
 // PlaceCache is what a script is to find in its checkout from earlier ones.
 type PlaceCache struct {
-	Key     string   // says which cache it is, whatever is in it
+	Key     string   // names the cache, independent of its content
 	Paths   []string // from the root of the checkout
 	Unkeyed bool     // it is one for all commits
 }
@@ -22,9 +22,9 @@ type PlaceCache struct {
 type PlaceCaches struct{ u *usedCaches }
 
 // Fill puts caches into the checkout, which has the files of the commit, while nothing runs.
-// With cold nothing is put there, and what the script leaves takes the place of what was
-// kept. Where the place keeps nothing (RunnerOptions.Caches), that is said in the log. An
-// error is one of the place, or says that a cache has a path that no cache has.
+// With cold nothing is put there, and the folders that the script leaves replace the kept ones.
+// If the place keeps no caches (RunnerOptions.Caches), the log says so. An error is a fault of
+// the place, or says that a cache has a path that no cache may have.
 func (p *Place) Fill(ctx context.Context, caches []PlaceCache, cold bool, log io.Writer) (*PlaceCaches, error) {
 	u := &usedCaches{r: p.r, log: log, cold: cold}
 	if len(caches) == 0 {
@@ -59,9 +59,9 @@ func (p *Place) Fill(ctx context.Context, caches []PlaceCache, cold bool, log io
 // Found reports whether the script has what earlier ones have left.
 func (c *PlaceCaches) Found() bool { return c.u.found() }
 
-// Keep puts the caches away, when nothing of the script runs any more. whole says that the
-// script has run and ended by itself: what another one leaves may be torn, and is dropped.
-// passed has them shared with other machines, where anything is.
+// Keep puts the caches away, when no process of the script runs any more. whole says that the
+// script has ended on its own: the caches of a script that was stopped may be torn, and are
+// dropped. passed lets them be shared with other machines, if caches are shared.
 func (c *PlaceCaches) Keep(whole, passed bool) {
 	c.u.begins()
 	switch {

@@ -28,32 +28,32 @@ type PoolOptions struct {
 	Runner   RunnerOptions  // of the agents in this process; the pool sets Dir, Machine and Log
 	Apart    time.Duration  // a build waits so long for a host that it does not avoid; default 5 min
 	Tools    time.Duration  // how often the environment commands of steps are run; default 10 min
-	Weights  map[string]int // of queues that share the pool, by name: what part of its time they get against others; default 1
+	Weights  map[string]int // of queues that share the pool, by name: their share of its time against other queues; default 1
 	Await    time.Duration  // agents elsewhere may take so long to come after the start: until then no build ends because there is none for it; default 0
 	Lease    time.Duration  // an agent that is silent for so long is lost; default 90 s
 	LogFiles int            // logs of ended builds that are kept; default 2000
 	LogBytes int64          // and their size together; default 2 GiB
 	Log      *slog.Logger   // required
 
-	room   *room    // what steps see; nil: the machine as it is
-	shut   *shut    // what steps cannot reach; nil: nothing
+	room   *room    // the view of steps; nil: the whole machine
+	shut   *shut    // addresses that steps cannot reach; nil: none
 	guests []*guest // of the slots and of the tools
 	tools  struct {
 		dir   string // where environment commands run
-		guest *guest // whom they run as
+		guest *guest // the user that they run as
 	}
 }
 
-// Pool is a Controller whose builds are pulled by agents: some in this process,
-// others through whatever carries the Source. A build is divided into shards (shard.go):
-// each is one step on some targets, and goes to an agent that offers what the step asks
-// for. Of several queues, that one is served which has had the least time of runners for
-// its weight; of its builds the one of the highest value, among equals the one that has
-// waited longest; of that the shard with the most work. A shard goes to an agent on a host
-// that the build avoids only where there is no other host, or none was free in time; to one
-// on a benched host (Build.Shun) only where no other can run it, unless it is there to
-// probe that host (Build.Only). A build with a step that no agent can run ends at once with
-// NoRunner, and so does a shard that waits when the last such agent leaves.
+// Pool is a Controller whose builds are pulled by agents: some in this process, others through
+// a transport of the Source. A build is divided into shards (shard.go): each is one step on
+// some targets, and goes to an agent that has the tags of the step. Among several queues, the
+// pool serves the one that has had the least runner time for its weight; among its builds the
+// one of the highest value, among equals the one that has waited longest; of that build the
+// shard with the most work. A shard goes to a host that the build avoids only if there is no
+// other host, or none was free in time. It goes to a benched host (Build.Shun) only if no other
+// can run it, or if the build probes that host (Build.Only). A build with a step that no agent
+// can run ends at once with NoRunner, and so does a shard that waits when the last such agent
+// leaves.
 type Pool struct {
 	o      PoolOptions
 	logs   *Logs

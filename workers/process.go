@@ -15,7 +15,7 @@ type command struct {
 	dir     string
 	env     []string
 	mark    string // of the slot, to find what left the session
-	guest   *guest // whom it runs as; nil: as this process
+	guest   *guest // the user that it runs as; nil: as this process
 	timeout time.Duration
 	grace   time.Duration // from SIGTERM to SIGKILL
 	out     io.Writer     // standard output and standard error; errors are its own affair

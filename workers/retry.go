@@ -30,7 +30,7 @@ func (r *Runner) job(ctx context.Context, t task, restore func() error) (done qu
 		case queue.JobPassed, queue.JobFailed:
 			done, detail = together(done, once, why, asked, n)
 		default:
-			return done, detail, again // that attempt says nothing; what has failed before it has
+			return done, detail, again // that attempt says nothing; the earlier failures stand
 		}
 	}
 	return done, detail, again
@@ -44,8 +44,8 @@ func (t task) retries() int {
 	return t.job.Step.Retries
 }
 
-// together is the result of a step of which what had not passed was run once more, the n-th
-// time. detail is that of the last run, once.
+// together is the result of a step whose targets that had not passed were run again, for the
+// n-th time. detail is the detail of the last run, once.
 func together(first, once queue.JobDone, detail string, asked []string, n int) (queue.JobDone, string) {
 	once.Took += first.Took
 	if once.Outcome == queue.JobPassed && len(first.Failed) == 0 { // it was all of it that had failed, by no name

@@ -21,12 +21,11 @@ import (
 
 // Checkouter makes the files of a commit.
 type Checkouter interface {
-	// Checkout makes dir hold exactly the files of the commit. dir may be
-	// missing, or hold an earlier checkout, with whatever its steps wrote into
-	// it. The steps are untrusted: nothing in dir may give them a way to write
-	// to the repository that it came from. After release the files are not used
-	// any more. The runner calls it for one commit at a time per dir. An error
-	// is an infrastructure error, never a verdict.
+	// Checkout makes dir hold exactly the files of the commit. dir may be missing, or hold an
+	// earlier checkout, with all files that its steps wrote. The steps are untrusted: nothing
+	// in dir may let them write to the repository that it came from. After release the files
+	// are not used any more. The runner calls it for one commit at a time per dir. An error is
+	// an infrastructure error, never a verdict.
 	Checkout(ctx context.Context, commit queue.CommitID, dir string) (release func() error, err error)
 }
 
@@ -57,21 +56,21 @@ type RunnerOptions struct {
 	Grace           time.Duration             // from SIGTERM to SIGKILL; default 5 s
 	LogLimit        int64                     // bytes of log per step, the first and the last half; default 4 MiB
 	MinFree         uint64                    // bytes; with less free on the disk of Dir nothing counts as a failure; default 32 MiB
-	KeepHome        bool                      // HOME stays from build to build, with what a build of anybody has left there
+	KeepHome        bool                      // HOME stays from build to build, with all files that any build left there
 	HomeSeed        string                    // a folder whose content each new HOME has; "": none
-	Caches          Caches                    // what is kept of what steps ask to have kept; zero: nothing
+	Caches          Caches                    // which caches of steps are kept; zero: none
 	Mask            []string                  // secrets that are shown as ***
 	Env             []string                  // where the passed variables are taken from; default os.Environ()
 	Pass            []string                  // names of variables that steps see besides those in passed (environment.go)
 	Secrets         []Secret                  // variables of steps that are shown as ***
-	Called          func(queue string) string // what a queue's repository is called by now, for Secret.Of; nil: as in its key
+	Called          func(queue string) string // the present name of a queue's repository, for Secret.Of; nil: the name in its key
 	Log             *slog.Logger              // required
 }
 
-// Runner is one slot that executes builds, one at a time, in directories that
-// are used again. Nothing of the agent's environment reaches the steps but a
-// list of names (PATH, HOME, TMPDIR, LANG, those of the Go tool and the like), those in Pass,
-// and where toolchains are (toolchain.go); to these come Secrets, the step's own variables and
+// Runner is one slot that executes builds, one at a time, in directories that are reused. Steps
+// get only these variables of the agent: PATH, HOME, TMPDIR, LANG, those of the Go tool, those
+// in Pass, and the places of toolchains (toolchain.go). They also get Secrets, the step's own
+// variables and
 //
 //	CI=true
 //	SUBMITQUEUE=1
@@ -224,8 +223,8 @@ func wanted(c config.Checkout) string {
 	return strings.Join(what, " and ")
 }
 
-// jobs executes jobs of a build that run in one checkout. end is how the jobs before them
-// have ended; it returns that of all.
+// jobs executes jobs of a build that run in one checkout. end is the outcome of the jobs before
+// them; it returns the outcome of all.
 func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end End, out Output) End {
 	want := jobs[0].Step.Checkout
 	if what := wanted(want); what != "" {
@@ -409,8 +408,8 @@ func RemoveAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// worse joins the outcome of a job to that of the build so far. The detail is
-// that of the first job with the worst outcome.
+// worse joins the outcome of a job to that of the build so far. The detail is the detail of the
+// first job with the worst outcome.
 func worse(end End, o queue.JobOutcome, detail string) End {
 	if o == queue.JobTimeout {
 		o = queue.JobFailed

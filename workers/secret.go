@@ -20,9 +20,9 @@ type Secret struct {
 	Of          string // the repository whose steps get it, as in acme/shop; "": those of all
 }
 
-// SecretsOf returns the secrets of a queue's steps (queue.Build.Queue), by their names. What is
-// of its repository alone goes before what is of all. called says what a queue's repository
-// is called by now; nil, or "": as in the queue's key.
+// SecretsOf returns the secrets of a queue's steps (queue.Build.Queue), by their names. A
+// secret of its repository overrides a secret of all. called returns the present name of a
+// queue's repository; nil, or "": the name in the queue's key.
 func SecretsOf(all []Secret, queue string, called func(queue string) string) map[string]string {
 	repository, _, _ := strings.Cut(queue, "@")
 	if called != nil {
@@ -140,8 +140,8 @@ func disguises(value string) (forms []string) {
 	if text, err := json.Marshal(value); err == nil {
 		forms = append(forms, strings.Trim(string(text), `"`))
 	}
-	// base64 may have it at any of three places within a group; what its neighbours have a
-	// part in is left out.
+	// base64 may have it at any of three offsets within a group; characters that also encode
+	// its neighbours are left out.
 	for before := range 3 {
 		padded := append(make([]byte, before), value...)
 		whole := len(padded) / 3 * 3

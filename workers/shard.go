@@ -18,7 +18,7 @@ type shard struct {
 	of    *entry
 	build queue.Build     // the build with this one job
 	asked []string        // its targets; nil: those of the job, which no other shard of the build has
-	costs []time.Duration // what each of its targets is thought to take
+	costs []time.Duration // the expected time of each of its targets
 	work  time.Duration   // that all of them are thought to take
 	place int             // from 1, among the shards of the build
 
@@ -235,9 +235,9 @@ func (s *shard) heading() string {
 	return fmt.Sprintf("[submitqueue] ---- part %d of %d: %s\n", s.place, len(s.of.shards), what)
 }
 
-// learnFixed takes in what a shard has cost beside its targets: from when the agent had it
-// to its result, without what its report gives to targets, or without the run where it
-// gives nothing.
+// learnFixed takes in the fixed cost of a shard: the time from when the agent had it to its
+// result, less the times that its report gives for targets, or less the whole run if the report
+// gives none.
 func (p *Pool) learnFixed(s *shard, done queue.JobDone) {
 	if s.held { // some of the time nobody was there
 		return

@@ -20,9 +20,9 @@ type slotFiles struct {
 	tmp      string // for a guest's temporary files
 	targets  string // SUBMITQUEUE_TARGETS_FILE
 	script   string // a command too long for an argument
-	guest    *guest // whom checkout, home and tmp are for; nil: for this process
+	guest    *guest // the user of checkout, home and tmp; nil: the user of this process
 	keep     bool   // home stays from build to build
-	seed     string // what a new home holds, a folder; "": nothing
+	seed     string // folder that is copied into a new home; "": none
 }
 
 // newSlotFiles makes a slot's places. Those of a guest it can reach and fill, but its
@@ -58,7 +58,7 @@ func newSlotFiles(dir string, g *guest) (slotFiles, error) {
 	if g == nil {
 		return f, os.MkdirAll(f.home, 0o700)
 	}
-	own := *g // with what is shown of this slot
+	own := *g // with the folders of this slot
 	if f.guest = &own; g.room != nil {
 		own.room = f.roomOf(*g.room)
 	}
@@ -191,7 +191,7 @@ func (f slotFiles) write(path string, data []byte) error {
 	return errors.Join(os.Chown(path, 0, f.guest.uid), os.Chmod(path, 0o640))
 }
 
-// ownerOf returns whom a file belongs to.
+// ownerOf returns the owner of a file.
 func ownerOf(path string) (uid int, ok bool) {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// owned returns whom a file belongs to, and how many names it has.
+// owned returns the owner of a file, and how many names it has.
 func owned(info fs.FileInfo) (uid, links int) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Uid), int(s.Nlink)

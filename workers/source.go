@@ -22,8 +22,8 @@ type Source interface {
 	// report with an End gives the lease back. Error: ErrLost when the lease is
 	// not held (any more); the agent then abandons the build.
 	Report(ctx context.Context, lease Lease, r Report) error
-	// Return gives an assignment back of which nothing has run: it goes to whoever asks
-	// next, without prejudice. A lease that is not held (any more) is no error.
+	// Return gives back an assignment of which nothing has run: it goes to the next agent that
+	// asks, without prejudice. A lease that is not held (any more) is no error.
 	Return(lease Lease)
 }
 
@@ -33,12 +33,12 @@ type Agent struct {
 	Host string   // the computer that it is a slot of; default Name
 	OS   string   // as runtime.GOOS
 	Arch string   // as runtime.GOARCH
-	Tags []string // what steps may ask for
+	Tags []string // the tags that steps may ask for
 
 	Images   bool // it runs steps in the container images, or machines, that they name
 	TagsOnly bool // it takes no steps that ask for no tags
 
-	Tools []queue.Tools // what the environment commands of steps have shown there; agents in the pool's process leave it to the pool
+	Tools []queue.Tools // the output of the environment commands of steps there; agents in the pool's process leave it to the pool
 }
 
 // Lease names one hand-out of a build to an agent.
@@ -56,7 +56,7 @@ type Assignment struct {
 // heartbeat. Fields count in the order log, job, end; Log is not kept after the
 // call.
 type Report struct {
-	Log []byte         // what to add to the build's log: clean text
+	Log []byte         // text to add to the build's log, clean
 	Job *queue.JobDone // a job that has ended
 	End *End           // the build has ended: the last report
 }

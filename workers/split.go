@@ -206,7 +206,7 @@ func (s *Split) Environments(commands []string) {
 	}
 }
 
-// Stands implements Standing: what both sides have said together.
+// Stands implements Standing: the events of both sides together.
 func (s *Split) Stands() []queue.Body {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,8 +20,8 @@ func (s *Stream) Put(bodies ...queue.Body) { s.e.put(bodies...) }
 // Out is the channel for Controller.Events; Close closes it.
 func (s *Stream) Out() <-chan queue.Body { return s.e.out }
 
-// Close delivers what waits to a reader who takes it within a second and before
-// ctx ends, and drops the rest. It is called once.
+// Close delivers waiting events to a reader that takes them within a second and before ctx
+// ends, and drops the rest. It is called once.
 func (s *Stream) Close(ctx context.Context) { s.e.close(ctx) }
 
 // Clean makes hostile text fit for logs and tails: valid UTF-8 without control

@@ -17,7 +17,7 @@ import (
 type Survey struct {
 	o     RunnerOptions
 	dir   string // where they run
-	guest *guest // whom they run as
+	guest *guest // the user that they run as
 	looks looks
 }
 

@@ -29,7 +29,7 @@ type Exit struct {
 	Infra    string        // says for people why the run says nothing of the change; ""
 	Lost     bool          // it was ended by somebody else: a signal that programs do not raise by their own fault
 	How      string        // how the command ended, for people: "exit status 1"
-	Cut      bool          // the output has holes: what its report says of a failed run is not all
+	Cut      bool          // the output has holes: the report of a failed run is incomplete
 }
 
 // Tool reports whether a command was not there, or could not be run.
@@ -69,8 +69,8 @@ func (t *Trial) Write(p []byte) (int, error) { return t.text.Write(p) }
 // Notice adds a line of ours to the log and the tail.
 func (t *Trial) Notice(line string) { t.text.notice(line) }
 
-// File takes a file of the report, by its name in the checkout, after the last output. What
-// is no report counts for nothing, and is said in the log.
+// File takes a file of the report, by its name in the checkout, after the last output. A file
+// that is no report is ignored, and the log says so.
 func (t *Trial) File(name string, content io.Reader) {
 	t.text.finishLine()
 	if t.report == nil {

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// window passes the first half of its limit on as it comes, keeps the last half
-// in memory, and writes that at the end, after a notice of what was left out.
+// window passes on the first half of its limit at once, keeps the last half in memory, and
+// writes it at the end, after a notice of how much was left out.
 type window struct {
 	out  io.Writer
-	head int64 // what may still be passed on
+	head int64 // how many bytes may still be passed on
 	keep int   // size of ring when it is full
 	ring []byte
 	pos  int   // next place in a full ring

@@ -171,7 +171,7 @@ func (c *counted) ReadDir(name string) ([]fs.DirEntry, error) {
 		c.err = errors.New("there are too many files")
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
-		err = nil // what cannot be looked into holds no report
+		err = nil // a folder that cannot be read holds no report
 	}
 	return list, err
 }

@@ -31,7 +31,7 @@ type Options struct {
 	Name     string            // of the machine, in results; default: the host's
 	Slots    int               // jobs at once; default 1
 	Version  string            // of this program, for people
-	Labels   map[string]string // what the machine says of itself; they count as tags
+	Labels   map[string]string // labels of the machine; they count as tags
 	Isolate  workers.Isolation // of steps; default none
 	UIDs     workers.UIDs      // for IsolateUID
 	Hide     []string          // as in workers.PoolOptions

@@ -73,7 +73,7 @@ func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 	if err := os.RemoveAll(filepath.Join(s.place.Checkout(), ".git")); err != nil {
 		return err
 	}
-	// Nothing of the place runs: what git finds there cannot change under it.
+	// No process of the place runs: its files cannot change while git works.
 	if err := repo.git(ctx, "", "checkout", "-q", "--force", "--detach", g.SHA); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (a *Agent) dropOld() {
 	}
 }
 
-// lfsBatch is a message of the batch API of Git LFS, of what is needed here.
+// lfsBatch has the fields of a message of the batch API of Git LFS that are needed here.
 type lfsBatch struct {
 	Operation string      `json:"operation,omitempty"`
 	Transfers []string    `json:"transfers,omitempty"`

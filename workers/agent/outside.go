@@ -24,8 +24,8 @@ const (
 	maxLarge      = 50_000
 )
 
-// outside puts into a checkout what it is to hold beside its commit: what the server lists
-// and gives. Nothing of the place runs, and nobody but this process writes there.
+// outside puts content beside the commit into a checkout, as the server lists and gives it. No
+// process of the place runs, and only this process writes there.
 type outside struct {
 	slot *slot
 	base string // address of the job's repository
@@ -34,7 +34,7 @@ type outside struct {
 }
 
 // fill puts submodules into their folders, and contents of Git LFS into the place of their
-// pointers. What it has put there unfill takes away.
+// pointers. unfill takes them away again.
 func (o outside) fill(ctx context.Context) error {
 	var all protocol.Outside
 	if err := o.ask(ctx, http.MethodGet, "/submitqueue/outside", nil, &all); err != nil {
@@ -264,7 +264,7 @@ func (o outside) once(ctx context.Context, client *http.Client, method, at strin
 	if res.StatusCode == http.StatusOK {
 		return res.Body, false, nil
 	}
-	said, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // what there is of it
+	said, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // as much as there is
 	_ = res.Body.Close()
 	return nil, res.StatusCode >= 500, fmt.Errorf("the server answers %d: %s", res.StatusCode, strings.TrimSpace(string(said)))
 }

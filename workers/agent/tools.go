@@ -12,7 +12,7 @@ import (
 
 // tools is what the environment commands of steps show on this machine.
 type tools struct {
-	turn sync.Mutex // of who looks
+	turn sync.Mutex // held while the commands run
 
 	mu     sync.Mutex
 	digest string // of the commands that were run
@@ -32,9 +32,9 @@ func (t *tools) has(digest string) bool {
 	return t.digest == digest
 }
 
-// survey runs the environment commands that the server names, unless they are those that
-// were run before (digest) and it is not time to look again. What it finds is told with the
-// next request. Commands are run as steps are, with no secrets.
+// survey runs the environment commands that the server names, unless they are those that were
+// run before (digest) and it is not time to look again. The next request tells their output.
+// Commands are run like steps, without secrets.
 func (a *Agent) survey(ctx context.Context, digest string, again bool) {
 	if !again && a.tools.has(digest) {
 		return

@@ -33,7 +33,7 @@ type trace struct {
 	sum  uint32
 	line []byte
 	cut  bool   // there is too much: only the end is kept besides
-	tail []byte // what came since, as far as it is kept; not masked
+	tail []byte // the output since then, as far as it is kept; not masked
 	late bool   // of which the beginning is left out
 	lost bool   // the file cannot be written, on a full disk, say
 
@@ -102,8 +102,8 @@ func (t *trace) keep() {
 	t.write(raw)
 }
 
-// write puts what may be shown into the file. Where that fails, the end is told with what
-// there is.
+// write puts the masked output into the file. If that fails, the end is told with the output so
+// far.
 func (t *trace) write(raw []byte) {
 	if t.lost {
 		return
@@ -178,7 +178,7 @@ func (t *trace) flush(ctx context.Context) (every time.Duration) {
 	return every
 }
 
-// heed takes in what the server says of the job.
+// heed takes in the server's answer about the job.
 func (t *trace) heed(status int, head http.Header) (every time.Duration) {
 	state := protocol.State(head.Get(protocol.HeaderJobStatus))
 	switch {

@@ -20,8 +20,8 @@ const (
 	maxWindow  = 64 << 20 // of memory that an archive can ask for
 )
 
-// pack writes a kept cache as an archive: tar in zstd. What is no folder, file or link is
-// left out.
+// pack writes a kept cache as an archive: tar in zstd. It leaves out everything but folders,
+// files and links.
 func pack(root *os.Root, w io.Writer) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -68,9 +68,9 @@ func packOne(t *tar.Writer, root *os.Root, name string) error {
 	return err
 }
 
-// unpack makes of an archive, which is hostile, what is in a folder of our own. Nothing is
-// written outside of it; of its first parts, only those in top are taken, and no more than
-// limit bytes of disk. After an error the folder has a part of it.
+// unpack unpacks a hostile archive into a folder of ours. It writes nothing outside of the
+// folder, takes only top-level names in top, and uses no more than limit bytes of disk. After
+// an error the folder has a part of the archive.
 func unpack(r io.Reader, root *os.Root, top []string, limit int64) (bytes int64, err error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(2*maxWindow))
 	if err != nil {

@@ -24,8 +24,8 @@ const maxKept = 200
 // Options configure Open.
 type Options struct {
 	Bytes  int64                   // of all caches of the slot together, as they take disk; required
-	Owner  int                     // user id of the slot's steps: what belonged to another one is dropped
-	Remove func(path string) error // removes a tree, whatever rights it has; nil: os.RemoveAll
+	Owner  int                     // user id of the slot's steps: caches of another user are dropped
+	Remove func(path string) error // removes a tree, with any file modes; nil: os.RemoveAll
 	Low    func() bool             // the disk has no more room to give to caches; nil: it always has
 }
 
@@ -47,8 +47,8 @@ type entry struct {
 	At    time.Time `json:"at"` // when it was kept
 }
 
-// Open opens what a slot keeps. What an earlier process has not finished to keep is
-// removed. Close it.
+// Open opens the caches of a slot. It removes caches that an earlier process began to keep and
+// did not finish. Close it.
 func Open(slot string, o Options) (*Kept, error) {
 	if o.Remove == nil {
 		o.Remove = os.RemoveAll
@@ -111,13 +111,13 @@ func (k *Kept) remove(name string) error {
 // Held is what of a cache is in a checkout.
 type Held struct {
 	Found bool     // it was kept
-	Bytes int64    // what was moved in takes
+	Bytes int64    // size of the folders that were moved in
 	Taken []string // paths that the commit has itself: neither filled nor to be kept
-	Free  []string // the others: what Keep is to move out
+	Free  []string // the others, which Keep is to move out
 }
 
-// Restore moves a cache into a checkout, a folder of the slot: it is not kept any more. A
-// path to which a link leads, or that is not in what was kept, stays empty.
+// Restore moves a cache into a checkout, a folder of the slot; the slot does not keep it any
+// more. A path to which a link leads, or that is not in the cache, stays empty.
 func (k *Kept) Restore(checkout, id string, paths []string) (Held, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -223,10 +223,9 @@ func (e *TooLarge) Error() string {
 // ErrLow says that the disk has no room for caches.
 var ErrLow = errors.New("the disk is nearly full")
 
-// Keep moves paths out of a checkout into a cache, in place of what was kept under its id,
-// and returns how much disk that takes; 0: there is nothing at these paths. Others go, the
-// ones that were kept longest ago first, until all of them are within bounds. After an
-// error nothing is kept.
+// Keep moves paths out of a checkout into a cache, in place of the cache kept under its id, and
+// returns its size on disk; 0: there is nothing at these paths. It removes other caches, the
+// oldest first, until all of them are within bounds. After an error nothing is kept.
 func (k *Kept) Keep(checkout, id string, paths []string) (bytes int64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -265,7 +264,7 @@ func (k *Kept) Keep(checkout, id string, paths []string) (bytes int64, err error
 	return bytes, nil
 }
 
-// commit makes a cache of what was made, in place of the one there is.
+// commit makes a cache from the folder that was made, in place of the existing one.
 func (k *Kept) commit(making, id string, bytes int64) error {
 	e := entry{Bytes: bytes, Owner: k.o.Owner, At: time.Now()}
 	about, err := json.Marshal(e)
@@ -285,7 +284,7 @@ func (k *Kept) commit(making, id string, bytes int64) error {
 	return k.trim(id)
 }
 
-// take moves one path out of a checkout, and measures it. What is no folder and no file
+// take moves one path out of a checkout, and measures it. Anything but a folder or a file
 // stays.
 func (k *Kept) take(checkout, path, to string) (int64, error) {
 	name := checkout

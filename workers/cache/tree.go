@@ -13,7 +13,7 @@ import (
 // split returns the parts of a path of a cache.
 func split(path string) []string { return strings.Split(path, "/") }
 
-// nameOf is what a path is called in a cache: a plain name, whatever is in the path.
+// nameOf returns the name of a path in a cache: a plain name for any path.
 func nameOf(path string) string { return "p" + string(digest.Of("path1", path))[:32] }
 
 // block is how much of a disk a file takes at least, and a folder.

@@ -1,20 +1,20 @@
-// Package cage starts a command where it sees only what it may: in namespaces of its own
-// for mounts, processes and what processes share in memory (Linux). Package workers says
-// what that is for; this package says how.
+// Package cage starts a command in separate namespaces for mounts, processes and shared memory
+// (Linux), so that it sees only allowed files and processes. Package workers says why; this
+// package says how.
 //
-// Start starts this very program again, under a name by which it becomes the first process
-// of the new namespaces before anything else of the program is initialised. That one reads
-// the Spec from a pipe, mounts, gives up what it may, starts the command, and reaps what
-// the command leaves behind. It has the same user as the command but capabilities that the
-// command has not, so the command can neither look into it nor trace it, and the kernel
-// keeps signals off that it does not handle. When the command has ended, or the pipe is
-// closed, which the kernel does when this process is gone in whatever way, it asks all
-// others to end, waits, and ends itself: with the first process of a namespace the kernel
-// kills all others of it, whatever they have done to hide.
+// Start starts this very program again, under a name by which it becomes the first process of
+// the new namespaces before anything else of the program is initialised. The first process
+// reads the Spec from a pipe, mounts, gives up its rights, starts the command, and reaps the
+// processes that the command leaves behind. It has the user of the command, and capabilities
+// that the command does not have: so the command can neither read its memory nor trace it, and
+// the kernel drops signals that it does not handle. When the command has ended, or the pipe is
+// closed (the kernel closes it when this process ends in any way), it asks all others to end,
+// waits, and ends. With the first process of a namespace the kernel kills all others in it,
+// even those that try to hide.
 //
-// The command cannot undo the mounts. It has no capabilities and gets none by any
-// program (no_new_privs); and in a user namespace of its own, in which it has some, the
-// kernel holds the mounts that it has come with together (mount_namespaces(7)).
+// The command cannot undo the mounts. It has no capabilities and gets none by any program
+// (no_new_privs). If it makes a user namespace, in which it has some, the kernel keeps the
+// inherited mounts together (mount_namespaces(7)).
 package cage
 
 import (
@@ -38,8 +38,8 @@ type Spec struct {
 	Map *IDs `json:",omitempty"` // the user and group to be had in a user namespace; set by Start
 }
 
-// Shown is a folder or file that is shown at a path, with what is mounted in it. All that
-// is not writable is read-only, the whole machine too.
+// Shown is a folder or file that is shown at a path, with everything that is mounted in it.
+// Everything that is not writable is read-only, and so is the whole machine.
 type Shown struct {
 	From     string
 	At       string // absolute; "": From
@@ -52,7 +52,7 @@ type IDs struct{ UID, GID int }
 
 // Where is the user that a command runs as, and the way to its namespaces.
 type Where struct {
-	User  *IDs   // whom to run as, for a process that may switch; nil: as this process, in a user namespace
+	User  *IDs   // the user to run as, for a process that may switch; nil: as this process, in a user namespace
 	Mark  string // a variable of the environment of the first process
 	Fence *Fence // nil: all addresses are open
 }

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Here, and not in main: what the whole program initialises takes longer than most steps
-// may wait, and a test's program is started again as well.
+// This is here and not in main: the initialisation of the whole program takes longer than most
+// steps may wait, and a test's program is started again, too.
 func init() {
 	if len(os.Args) == 1 && os.Args[0] == name {
 		os.Exit(inside())

@@ -109,8 +109,8 @@ func show(tree int, at string, shown Shown) error {
 	return move(tree, at)
 }
 
-// place makes an empty folder or file to mount something at. It follows no link: what is
-// above may be a folder that steps write.
+// place makes an empty folder or file to mount something at. It follows no link: its parent may
+// be a folder that steps write.
 func place(at string, folder bool) error {
 	parent := filepath.Dir(at)
 	info, err := os.Lstat(parent)

@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/report"
 )
 
-// Bounds of what a job uploads.
+// Bounds of the uploads of a job.
 const (
 	maxUpload = 256 << 20
 	maxFiles  = 10_000

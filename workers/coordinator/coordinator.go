@@ -41,7 +41,7 @@ type Options struct {
 	Secrets   []workers.Secret          // the same of all jobs, or of those of a repository; shown to nobody
 	Called    func(queue string) string // as in workers.RunnerOptions
 	NoCaches  bool                      // steps run without their caches
-	Mask      []string                  // what else is shown as *** in logs
+	Mask      []string                  // further texts that are shown as *** in logs
 	Server    string                    // the server's address, for CI_SERVER_URL
 	Hold      time.Duration             // how long a request is held; default 45 s
 	Silent    time.Duration             // a job that was handed out and is not heard of for so long goes back; default 60 s

@@ -19,40 +19,41 @@
 //	PATCH jobs/1/trace 94-2047   the step's output … MARK end 1        202
 //	PUT   jobs/1 {"state":"failed","failure_reason":"script_failure","exit_code":1}   200
 //
-// The trace after the begin mark goes into a workers.Trial, which makes the verdict exactly
-// as for a step that this process runs. A job that has failed without the begin mark, or
-// with another commit in it, has not shown anything of the change: runners say
-// script_failure of a broken checkout, too. Marks are random for each job. A step can print
-// its own; it gains nothing that it could not have by its exit status.
+// The trace after the begin mark goes into a workers.Trial, which makes the verdict exactly as
+// for a step that this process runs. A job that has failed without the begin mark, or with
+// another commit in it, says nothing of the change: runners say script_failure for a broken
+// checkout, too. Marks are random for each job. A step can print its own marks; it gains
+// nothing that its exit status could not give it.
 //
 // # What is believed
 //
-// The token of a runner says what it may ask for: its tags are kept here (Registry), those
-// in info.labels are added. A job's token opens that job's addresses and its commit, and
-// nothing else; it ends with the job. The trace is taken strictly in order (416 names the
-// place to go on at), and its length and checksum must be those that the runner names at
-// the end: a report with a hole in it proves nothing. Everything can come twice.
+// The token of a runner says what it may ask for: its tags are kept here (Registry), those in
+// info.labels are added. A job's token opens that job's addresses and its commit, and nothing
+// else; it ends with the job. The trace is taken strictly in order (416 names the offset to
+// continue at), and its length and checksum must be those that the runner names at the end: a
+// report with a hole in it proves nothing. Every message can come twice.
 //
-// Cancelling is decided here, at once: the pool's slot is free, and the runner learns of it
-// by its next answer. Its own slot counts as taken until it says that the job has ended, or
-// its lease is over. A job that was handed out and never heard of goes back to the pool
-// without prejudice; one whose runner falls silent is lost, as with any agent of the pool.
+// A job is cancelled here, at once: the pool's slot is free, and the runner learns of it by the
+// next answer. The runner's slot counts as taken until the runner says that the job has ended,
+// or its lease is over. A job that was handed out, and of which the runner never reported, goes
+// back to the pool without prejudice; a job whose runner falls silent is lost, as with any
+// agent of the pool.
 //
-// The end of a job comes after its output. Where what has come is not what its runner says to
-// have sent (412), all of it is read from the begin once more; three times, then the job has
-// shown nothing.
+// The end of a job comes after its output. If the output that arrived differs from the output
+// that the runner names (412), all of it is read again from the beginning. After three times
+// the job has shown nothing.
 //
 // # A restart
 //
-// A server that starts again knows the jobs of the one before, wherever that was killed
-// (kept.go). What it must know of each is in a file from before its runner has it: the
-// shard, its machine and slot, the hash of the token, the marks, what was uploaded, and the
-// result once there is one, from before the queue hears it. The trace is not kept. Its
-// runner has all of it: the offset 0 is answered to whatever comes next, and the verdict is
-// made of the whole output, as ever.
+// A server that starts again knows the jobs of the server before it, at whatever moment that
+// was killed (kept.go). A file of each job is written before its runner has the job: the shard,
+// its machine and slot, the hash of the token, the marks, the uploads, and the result, once
+// there is one, before the queue hears it. The trace is not kept. The runner has all of it: the
+// next message is answered with the offset 0, and the verdict is made from the whole output, as
+// always.
 //
 // The pool is given the shards before it is asked for builds (workers.Holder). It reports
-// nothing of them until the queue asks for their build again, and hands out what no job is
-// of. Where nobody asks within five minutes, or the build is another one by then, the jobs
-// are cancelled. A job's file goes ten minutes after the end of its build.
+// nothing of them until the queue asks for their build again, and hands out the targets that no
+// job covers. If the queue does not ask within five minutes, or the build is another one by
+// then, the jobs are cancelled. A job's file is removed ten minutes after the end of its build.
 package coordinator

@@ -38,7 +38,7 @@ func (c *Coordinator) listEnvironments(w http.ResponseWriter, r *http.Request) {
 
 var fingerprintForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// maxToolError is how much of what a machine says of a command that fails is kept.
+// maxToolError is how many bytes are kept of a machine's message about a failed command.
 const maxToolError = 300
 
 // toolsFor is what a machine says of these commands. Of one that will never say anything it

@@ -47,10 +47,10 @@ type job struct {
 	heard time.Time
 	ended time.Time
 
-	mu     sync.Mutex // of what follows: the trace, and what reads it
+	mu     sync.Mutex // guards the trace and its readers
 	token  string     // "": it was handed out before this process, and its runner has not been heard of since
 	trial  *workers.Trial
-	mask   func(string) string // of what nobody is shown
+	mask   func(string) string // hides secrets
 	commit fs.FS               // its files, before the step
 	report *report.Report      // nil: the exit status tells
 	caches []protocol.Cache
@@ -184,8 +184,8 @@ func (c *Coordinator) giveBack(j *job) {
 	}
 }
 
-// close ends a job; the caller holds mu. Its token opens nothing any more. Its slot is taken
-// until free: for the source, who asks from a slot that it knows a job of has lost that job.
+// close ends a job; the caller holds mu. Its token opens nothing any more. Its slot stays taken
+// until free: an agent that asks the source from a slot with a known job has lost that job.
 func (c *Coordinator) close(j *job) {
 	if j.phase == over {
 		return
@@ -294,7 +294,7 @@ func (c *Coordinator) prepare(ctx context.Context, j *job) error {
 		}
 	}
 	secrets := append(slices.Clone(c.o.Mask), j.token)
-	for _, s := range c.o.Secrets { // those of other repositories as well: what is a secret is none of anybody
+	for _, s := range c.o.Secrets { // those of other repositories as well: a secret is shown to nobody
 		secrets = append(secrets, s.Value)
 	}
 	j.commit, j.report, j.mask, j.log = files, rep, workers.Mask(secrets), sourceLog{c.o.Source, j.a.Lease}

@@ -32,14 +32,14 @@ type record struct {
 	Held    workers.Held      `json:"held"`
 	Begun   time.Time         `json:"begun,omitzero"`
 	Ending  bool              `json:"ending,omitempty"`
-	Files   map[string]string `json:"files,omitempty"` // what was uploaded: in the folder of files, by its name in the checkout
+	Files   map[string]string `json:"files,omitempty"` // uploads: their names in the folder of files, by their names in the checkout
 }
 
 func (c *Coordinator) path(id int64) string {
 	return filepath.Join(c.o.Dir, "jobs", fmt.Sprintf("%d.json", id))
 }
 
-// files is the folder of what jobs upload.
+// files is the folder of the uploads of jobs.
 func (c *Coordinator) files() string { return filepath.Join(c.o.Dir, "files") }
 
 // save keeps a job as it is. A disk that takes nothing is no reason to stop it: after a

@@ -26,7 +26,7 @@ type machine struct {
 	said   string // name, as the machine has it
 	name   string // said, and more where another machine has that
 	info   protocol.Info
-	tools  []protocol.Tool // what it says that environment commands show there
+	tools  []protocol.Tool // the output that it tells of environment commands there
 	seen   time.Time
 	asking map[int]context.CancelFunc // by slot: ends the hold
 	jobs   map[int]*job               // by slot, until the runner says that they have ended
@@ -97,8 +97,8 @@ func (m *machine) slot() (int, bool) {
 // images are executors that run jobs in the images that these name.
 var images = []string{"docker", "docker-windows", "docker+machine", "docker-autoscaler", "kubernetes", "custom", "parallels", "virtualbox"}
 
-// agent is a slot of a machine, as the pool knows it, with what these environment commands
-// show there.
+// agent is a slot of a machine, as the pool knows it, with the output of these environment
+// commands there.
 func (m *machine) agent(slot int, commands []string) workers.Agent {
 	a := workers.Agent{Name: fmt.Sprintf("%s-%d", m.name, slot), Host: m.name, OS: m.info.Platform, Arch: m.info.Architecture, TagsOnly: m.runner.TagsOnly,
 		Images: slices.Contains(images, m.info.Executor)}
@@ -156,7 +156,7 @@ func (c *Coordinator) refresh() {
 	digest := digestOf(c.environments())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	asks := digest != c.asks // held requests are answered, and come again with what these show
+	asks := digest != c.asks // held requests are answered, and come again with the output of these
 	c.asks = digest
 	for key, m := range c.machines {
 		i := slices.IndexFunc(list, func(r Runner) bool { return r.ID == key.runner })

@@ -47,8 +47,8 @@ func (c *Coordinator) payload(j *job) protocol.Job {
 	return p
 }
 
-// variables are those of a job: what a step finds on every runner (package workers,
-// Runner), the usual ones of GitLab's, and how the runner is to check out.
+// variables are the variables of a job: those of every runner (package workers, Runner), the
+// usual ones of GitLab, and those that tell the runner how to check out.
 func (c *Coordinator) variables(j *job) []protocol.Variable {
 	b, work := j.a.Build, j.a.Build.Jobs[0]
 	targets := work.Step.ToolNames(work.Targets())

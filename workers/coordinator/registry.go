@@ -22,8 +22,8 @@ import (
 // registryFile is where runners are kept, in the data folder.
 const registryFile = "runners.json"
 
-// tokenPrefix is that of GitLab's runner tokens: gitlab-runner takes them for tokens of
-// runners that were made before, whose tags are the server's matter.
+// tokenPrefix is the prefix of GitLab's runner tokens: gitlab-runner takes a token with it for
+// a runner that the server has made, and leaves its tags to the server.
 const tokenPrefix = "glrt-"
 
 // Runner is a token with which machines ask for jobs.
@@ -143,8 +143,8 @@ func hashOf(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// load reads the file if it has changed; the caller holds mu. What was read before stays
-// in force where it cannot be read.
+// load reads the file if it has changed; the caller holds mu. If it cannot be read, the former
+// content stays in force.
 func (r *Registry) load() error {
 	path := filepath.Join(r.dir, registryFile)
 	info, err := os.Stat(path)

@@ -12,8 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// request holds a machine's request until there is a job for it, and hands that out. What
-// cannot be handed over goes back.
+// request holds a machine's request until there is a job for it, and hands out the job. A job
+// that cannot be handed over goes back.
 func (c *Coordinator) request(w http.ResponseWriter, r *http.Request) {
 	var q protocol.JobRequest
 	if !body(w, r, &q) {
@@ -79,8 +79,8 @@ func (c *Coordinator) none(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// take makes a job of an assignment, or gives it back: to nobody who is there to have it,
-// or as an infrastructure error where its report cannot be read.
+// take makes a job of an assignment. It gives the assignment back if the machine is gone, and
+// ends it with an infrastructure error if its report cannot be read.
 func (c *Coordinator) take(ctx context.Context, token string, a workers.Assignment, m *machine, slot int) *job {
 	now, ok, _ := c.o.Runners.Find(token) // it may have been paused while the request was held
 	if ctx.Err() != nil || c.live.Err() != nil || !ok || now.Paused || !now.Revoked.IsZero() {

@@ -56,8 +56,8 @@ func (c *Coordinator) trace(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// take reads a piece of the trace. What comes behind the first maxTrace bytes is counted
-// only: a runner whose piece is refused sends the same for ever.
+// take reads a piece of the trace. Bytes after the first maxTrace are only counted: a runner
+// whose piece is refused sends the same piece for ever.
 func (j *job) take(raw []byte) {
 	j.sum = crc32.Update(j.sum, crc32.IEEETable, raw)
 	read := min(int64(len(raw)), max(0, maxTrace-j.length))
@@ -80,8 +80,8 @@ func (j *job) take(raw []byte) {
 // ends is what the script prints behind its mark when the step has ended.
 var ends = regexp.MustCompile(`^(end \d+( \d+)?|timeout)$`)
 
-// read reads a line of the trace. What the runner itself says before and behind the step
-// goes to the log only.
+// read reads a line of the trace. Lines of the runner itself, before and after the step, go
+// only to the log.
 func (j *job) read(line string) {
 	text := strings.TrimSuffix(line, "\r")
 	if at := strings.Index(text, j.mark+" "); at > 0 && j.shown && !j.finished && ends.MatchString(text[at+len(j.mark)+1:]) {

@@ -164,8 +164,8 @@ func (j *job) took(seen, most time.Duration) time.Duration {
 	}
 }
 
-// exit says how the step has ended, of what the runner and the script say. Nothing but
-// script_failure is a failure, and only of a checkout that was shown.
+// exit says how the step has ended, from the messages of the runner and the script. Only
+// script_failure is a failure, and only after a checkout that was shown.
 func (j *job) exit(u protocol.Update) workers.Exit {
 	e := workers.Exit{Code: u.ExitCode, Took: time.Since(j.handed)}
 	if !j.begun.IsZero() {
@@ -175,7 +175,7 @@ func (j *job) exit(u protocol.Update) workers.Exit {
 		e.Code = 1
 	}
 	if j.finished && j.code != 0 {
-		e.Code = j.code // executors differ in what they make of a signal
+		e.Code = j.code // executors report a signal differently
 	}
 	e.How = fmt.Sprintf("exit status %d", e.Code)
 	e.Cut = (u.Cut || !j.finished) && j.report != nil && len(j.report.Files()) == 0 // runners leave out what is too long

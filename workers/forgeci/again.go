@@ -93,8 +93,8 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 	c.settle(e)
 }
 
-// toRunAgain returns the runs of what has failed and is to be run again, when all
-// of these have ended, and whether there are any.
+// toRunAgain returns the failed runs that are to be run again, when all of these have ended,
+// and whether there are any.
 func (e *entry) toRunAgain(skew time.Duration) (ready []forge.CIRun, found bool) {
 	want := map[int64]bool{} // by suite
 	for _, j := range e.jobs {

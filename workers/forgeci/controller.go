@@ -19,8 +19,8 @@ const DefaultPrefix = "submitqueue"
 
 // Refs are branches that only the queue writes; mirror.OwnRefs are.
 type Refs interface {
-	// Push moves branches in one push, where the forge takes as many. fresh tells of each whether it was not
-	// there as it was to be; each, what is wrong with it.
+	// Push moves branches in one push, if the forge takes so many. fresh says for each branch
+	// whether it was moved, and was not there already; each has the error of each branch.
 	Push(ctx context.Context, moves []mirror.RefMove) (fresh []bool, each []error, err error)
 	// Wait returns how long the next push is to wait, so that what waits goes in one.
 	// idle: nobody waits for these refs.
@@ -179,7 +179,7 @@ func (c *Controller) Stop(_ context.Context, id queue.BuildID) error {
 	return nil
 }
 
-// News takes in what a webhook says; it may be about builds of others.
+// News takes in the news of a webhook; it may be about builds of others.
 func (c *Controller) News(news forge.CINews) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,8 +215,7 @@ func (c *Controller) Stands() []queue.Body { return []queue.Body{queue.Capacity{
 // Events implements workers.Controller.
 func (c *Controller) Events() <-chan queue.Body { return c.events.Out() }
 
-// Log implements workers.Controller: what was heard of the build, with links to
-// the CI's own logs.
+// Log implements workers.Controller: the news of the build, with links to the CI's own logs.
 func (c *Controller) Log(id queue.BuildID) (workers.Log, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

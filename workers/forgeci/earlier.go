@@ -55,7 +55,7 @@ func (c *Controller) PassedOn(ctx context.Context, head queue.CommitID, steps []
 	if err != nil {
 		return out, err
 	}
-	l.list, l.open = got.List, len(l.runs) == 0 // what a push starts may take seconds to be there
+	l.list, l.open = got.List, len(l.runs) == 0 // runs of a push may appear seconds after it
 	c.mu.Lock()
 	c.clock(asked, c.o.Now(), got.Now)
 	skew := c.skew

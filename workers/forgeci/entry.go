@@ -23,7 +23,7 @@ type entry struct {
 	jobs   []*job
 	log    *text
 	known  bool   // it is decided already: nothing is pushed
-	skips  string // what in the commit's message keeps the CI from beginning, as people write it
+	skips  string // the marker in the commit's message that keeps the CI from beginning, as people write it
 	orphan bool   // a ref of a life before, whose build is not known
 	unique bool   // a run of this CI has one job of a name, and a later one of it is the former, run again
 
@@ -40,7 +40,7 @@ type entry struct {
 	held      bool      // the forge was pushed to often enough when it came
 	notBefore time.Time // for the next one
 	results   map[resultKey]forge.CIResult
-	before    map[resultKey]bool // what other builds on the same commit had seen
+	before    map[resultKey]bool // results that other builds on the same commit had seen
 	runs      map[int64]forge.CIRun
 	foreign   map[int64]bool // suites of runs that are not on the ref, though they name it
 	heard     time.Time      // the last news
@@ -74,7 +74,7 @@ type job struct {
 	digest  queue.Digest
 	done    bool
 	running time.Time          // when one of its checks was first seen running
-	floor   map[resultKey]bool // what its names had said in a run before that was run again; true: and not passed
+	floor   map[resultKey]bool // results of its names in an earlier run that was run again; true: not passed
 	rerun   rerun
 	rerunAt time.Time
 	failed  []forge.CIResult // before it was run again
@@ -184,10 +184,10 @@ func (e *entry) fresh(r forge.CIResult, skew time.Duration) bool {
 	return !e.before[resultKey{r.Status, r.ID}] && !r.At.Before(e.since.Add(skew).Truncate(time.Second).Add(-time.Second))
 }
 
-// belated reports whether a status is the end of what ran on the commit already
-// when the build was asked for. Each post is a status of its own, with the time of
-// the post, so an end alone does not say when it began: it is that of a pending one
-// from before, to the same page, if none to that page came between.
+// belated reports whether a status ends work that already ran on the commit when the build was
+// asked for. Each post is a separate status, with the time of the post, so a final status does
+// not say when the work began: it ends an earlier pending status to the same page, if no other
+// pending status to that page came between.
 func (e *entry) belated(r forge.CIResult, skew time.Duration) bool {
 	if !r.Status || !r.State.Ended() {
 		return false
@@ -207,8 +207,8 @@ func (e *entry) belated(r forge.CIResult, skew time.Duration) bool {
 	return last.ID != 0 && !last.State.Ended()
 }
 
-// said returns our results of a check that stand; none while some are still to
-// come of what runs again.
+// said returns our results of a check that stand; none while some of a run that runs again are
+// still to come.
 func (e *entry) said(j *job, check config.Check, skew time.Duration) []forge.CIResult {
 	var list []forge.CIResult
 	due := map[int64]int{} // by suite

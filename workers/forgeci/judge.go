@@ -27,7 +27,7 @@ type finding struct {
 	due     time.Time
 }
 
-// moment is when and by what clock something is judged.
+// moment is the time, and the clock, of a judgement.
 type moment struct {
 	now    time.Time
 	skew   time.Duration
@@ -173,7 +173,7 @@ func (e *entry) absent(j *job, missing []config.Check, at moment) string {
 	for _, r := range e.results {
 		name := r.Name
 		if slices.ContainsFunc(missing, func(c config.Check) bool { return c.App != "" && strings.EqualFold(c.Name, r.Name) }) {
-			name += " of " + cmp.Or(r.App, "a commit status") // not whom the step waits for
+			name += " of " + cmp.Or(r.App, "a commit status") // not the App that the step waits for
 		}
 		if e.ours(r, at.skew) && !slices.Contains(seen, name) {
 			seen = append(seen, name)

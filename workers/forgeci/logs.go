@@ -14,7 +14,7 @@ import (
 
 const (
 	mostLogs = 3       // logs that are read of one job's checks
-	logBytes = 2 << 10 // of each, what is kept as evidence
+	logBytes = 2 << 10 // of each, kept as evidence
 	logLines = 40
 )
 
@@ -28,8 +28,8 @@ func (e *entry) unread(f finding) (list []forge.CIResult) {
 	return list
 }
 
-// readLogs reads the ends of the logs of what has failed in a build. They are for
-// people: one that cannot be had changes nothing.
+// readLogs reads the ends of the logs of the failed jobs of a build. They are for people: a log
+// that cannot be read changes nothing.
 func (c *Controller) readLogs(ctx context.Context, e *entry) {
 	c.mu.Lock()
 	e.reading = false

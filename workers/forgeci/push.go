@@ -230,7 +230,8 @@ func (c *Controller) makeMoves(ctx context.Context, b *batch) {
 	}
 }
 
-// pushEnded takes in what came of the push of a build, among others. The caller holds mu.
+// pushEnded takes in the result of a push of several builds, for one of them. The caller holds
+// mu.
 func (c *Controller) pushEnded(e *entry, b *batch, fresh bool, why error) {
 	if e.single || len(b.moves) <= 2 || !refusedForGood(why) {
 		c.afterPush(e, fresh, why)
@@ -259,7 +260,7 @@ func (c *Controller) deleted(b *batch, each []error, err error) {
 	}
 }
 
-// afterPush takes in what came of the push of a build. The caller holds mu.
+// afterPush takes in the result of the push of a build. The caller holds mu.
 func (c *Controller) afterPush(e *entry, fresh bool, err error) {
 	defer poke(c.toSee)
 	now := c.o.Now()
@@ -322,8 +323,7 @@ func ruleOf(err error) string {
 // backoff is how long to wait after the n-th failure.
 func backoff(n int) time.Duration { return min(time.Second<<min(n, 6), time.Minute) }
 
-// sync learns the forge's clock, which tells what is reported for a build from
-// what was before.
+// sync learns the forge's clock, which separates the results of a build from earlier ones.
 func (c *Controller) sync(ctx context.Context, commit queue.CommitID) {
 	before := c.o.Now()
 	got, err := c.o.CI.CIResults(ctx, commit)

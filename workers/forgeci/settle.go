@@ -50,7 +50,7 @@ func (c *Controller) settle(e *entry) {
 	c.finish(e, c.outcome(e))
 }
 
-// settled takes in news of what an ended build has left behind.
+// settled takes in news of the runs that an ended build has left behind.
 func (c *Controller) settled(e *entry) {
 	if e.tidy || e.pushed.IsZero() {
 		return
@@ -104,7 +104,7 @@ func (c *Controller) decide(e *entry, j *job, f finding) {
 	c.tell(e, e.result(j, f, c.moment()))
 }
 
-// outcome is that of a build whose jobs are all decided.
+// outcome returns the outcome of a build whose jobs are all decided.
 func (c *Controller) outcome(e *entry) queue.BuildDone {
 	out := queue.BuildDone{Outcome: queue.JobPassed}
 	for _, j := range e.jobs {

@@ -22,8 +22,8 @@ func (c *Controller) starts(ctx context.Context, e *entry) bool {
 	return c.o.Starter.CIStarts(ctx, len(c.inputs(ctx, e)) > 0)
 }
 
-// inputs are those of what a build's run is told that its CI file declares, by the names
-// of the variables in lower case.
+// inputs returns the variables of a build's run that its CI file declares as inputs, with their
+// names in lower case.
 func (c *Controller) inputs(ctx context.Context, e *entry) (out []forge.CIVariable) {
 	if c.o.Inputs == nil {
 		return nil
@@ -157,9 +157,10 @@ func (c *Controller) notBegun(e *entry, err error) {
 	}
 }
 
-// readOwn reads the run that was asked for, and what its jobs report, in one answer. It
-// reports whether that is all that a build waits for: a check that no job of the run brings
-// may be another CI's. Where a job has the name, what others post under it is not asked for.
+// readOwn reads the run that was asked for, and what its jobs report, in one answer. It reports
+// whether these are all the checks that a build waits for: a check that no job of the run
+// brings may be another CI's. If a job has the name of a check, statuses of others with that
+// name are not read.
 func (c *Controller) readOwn(ctx context.Context, e *entry) (enough bool, got forge.CIResults, err error) {
 	c.mu.Lock()
 	run := e.run

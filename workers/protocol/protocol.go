@@ -1,5 +1,5 @@
-// Package protocol has the messages of the GitLab Runner job protocol: what package
-// coordinator speaks as the server, and package agent as a client.
+// Package protocol has the messages of the GitLab Runner job protocol, which package
+// coordinator speaks as the server and package agent as a client.
 //
 // All paths are below /api/v4. A runner asks for a job with its runner token, and is
 // given one with a token of its own, which ends with the job:
@@ -12,11 +12,11 @@
 //	POST  jobs/ID/artifacts   multipart       201
 //	GET   submitqueue/environments            200 Environments  ours
 //
-// The names of fields, headers and states are those that gitlab-runner 15.4, 17.9 and
-// 18.6 were seen to send (gitlab-org/gitlab-runner, common/network.go and network/).
-// Versions differ in what they leave out; whatever is not here is ignored. Fields whose names
-// begin with submitqueue_ are ours, between package agent and package coordinator; other
-// runners ignore them.
+// The names of fields, headers and states are those that gitlab-runner 15.4, 17.9 and 18.6 were
+// seen to send (gitlab-org/gitlab-runner, common/network.go and network/). Versions leave out
+// different fields; fields that are not here are ignored. Fields whose names begin with
+// submitqueue_ are ours, between package agent and package coordinator; other runners ignore
+// them.
 package protocol
 
 import "encoding/json"
@@ -32,7 +32,7 @@ const (
 // Headers of answers.
 const (
 	HeaderLastUpdate     = "X-GitLab-Last-Update"           // comes back in JobRequest.LastUpdate
-	HeaderJobStatus      = "Job-Status"                     // what has become of the job: a State
+	HeaderJobStatus      = "Job-Status"                     // the state of the job: a State
 	HeaderUpdateInterval = "X-GitLab-Trace-Update-Interval" // seconds
 	HeaderRequestID      = "X-Request-Id"
 	HeaderEnvironments   = "X-SubmitQueue-Environments" // ours, to JobRequest: Environments.Digest
@@ -55,8 +55,8 @@ const (
 // Failure is why a job has failed, in the runner's words.
 type Failure string
 
-// What runners say of a job that has failed. ScriptFailure is the only one that can be
-// a verdict, and is also said of a checkout that has failed.
+// The reasons that runners give for a failed job. Only ScriptFailure can be a verdict; runners
+// also give it for a failed checkout.
 const (
 	ScriptFailure       Failure = "script_failure"
 	JobExecutionTimeout Failure = "job_execution_timeout"
@@ -162,8 +162,8 @@ type GitInfo struct {
 	Refspecs []string `json:"refspecs"`
 	Depth    int      `json:"depth"` // commits; 0: all
 
-	// Ours: the server lists, and gives, what the checkout is to hold beside the commit at
-	// RepoURL/submitqueue/outside: submodules, and files of Git LFS.
+	// Ours: at RepoURL/submitqueue/outside the server lists, and gives, the content that the
+	// checkout has beside the commit: submodules, and files of Git LFS.
 	Outside bool `json:"submitqueue_outside,omitempty"`
 }
 
@@ -261,7 +261,8 @@ type Update struct {
 	Detail string `json:"submitqueue_detail,omitempty"`
 }
 
-// Output is what a runner has sent of the trace in all, to be compared with what came.
+// Output is the size and checksum of the whole trace that a runner has sent, to be compared
+// with what arrived.
 type Output struct {
 	Checksum string `json:"checksum,omitempty"` // "crc32:%08x", IEEE
 	Bytesize int64  `json:"bytesize,omitempty"`

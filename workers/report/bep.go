@@ -12,11 +12,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// bep reads what Bazel writes with --build_event_json_file: one event a line
+// bep reads the file that Bazel writes with --build_event_json_file: one event per line
 // (src/main/java/com/google/devtools/build/lib/buildeventstream/proto/build_event_stream.proto
-// in bazelbuild/bazel). A target is a label. A test has passed if its summary says so in
-// every configuration; what is no test, if it was built. Tests that are named for a target
-// (those of an alias, of a suite) must all have passed.
+// in bazelbuild/bazel). A target is a label. A test has passed if its summary says so in every
+// configuration, and any other target if it was built. Tests that are named for a target (those
+// of an alias, of a suite) must all have passed.
 type bep struct {
 	tally
 	step   config.Step
@@ -87,7 +87,8 @@ func bepOf(_ fs.FS, step config.Step, targets []string) (Reader, error) {
 	return b, nil
 }
 
-// bare returns a label of the main repository without its name, and with that of its rule.
+// bare returns a label of the main repository without the name of the repository, and with the
+// name of its rule.
 func bare(label string) string {
 	if rest := strings.TrimLeft(label, "@"); strings.HasPrefix(rest, "//") {
 		label = rest
@@ -200,7 +201,7 @@ func (b *bep) completed(id bepID, e bepEvent, last bool, tidy func(string) strin
 	}
 }
 
-// failed notes a failure of a target, or of what was not asked for.
+// failed notes a failure of a target, also of one that was not asked for.
 func (b *bep) failed(target string, took time.Duration, lines ...string) {
 	if target == "" {
 		b.stray = true

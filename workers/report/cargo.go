@@ -124,7 +124,7 @@ func (c *cargo) message(m cargoMessage, last bool, tidy func(string) string) []s
 	switch {
 	case m.Reason == "compiler-message" && m.Message.Level == "error":
 		if target == "" {
-			c.stray = true // what depends on it is not built either, and unknown
+			c.stray = true // its dependents are not built either, and unknown
 		} else {
 			c.fail(target, 0, said...)
 		}
@@ -165,7 +165,7 @@ func (c *cargo) packageOf(m cargoMessage) string {
 		name = path.Base(at)
 	}
 	if !strings.HasPrefix(at, "path+") {
-		return "" // of a registry, whatever its name
+		return "" // of a registry, which can have any name
 	}
 	if dir, ok := strings.CutPrefix(path.Dir(m.Manifest), c.root+"/"); ok && c.root != "" {
 		if target := c.names["./"+dir]; target != "" {

@@ -52,7 +52,8 @@ func escaped(name string) string {
 }
 
 // Files returns the patterns, as of doublestar, of the files that the report may be in, from
-// the root of the repository. Whoever has run the step hands over those that it has written.
+// the root of the repository. The caller that has run the step hands over the files that the
+// step has written.
 func (r *Report) Files() (patterns []string) {
 	for _, p := range r.places {
 		patterns = append(patterns, p.pattern)
@@ -74,7 +75,7 @@ func (r *Report) placed(name string) (target string, ok bool) {
 // fixed is a part of readers that a file's target can be told to.
 type fixed struct{ fixedTo string }
 
-// Fix has the file that is read next be of one target; "": what it says itself.
+// Fix makes the file that is read next a report of one target; "": the file names its targets.
 func (f *fixed) Fix(target string) { f.fixedTo = target }
 
 type fixing interface{ Fix(target string) }

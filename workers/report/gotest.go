@@ -21,7 +21,7 @@ type goTest struct {
 	dirs     map[string]*goPackage // those that were asked for, by directory from the folder that the step runs in
 	blamed   map[*goPackage]*Tail  // plain lines about their files since the last event
 	root     string                // the folder that the step runs in, where it runs; "": not told
-	last     *goPackage            // what the plain line before this one was about
+	last     *goPackage            // the package of the plain line before this one
 	stray    bool                  // a package that was not asked for has failed
 }
 
@@ -88,7 +88,7 @@ func (g *goTest) Line(line string, last bool, tidy func(string) string) []string
 		g.plainLine(text)
 		return []string{text}
 	}
-	clear(g.blamed) // go test has begun: what has been said before did not end the step
+	clear(g.blamed) // go test has begun: earlier lines did not end the step
 	g.last = nil
 	var text []string
 	if e.Output != "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// jest reads what `jest --json --outputFile` and Vitest's reporter json write: one object
-// with a result for each test file. A target is the package that the file is in. What a
-// package skips does not keep it from passing.
+// jest reads the files of `jest --json --outputFile` and of Vitest's reporter json: one object
+// with a result for each test file. A target is the package that the file is in. A package can
+// pass although it skips tests.
 type jest struct {
 	noLines
 	tally

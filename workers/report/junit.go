@@ -24,8 +24,8 @@ import (
 //  4. the target whose name the suite has, whole or before "::" (as nextest writes it), or
 //     the class has.
 //
-// A suite has the elements around it for those it lacks. What fails and is of no target
-// keeps all targets from passing.
+// A suite takes missing attributes from the elements around it. A failure that belongs to no
+// target keeps all targets from passing.
 type junit struct {
 	noLines
 	tally
@@ -51,7 +51,7 @@ const (
 	maxText  = 64 << 10
 )
 
-// suite is an element testsuite, with what it has of those around it.
+// suite is an element testsuite, with the attributes that it takes from those around it.
 type suite struct {
 	name, file string
 	cases      int  // of it and of those within

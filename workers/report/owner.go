@@ -12,15 +12,15 @@ import (
 // maxManifest is the largest package.json that is read.
 const maxManifest = 4 << 20
 
-// owners says which target a test file is of: that of the nearest folder above it which is
-// a package of Node (package.json or project.json with a name), or a target that is called
-// by its folder ("./dir"). It is made of the files of the commit, and reads nothing that a
-// step can have changed.
+// owners says which target a test file belongs to: the package of Node (package.json or
+// project.json with a name) in the nearest folder above it, or a target with the name of a
+// folder ("./dir"). It is made from the files of the commit, and reads nothing that a step can
+// have changed.
 type owners struct {
 	dir   string            // of the repository, that the step runs in
 	root  string            // where that is on the machine of the step; "": not known
 	dirs  map[string]owner  // folders that are packages
-	tools map[string]string // what the tool calls targets -> target
+	tools map[string]string // names of targets in the tool -> target
 }
 
 // owner is whose the files of a folder are.

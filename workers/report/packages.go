@@ -14,11 +14,11 @@ import (
 // maxGoMod is the largest go.mod that is read.
 const maxGoMod = 1 << 20
 
-// packagesOf maps the import paths of the targets that are packages of a Go
-// module to the targets. To the step's tool a target is a directory from the
-// folder that the step runs in: "." or "./dir". Its module is that of the nearest go.mod above it, whether or
-// not a go.work names it. Left out are targets without one, and those that
-// share an import path: no report can tell them apart.
+// packagesOf maps the import paths of the targets that are packages of a Go module to the
+// targets. To the step's tool a target is a directory from the folder that the step runs in:
+// "." or "./dir". Its module is the module of the nearest go.mod above it, whether or not a
+// go.work names it. It leaves out targets without a module, and those that share an import
+// path: no report can tell them apart.
 //
 // It is called before any step has run, while the files are still the commit's.
 func packagesOf(files fs.FS, step config.Step, targets []string) (map[string]string, error) {

@@ -10,18 +10,18 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Reader reads the report of one kind: lines of the step's output, and files that the step
-// has written. Both are hostile, and mixed with what is none of the report; they count only
-// for the targets that the reader is made for.
+// Reader reads the report of one kind: lines of the step's output, and files that the step has
+// written. Both are hostile, and mixed with other text; they count only for the targets that
+// the reader is made for.
 type Reader interface {
 	// Line takes a line of output, and whether it is of the last part of the command, the
 	// one that reports. It returns the lines for people: the line itself if it is not of
 	// the report.
 	Line(text string, last bool, tidy func(string) string) []string
-	// File takes a file that the step has written, by its name in the checkout, after the
-	// last line, and whether the part of the command that reports has begun. An error, for
-	// people, is a file that cannot be read as a report: what it holds may be of any target,
-	// so that none has passed.
+	// File takes a file that the step has written, by its name in the checkout, after the last
+	// line, and whether the part of the command that reports has begun. An error, for people,
+	// says that a file cannot be read as a report: it may be about any target, so that none has
+	// passed.
 	File(name string, content io.Reader, last bool, tidy func(string) string) error
 	// Of returns the report's result for a target, and whether reports of this kind
 	// have a name for it: of one without (the whole tree, say) the exit status tells.
@@ -77,8 +77,8 @@ func (rs Readers) For(files fs.FS, step config.Step, targets []string) (*Report,
 // NewMark returns a mark that no step knows.
 func NewMark() string { return "submitqueue-" + rand.Text() }
 
-// Again is For with the mark of an earlier report: what the command prints that the earlier
-// one was asked for is read from its begin once more.
+// Again is For with the mark of an earlier report: the output of the same command is read again
+// from its beginning.
 func (rs Readers) Again(files fs.FS, step config.Step, targets []string, mark string) (*Report, error) {
 	made := rs[step.Report]
 	if made == nil {
@@ -98,7 +98,7 @@ func (rs Readers) Again(files fs.FS, step config.Step, targets []string, mark st
 type Report struct {
 	reader Reader
 	step   config.Step // as it is run
-	mark   string      // what lines begin with that the command prints for the report
+	mark   string      // prefix of the lines that the command prints for the report
 	last   bool        // that part has begun
 	places []placed    // where files of it are
 }
@@ -122,7 +122,8 @@ func of(reader Reader, step config.Step, mark string) *Report {
 	return r
 }
 
-// Step returns the step as it is to be run: with what its command prints for the report.
+// Step returns the step as it is to be run: with the command that prints the lines for the
+// report.
 func (r *Report) Step() config.Step { return r.step }
 
 // Line takes one line of output and returns the lines that it says to people.

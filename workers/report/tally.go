@@ -10,13 +10,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// tally is what readers keep: results by target.
+// tally has the results of a reader, by target.
 //
-// It is careful with what it cannot place: while something has failed that may be any
+// It is careful with failures that it cannot place: while there is a failure that may be any
 // target's, no target has passed.
 type tally struct {
 	targets map[string]*count // those that were asked for
-	stray   bool              // what was not asked for has failed
+	stray   bool              // something that was not asked for has failed
 	lost    bool              // something has failed, or cannot be read, and may be any target's
 }
 

@@ -10,15 +10,14 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// targetsJSON reads a format of our own, for whatever has no better one: one JSON object a
-// line,
+// targetsJSON reads our own format, for tools without a better one: one JSON object per line,
 //
 //	{"target": "web", "result": "passed", "seconds": 1.5}
 //	{"target": "api", "result": "failed", "output": "3 tests have failed\n..."}
 //
-// in a file, or in the output after targetsMark. A line says that all that the command does
-// for the target has passed or failed; skipped is that it has done nothing, and leaves the
-// target unknown. A target that has failed once has failed.
+// in a file, or in the output after targetsMark. A line says that all work of the command for
+// the target has passed or failed; skipped says that it did nothing, and leaves the target
+// unknown. A target that has failed once has failed.
 type targetsJSON struct {
 	tally
 	step  config.Step

@@ -24,7 +24,7 @@ const mostNested = 50
 
 var token = regexp.MustCompile(`^(?:\s+|(&&|\|\||==|!=|=~|!~|\(|\))|\$(\w+)|\$\{(\w+)\}|"([^"]*)"|'([^']*)'|(/(?:[^/\\]|\\.)+/[imsU]*)|(null|true|false)\b)`)
 
-// word is one token: what it is, and its text.
+// word is one token: its kind and its text.
 type word struct {
 	kind byte // 'o' operator, 'v' variable, 's' string, 'r' pattern, 'n' null
 	text string

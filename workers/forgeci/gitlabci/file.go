@@ -40,7 +40,7 @@ type File struct {
 // Job is one job of a file.
 type Job struct {
 	Name     string
-	Manual   bool // it waits for somebody who starts it, whatever its rules say
+	Manual   bool // it waits for somebody to start it, independent of its rules
 	Parallel bool // it becomes several, with numbers or words behind the name
 	rules    []rule
 	ruled    bool
@@ -92,8 +92,8 @@ func Read(data []byte) (f File) {
 // deepest is how far extends leads.
 const deepest = 11
 
-// extended is a job with what it extends; its own keys come first. What is in other files
-// is left out.
+// extended is a job with what it extends; its own keys come first. Jobs in other files are left
+// out.
 func extended(top, body map[string]any, depth int) (map[string]any, error) {
 	if depth > deepest {
 		return nil, errors.New("extends leads in a circle")

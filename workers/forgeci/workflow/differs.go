@@ -185,7 +185,7 @@ func (d *differing) action(at string) {
 	d.add("it uses ./%s, which is no known file of .github/actions", at)
 }
 
-// read parses YAML, whoever has written it.
+// read parses YAML, which anybody may have written.
 func read(data []byte, into any) (ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -236,7 +236,7 @@ func (d *differing) uses(uses string, step map[string]any) {
 
 var (
 	expression = regexp.MustCompile(`(?s)\$\{\{(.*?)\}\}`)
-	// contexts are uses of the context github, with what of it, if it is named.
+	// contexts are uses of the context github, with the property, if it is named.
 	contexts = regexp.MustCompile(`(?i)\bgithub\b\s*(?:\.\s*([a-z_]+)|\[)?`)
 	// variables are those of a run that tell one branch, event or person from another.
 	variables = regexp.MustCompile(`\bGITHUB_(?:REF(?:_NAME|_TYPE|_PROTECTED)?|HEAD_REF|BASE_REF|EVENT_NAME|EVENT_PATH|ACTOR(?:_ID)?|TRIGGERING_ACTOR)\b`)

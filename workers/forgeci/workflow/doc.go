@@ -1,5 +1,5 @@
-// Package workflow reads workflows of GitHub Actions: what starts them, which checks they
-// report, and whether what one shows on one branch holds for another.
+// Package workflow reads workflows of GitHub Actions: the events that start them, the checks
+// that they report, and whether a result on one branch holds for another.
 //
 // It reads YAML and judges; it runs nothing and asks nobody. A part that it cannot
 // read is an error or a reason, never a yes: of

@@ -20,7 +20,7 @@ type Workflow struct {
 	Merges bool     // it runs for GitHub's own merge queue
 	Checks []string // the checks it reports; those that cannot be told end in "*"
 	Needs  []Need   // jobs that begin when others have passed
-	Stops  bool     // a later run in the same group stops the earlier one, whatever the branch
+	Stops  bool     // a later run in the same group stops the earlier one, on any branch
 	Parts  []string // commands that choose what to verify by comparing commits
 	Err    error    // it could not be read
 
@@ -156,7 +156,7 @@ func checkOf(id string, job map[string]any) string {
 	return name
 }
 
-// need notes what a job waits for, unless it runs whatever becomes of that.
+// need notes the jobs that a job waits for, unless it runs whatever their result.
 func (w *Workflow) need(id string, job, jobs map[string]any) {
 	others, ok := job["needs"].([]any)
 	if one, single := job["needs"].(string); single {
