@@ -321,16 +321,15 @@ func (o *Owner) sweep(ctx context.Context) ([]queue.Event, error) {
 	if f == nil || !rules {
 		return nil, nil
 	}
-	asked := o.Now()
 	list, err := f.OpenOn(ctx, o.branch())
 	if err != nil {
 		return nil, err
 	}
 	var out []queue.Event
-	at := strconv.FormatInt(asked.UnixMilli(), 10)
+	at := strconv.FormatInt(o.Now().UnixMilli(), 10)
 	o.Read(func(c *speculation.Core) {
 		for _, pr := range list {
-			offer := queue.Offered{Number: pr.Number, Head: pr.Head, Base: pr.Base, Author: pr.Author, Draft: pr.Draft, Labels: slices.Clone(pr.Labels), Read: queue.At(asked)}
+			offer := queue.Offered{Number: pr.Number, Head: pr.Head, Base: pr.Base, Author: pr.Author, Draft: pr.Draft, Labels: slices.Clone(pr.Labels), At: pr.Changed}
 			if c.Offers(offer) {
 				out = append(out, queue.Event{ID: "offered/" + strconv.Itoa(pr.Number) + "/" + at, Body: offer})
 			}

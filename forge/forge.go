@@ -139,8 +139,9 @@ type PullRequest struct {
 	Open       bool
 	Merged     bool
 	Labels     []string
-	ApprovedBy []string // users whose approving review is of exactly this head
-	URL        string   // page for people; empty where there is none
+	ApprovedBy []string      // users whose approving review is of exactly this head
+	URL        string        // page for people; empty where there is none
+	Changed    queue.Instant // when it was last changed, by the forge's clock; 0: not told
 
 	Stack Stack // the forge's own stack that it is in; zero: none, or the forge has no such thing
 

@@ -16,7 +16,9 @@ type Offered struct {
 	Draft  bool     `json:"draft,omitempty"`
 	Labels []string `json:"labels,omitempty"` // hostile text
 
-	Read Instant `json:"read,omitempty"` // when the list was asked for that shows it; 0: a webhook does
+	// At is when the pull request was last changed, by the forge's clock, which tells
+	// seconds: webhooks and lists arrive in any order. 0: not known.
+	At Instant `json:"changed,omitempty"`
 }
 
 func (Offered) event() {}
@@ -32,7 +34,6 @@ func IsAuto(request string) bool { return strings.HasPrefix(request, OwnRequests
 // only while there are rules.
 type Auto struct {
 	Offered Offered  `json:"offered"`         // as last shown; without a number: it is not open
-	Shown   Instant  `json:"shown,omitempty"` // when that was taken in
 	Under   Digest   `json:"under,omitempty"` // the rules by which it was last looked at
 	Due     Instant  `json:"due,omitempty"`   // when it is looked at; 0: when something happens
 	Last    Instant  `json:"last,omitempty"`  // when it was last looked at
@@ -68,6 +69,19 @@ const (
 type Lack struct {
 	Kind  LackKind `json:"kind"`
 	Names []string `json:"names,omitempty"` // hostile text
+}
+
+// With returns an offer with the facts of another of the same second, of which nobody knows
+// which is the newer: with the labels of both, and no draft if one of them is none. A look
+// at the pull request tells more.
+func (o Offered) With(p Offered) Offered {
+	for _, l := range p.Labels {
+		if !slices.Contains(o.Labels, l) {
+			o.Labels = append(slices.Clip(o.Labels), l)
+		}
+	}
+	o.Draft = o.Draft && p.Draft
+	return o
 }
 
 // Offers reports whether an offer says the same as another.

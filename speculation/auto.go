@@ -63,8 +63,13 @@ func (c *entering) offered(o queue.Offered) {
 		return // another queue's, which alone is to know it
 	}
 	a := c.auto(c.pull(o.Number))
-	if o.Read != 0 && a.Shown >= o.Read {
-		return // a webhook has shown more since the list was asked for
+	if o.At != 0 && a.Offered.At != 0 && o.Head == a.Offered.Head {
+		switch {
+		case o.At < a.Offered.At:
+			return // what is known is newer
+		case o.At == a.Offered.At:
+			o = a.Offered.With(o)
+		}
 	}
 	if a.Offered.Head != o.Head {
 		a.Looks = 0
@@ -72,14 +77,14 @@ func (c *entering) offered(o queue.Offered) {
 	if !a.Offered.Offers(o) || a.Under != c.autoKey() || c.facts.Now >= a.Last.Add(lookAgainIn) {
 		a.Due = c.facts.Now
 	}
-	a.Offered, a.Shown = o, c.facts.Now
+	a.Offered = o
 }
 
 // withdrawn takes in that a pull request is not open any more.
 func (c *entering) withdrawn(number int) {
 	if p := c.s.Pulls[number]; p != nil && p.Auto != nil {
 		a := c.auto(p)
-		a.Offered, a.Shown, a.Due = queue.Offered{}, c.facts.Now, 0
+		a.Offered, a.Due = queue.Offered{}, 0
 	}
 }
 
@@ -261,8 +266,13 @@ func (c *entering) byRule(r *queue.Request, b queue.Inspected) bool {
 // an answer.
 func unsaid(r *queue.Request) bool { return queue.IsAuto(r.ID) }
 
-// unlabelled takes out what a rule has entered of which a label is taken off.
+// unlabelled takes a label off a pull request, and out of the queue a change that a rule
+// with this label has entered.
 func (c *entering) unlabelled(b queue.Labeled) {
+	if p := c.s.Pulls[b.Number]; !b.On && p != nil && p.Auto != nil && slices.Contains(p.Auto.Offered.Labels, b.Label) {
+		a := c.auto(p)
+		a.Offered.Labels = slices.DeleteFunc(slices.Clone(a.Offered.Labels), func(l string) bool { return l == b.Label })
+	}
 	ch := c.facts.Links.Active(b.Number)
 	if b.On || ch == nil || ch.Rule == "" || ch.Phase == queue.Landing {
 		return

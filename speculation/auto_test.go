@@ -134,33 +134,69 @@ func TestAutoLooksAgainAtWhatChangesMeanwhile(t *testing.T) {
 }
 
 // A command puts in what a command has taken out; then the head has its turn again.
-// A list that was asked for before a webhook came takes nothing back of what that has shown.
-func TestAutoOlderListTakesNothingBack(t *testing.T) {
+// Webhooks and lists arrive in any order, and a webhook that did not arrive is sent again:
+// the newest by the forge's clock counts, and of one second what may have a rule hold. The
+// look tells the truth.
+func TestAutoNewestOfferCounts(t *testing.T) {
 	rules := config.Rules{Admission: config.Admission{Auto: []config.Auto{{Name: "both", Labels: []string{"ready"}, Checks: []string{"ci"}}}}}
-	w := quiet(t, unit, rules)
-	p := w.open(w.main, edit{"a/code": "one"})
-	list := w.offer(p)
-	list.Read = w.now
-	w.now = w.now.Add(time.Second)
-	p.labels = []string{"ready"}
-	w.tell(queue.Labeled{Number: p.number, Label: "ready", Actor: "dev", On: true}, w.offer(p))
-	w.quiesce()
-	w.tell(list)
-	p.green = true
-	w.tell(queue.Stirred{Head: p.head})
-	w.settleDown()
-	w.now = w.wake // checks are waited for
-	w.tell(queue.Tick{})
-	w.quiesce()
-	if w.core.State().Pulls[p.number].Last == "" {
-		t.Fatalf("it has not landed, after %+v", w.core.State().Pulls[p.number].Auto)
+	for name, c := range map[string]struct {
+		older  time.Duration // of what shows no label, before what shows it
+		first  bool          // it arrives first
+		enters bool
+	}{
+		"an older list behind the webhook":       {time.Second, false, true},
+		"an older webhook behind the list":       {time.Minute, false, true},
+		"in order":                               {time.Second, true, true},
+		"of the same second, the older behind":   {0, false, true},
+		"of the same second, the older first":    {0, true, true},
+		"the label is taken off since, and told": {-time.Second, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := quiet(t, unit, rules)
+			p := w.open(w.main, edit{"a/code": "one"})
+			without := w.offer(p)
+			without.At = w.now
+			p.labels = []string{"ready"}
+			with := w.offer(p)
+			with.At = w.now.Add(c.older)
+			told := []queue.Offered{with, without}
+			if c.first {
+				told = []queue.Offered{without, with}
+			}
+			for _, o := range told {
+				w.tell(o)
+				w.quiesce()
+			}
+			if !c.enters {
+				p.labels = nil
+			}
+			p.green = true
+			w.tell(queue.Stirred{Head: p.head})
+			w.settleDown()
+			w.now = max(w.now, w.wake) // checks are waited for
+			w.tell(queue.Tick{})
+			w.quiesce()
+			if entered := w.core.State().Pulls[p.number].Last != ""; entered != c.enters {
+				t.Fatalf("it has landed: %v, after %+v", entered, w.core.State().Pulls[p.number].Auto)
+			}
+		})
 	}
-	if fresh := w.offer(p); fresh.Read == 0 {
-		fresh.Labels, fresh.Read = nil, w.now.Add(time.Second)
-		w.now = fresh.Read
-		if w.tell(fresh); w.core.State().Pulls[p.number].Auto.Offered.Labels != nil {
-			t.Error("a list that was asked for later counts for nothing")
-		}
+}
+
+// A label that is taken off within a second of its setting is off.
+func TestAutoLabelTakenOffAtOnce(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Admission: config.Admission{Auto: []config.Auto{{Name: "ready", Labels: []string{"ready"}}}}})
+	p := w.open(w.main, edit{"a/code": "one"})
+	p.labels = []string{"ready"}
+	on := w.offer(p)
+	on.At = w.now
+	p.labels = nil
+	off := w.offer(p)
+	off.At = w.now
+	w.tell(queue.Labeled{Number: p.number, Label: "ready", Actor: "dev", On: true}, on, queue.Labeled{Number: p.number, Label: "ready", Actor: "dev"}, off)
+	w.quiesce()
+	if a := w.core.State().Pulls[p.number]; a.Last != "" || len(a.Auto.Offered.Labels) > 0 {
+		t.Errorf("it is remembered as %+v", a.Auto)
 	}
 }
 

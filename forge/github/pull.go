@@ -45,7 +45,7 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 		URL:    p.GetHTMLURL(),
 		Stack:  p.stack(),
 		Facets: facets(p.GetTitle(), p.GetBody(), queue.Facets{
-			Opened: opened(p.GetCreatedAt().Time), Commits: p.Commits, Files: p.ChangedFiles, Added: p.Additions, Removed: p.Deletions,
+			Opened: instantOf(p.GetCreatedAt().Time), Commits: p.Commits, Files: p.ChangedFiles, Added: p.Additions, Removed: p.Deletions,
 		}),
 	}
 	for _, l := range p.Labels {
@@ -72,7 +72,7 @@ func facets(title, body string, f queue.Facets) queue.Facets {
 	return f
 }
 
-func opened(at time.Time) queue.Instant {
+func instantOf(at time.Time) queue.Instant {
 	if at.IsZero() {
 		return 0
 	}

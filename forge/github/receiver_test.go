@@ -576,6 +576,12 @@ func TestOffers(t *testing.T) {
 		in.take(w)
 		in.mu.Lock()
 		defer in.mu.Unlock()
+		for i := range in.offers {
+			if in.offers[i].At == 0 {
+				t.Errorf("%s: it does not say when that was", after)
+			}
+			in.offers[i].At = 0
+		}
 		if d := cmp.Diff(want, in.offers); d != "" {
 			t.Errorf("%s (-want +got):\n%s", after, d)
 		}

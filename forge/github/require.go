@@ -218,7 +218,7 @@ func (f *Forge) Stands(ctx context.Context, r forge.Requirements) (forge.PullReq
 		Number: r.Number, Title: p.Title, Body: p.Body, Author: p.author(), URL: p.URL,
 		Source: p.Source, Head: queue.CommitID(p.Head), HeadRef: fmt.Sprintf("refs/pull/%d/head", r.Number),
 		Base: p.Base, Fork: p.Fork, Draft: p.Draft, Open: p.State == "OPEN", Merged: p.Merged,
-		Facets: facets(p.Title, p.Body, queue.Facets{Opened: opened(p.Created), Commits: p.Own.Commits, Files: p.Files, Added: p.Added, Removed: p.Removed}),
+		Facets: facets(p.Title, p.Body, queue.Facets{Opened: instantOf(p.Created), Commits: p.Own.Commits, Files: p.Files, Added: p.Added, Removed: p.Removed}),
 	}
 	for _, l := range p.Labels.Nodes {
 		out.Labels = append(out.Labels, l.Name)

@@ -43,7 +43,7 @@ func (f *Forge) open(ctx context.Context, opts *github.PullRequestListOptions, d
 			pr := forge.PullRequest{
 				Number: p.GetNumber(), Title: p.GetTitle(), Author: p.GetUser().GetLogin(), Source: p.GetHead().GetRef(),
 				Head: queue.CommitID(p.GetHead().GetSHA()), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.GetNumber()),
-				Base: p.GetBase().GetRef(), Draft: p.GetDraft(), Open: true, URL: p.GetHTMLURL(),
+				Base: p.GetBase().GetRef(), Draft: p.GetDraft(), Open: true, URL: p.GetHTMLURL(), Changed: instantOf(p.GetUpdatedAt().Time),
 			}
 			for _, l := range p.Labels {
 				pr.Labels = append(pr.Labels, l.GetName())

@@ -63,7 +63,7 @@ func (p *payload) offers(kind string) (queue.Offered, bool) {
 	default:
 		return queue.Offered{}, false
 	}
-	out := queue.Offered{Number: pr.Number, Head: queue.CommitID(pr.Head.SHA), Base: pr.Base.Ref, Author: pr.User.Login, Draft: pr.Draft}
+	out := queue.Offered{Number: pr.Number, Head: queue.CommitID(pr.Head.SHA), Base: pr.Base.Ref, Author: pr.User.Login, Draft: pr.Draft, At: instantOf(pr.UpdatedAt)}
 	for _, l := range pr.Labels {
 		out.Labels = append(out.Labels, l.Name)
 	}

@@ -72,6 +72,9 @@ func pull(mr *gitlab.MergeRequest) forge.PullRequest {
 	}
 	revert, plan := queue.IsRevert(mr.Title, mr.Description), queue.HasPlan(mr.Description)
 	out.Facets.Revert, out.Facets.Plan = &revert, &plan
+	if mr.UpdatedAt != nil {
+		out.Changed = queue.At(*mr.UpdatedAt)
+	}
 	if mr.CreatedAt != nil {
 		out.Facets.Opened = queue.At(*mr.CreatedAt)
 	}
