@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// place is a line of output that says where: "cart/cart.go:12:3: text", as
+// place is a line of output that names a place in a file: "cart/cart.go:12:3: text", as
 // compilers and test runners write it.
 var place = regexp.MustCompile(`^(\s*)(?:vet: )?((?:\./)?[A-Za-z0-9_@+.\-/]*[A-Za-z0-9_\-]\.[A-Za-z0-9]+):([1-9][0-9]{0,6})(?::[0-9]+)?:? (.+)$`)
 
@@ -24,9 +24,10 @@ const (
 	mostRaw      = 30  // lines
 )
 
-// annotations returns what a check run says of failures in the files themselves:
-// one for each place that the output names plainly, else one for the step as a
-// whole, with its last lines, at the configuration that asks for it.
+// annotations returns what a check run says of failures in the files themselves: one
+// annotation for each place that the output names plainly. Where it names none, there
+// is one for the step as a whole, with the last lines of the output, at the
+// configuration that asks for the step.
 func annotations(c queue.Change) []forge.Annotation {
 	if c.Verdict == nil || c.Phase != queue.Rejected && c.Phase != queue.Tried {
 		return nil
@@ -71,9 +72,9 @@ func places(f queue.Evidence) []forge.Annotation {
 	return out
 }
 
-// fileOf returns the path from the repository's root of a file that output
-// names. An indented line of go test names files from the
-// package's folder; that is known where the failure is of one package.
+// fileOf returns the path, from the repository's root, of a file that the output names.
+// An indented line of go test names a file relative to the package's folder. That
+// folder is known only where the failure is of one package.
 func fileOf(name string, indented bool, targets []string) (string, bool) {
 	file := path.Clean(name)
 	if indented && !strings.Contains(file, "/") {

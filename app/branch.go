@@ -9,7 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// branchFacts is all that says what a branch of the repository is there for, beside
+// branchFacts is all that is known of the uses of a branch of the repository, beside
 // the pull request that lands from it.
 type branchFacts struct {
 	Target  string   // the branch that the queue lands on
@@ -19,9 +19,10 @@ type branchFacts struct {
 	forge.BranchUse
 }
 
-// use says what a branch is used for beside one pull request, so that it may be
-// neither moved nor deleted with that; "": for nothing. We may be let past what
-// protects a branch, and would then rewrite one that others build on.
+// use says what a branch is used for beside one pull request; "": for nothing. A branch
+// with another use may be neither moved nor deleted with the pull request. The forge
+// may let us past the protection of a branch, and we would then rewrite a branch that
+// others build on.
 func (b branchFacts) use(branch string, number int) string {
 	others := func(numbers []int) string {
 		for _, n := range numbers {
@@ -50,8 +51,8 @@ func (b branchFacts) use(branch string, number int) string {
 	return ""
 }
 
-// factsOf asks what a branch is used for by now. An error means that nobody knows:
-// then it is to be left as it is.
+// factsOf asks what a branch is used for by now. An error means that the use is
+// unknown: then the branch is to be left as it is.
 func (p *site) factsOf(ctx context.Context, f forge.Closer, branch string) (branchFacts, error) {
 	all, err := p.factsOfAll(ctx, f, []string{branch})
 	if err != nil {
@@ -63,8 +64,8 @@ func (p *site) factsOf(ctx context.Context, f forge.Closer, branch string) (bran
 	return all[0], nil
 }
 
-// factsOfAll asks what some branches are used for, and the forge only of those for which
-// that is not known without it.
+// factsOfAll asks what some branches are used for. It asks the forge only about branches
+// for which nothing else tells a use.
 func (p *site) factsOfAll(ctx context.Context, f forge.Closer, branches []string) ([]branchFacts, error) {
 	house, err := p.houseOf(ctx, f)
 	if err != nil {
@@ -105,9 +106,10 @@ func (p *site) served(ctx context.Context, branch string) (bool, error) {
 	return version > 0, err
 }
 
-// waitOn returns those of some pull requests that are in the queue and ask for a
-// branch: they have asked to land where it does. Those whose base only the forge can
-// change are left out: the branch is theirs until it has.
+// waitOn returns, of some pull requests, those that are in the queue and ask for a
+// branch: they have asked to land where it does. A pull request whose base only the
+// forge can change is left out: it uses the branch until the forge has changed the
+// base.
 func (p *site) waitOn(branch string, numbers []int) (out []int, err error) {
 	err = p.facts(func(c *speculation.Core) {
 		for _, n := range numbers {

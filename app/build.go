@@ -8,8 +8,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// buildOf returns a copy of a build of the state, with what its keys are thought to take,
-// and whose commit is held; nil: there is no such build any more.
+// buildOf returns a copy of a build of the state, with the times that its keys are
+// expected to take. It sees to it that the build's commit is in the mirror. nil: there
+// is no such build any more.
 func (p *commits) buildOf(ctx context.Context, find func(*queue.State) *queue.Build) (b *queue.Build, err error) {
 	if err := p.facts(func(c *speculation.Core) {
 		if live := find(c.State()); live != nil {

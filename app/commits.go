@@ -18,7 +18,8 @@ import (
 // server made them, or the disk is a new one. None is lost: main is fetched, and
 // a merge follows from its parent and its change, byte for byte.
 
-// commits sees to it that what is merged and judged is in the mirror, and makes merges.
+// commits sees to it that the commits that are merged and judged are in the mirror, and makes
+// merges.
 type commits struct {
 	*site
 
@@ -147,7 +148,7 @@ func (p *commits) holdOne(ctx context.Context, commit queue.CommitID) error {
 	return nil
 }
 
-// howMade finds the merge that a commit is; none: it is one of main's.
+// howMade finds how a commit was merged; none: it is a commit of main.
 func (p *commits) howMade(commit queue.CommitID) (m made, err error) {
 	err = p.facts(func(c *speculation.Core) {
 		s := c.State()

@@ -16,8 +16,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// Flakes returns the targets that have passed what they had failed, or have failed in
-// quarantine, those first that have cost the most time.
+// Flakes returns the targets that have passed where they had failed before, or have
+// failed in quarantine. The targets that have cost the most time come first.
 func (o *Owner) Flakes(context.Context) ([]api.FlakyTarget, error) {
 	p, made := o.wait(ledgerWait, func(p *shown) bool {
 		if p.ledger == nil {
@@ -34,7 +34,7 @@ func (o *Owner) Flakes(context.Context) ([]api.FlakyTarget, error) {
 	return flakesOf(p.ledger.flaky, p.ledger.config, time.Now()), nil
 }
 
-// flakesOf makes a list of what a queue has seen of targets.
+// flakesOf makes the list of flaky targets from a queue's figures of targets.
 func flakesOf(seen []queue.Duration, cfg *config.Config, now time.Time) []api.FlakyTarget {
 	list := make([]api.FlakyTarget, 0, len(seen))
 	for _, d := range seen {
@@ -54,8 +54,8 @@ func flakesOf(seen []queue.Duration, cfg *config.Config, now time.Time) []api.Fl
 }
 
 // wilson returns the 95 % interval of a share of n results (E. B. Wilson, "Probable
-// inference, the law of succession, and statistical inference", 1927); all from 0 to 1
-// where there is none.
+// inference, the law of succession, and statistical inference", 1927). Where there is
+// no result, it is 0 to 1.
 func wilson(share float64, n int) (low, high float64) {
 	if n < 1 {
 		return 0, 1

@@ -2,5 +2,5 @@
 
 package app
 
-// giveWay does nothing where threads have no priorities of their own.
+// giveWay does nothing where threads have no separate priorities.
 func giveWay() {}

@@ -25,8 +25,8 @@ func (p *ground) Called() string { return p.owner.Called() }
 // branch is the target branch's name by now; as Owner.branch.
 func (p *ground) branch() string { return p.owner.branch() }
 
-// facts reads from the state what an action needs of it. It holds the owner's lock:
-// what f locks is never held by a caller of facts.
+// facts lets f read from the state what an action needs of it. It holds the owner's
+// lock meanwhile: a caller of facts never holds a lock that f takes.
 func (p *ground) facts(f func(*speculation.Core)) error {
 	if !p.owner.Read(f) {
 		return errNotOwning
@@ -57,7 +57,7 @@ func (o ownership) within(ctx context.Context) (_ context.Context, stop func()) 
 type inForce struct {
 	config *config.Config // the last good one; nil before there was one
 	tip    queue.CommitID
-	by     string // version of the analyzer to judge by; "", or not known for what is judged: the newest
+	by     string // version of the analyzer to judge by; "", or one that the analyzer of the commit does not have: the newest
 }
 
 func (p *ground) inForce() (now inForce, err error) {

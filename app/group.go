@@ -9,10 +9,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Analyses and trial merges that come together are merged together, which is
-// quick, and judged each by itself, which may be slow: a program that hangs on
-// one change holds up no other. Results are told at intervals, so that
-// many that end at once are one turn.
+// Analyses and trial merges that come together are merged together, which is quick.
+// They are judged one by one, which may be slow: a program that hangs on one change
+// holds up no other change. Results are handed on at intervals, so that many that end
+// at once are one turn.
 
 const toldEvery = 100 * time.Millisecond
 
@@ -22,7 +22,7 @@ type joint struct {
 	judge func(context.Context, *queue.Action, merging) (queue.Body, error)
 }
 
-// joined makes a joint of what a kind's own task needs.
+// joined makes a joint from functions on a kind's own type of task.
 func joined[T queue.Task](opens func(T) opening, judge func(context.Context, *queue.Action, T, merging) (queue.Body, error)) *joint {
 	return &joint{func(t queue.Task) opening { return opens(t.(T)) },
 		func(ctx context.Context, a *queue.Action, m merging) (queue.Body, error) {
@@ -30,12 +30,12 @@ func joined[T queue.Task](opens func(T) opening, judge func(context.Context, *qu
 		}}
 }
 
-// opening is what an action merges first.
+// opening is the first merge of an action, before it is made.
 type opening struct {
 	on    queue.CommitID
-	under []queue.Pick // merged onto that before, where they merge
-	picks []queue.Pick // all that it needs, the first of them first
-	alone bool         // the first is merged by itself
+	under []queue.Pick // merged onto `on` first, where they merge
+	picks []queue.Pick // all picks that the action needs, in order
+	alone bool         // the first pick is merged separately
 }
 
 // merging is the first merge of an action, or why there is none.
@@ -103,7 +103,8 @@ func (p *performer) mergedFirst(life context.Context, group []*underway) []mergi
 	return merges
 }
 
-// tell hands on so many outcomes, those that come within a moment together.
+// tell hands on the given number of outcomes. Outcomes that come within a moment are handed on
+// together.
 func (p *performer) tell(life context.Context, ended <-chan outcome, left int) {
 	var some []outcome
 	tick := time.NewTicker(toldEvery)
@@ -161,9 +162,10 @@ func (p *commits) mergings(ctx context.Context, openings []opening) []merging {
 	return out
 }
 
-// above returns the commit that an opening's picks are merged on: its own with what is
-// under them. Where that does not merge, its own: what differs from that is then more
-// than what the picks do, which errs on the safe side.
+// above returns the commit that an opening's picks are merged on: the opening's commit
+// with the picks under them merged onto it. Where those do not merge, it is the
+// opening's commit: the difference to it is then more than what the picks do, which
+// errs on the safe side.
 func (p *commits) above(ctx context.Context, o opening, missing map[queue.CommitID]error) (queue.CommitID, error) {
 	if len(o.under) == 0 {
 		return o.on, nil

@@ -14,10 +14,10 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// A damaged mirror is nobody's fault and loses nothing: it is a copy, and what was
-// made in it follows from what the state says. So whoever meets damage waits until the
-// mirror was made again, and does what he did once more. No attempt is counted, no
-// change is parked, and the builds that run are not touched.
+// A damaged mirror is nobody's fault and loses nothing: it is a copy, and the commits
+// that were made in it follow from the state. So an action that meets damage waits
+// until the mirror was made again, and begins again. No attempt is counted, no change
+// is parked, and the builds that run are not touched.
 
 const (
 	healTries   = 3                // of one action, on mirrors that were made again for it
@@ -53,9 +53,9 @@ type healer struct {
 	health *health // of the owner: it outlasts an ownership
 }
 
-// mended reports whether what came to err, having begun on the mirror of a
-// generation, is worth doing again: the mirror was damaged and has been made again,
-// or what was known of it was wrong and has been forgotten.
+// mended reports whether work that began on the mirror of a generation, and ended with
+// err, is worth doing again. It is where the mirror was damaged and has been made
+// again, or where wrong knowledge of it has been forgotten.
 func (p *healer) mended(ctx context.Context, generation int64, err error) bool {
 	if err == nil || ctx.Err() != nil || !p.Mirror.Suspect(err) {
 		return false
@@ -75,7 +75,7 @@ func (p *healer) mended(ctx context.Context, generation int64, err error) bool {
 		now = &healing{since: p.Now(), done: make(chan struct{})}
 		h.now = now
 		h.mu.Unlock()
-		p.heal(ctx, now, generation, err) // whoever met the damage first; all others wait for him
+		p.heal(ctx, now, generation, err) // the action that met the damage first heals; all others wait for it
 		return now.ok
 	}
 	h.mu.Unlock()
@@ -87,8 +87,8 @@ func (p *healer) mended(ctx context.Context, generation int64, err error) bool {
 	}
 }
 
-// heal makes the mirror again, where it is damaged. It goes on when ctx ends, for all
-// others who wait for it, and ends with the ownership.
+// heal makes the mirror again, where it is damaged. It goes on when ctx ends, because
+// other actions wait for it, and ends with the ownership.
 func (p *healer) heal(ctx context.Context, now *healing, generation int64, cause error) {
 	ctx, stop := p.within(context.WithoutCancel(ctx))
 	defer stop()
@@ -183,7 +183,7 @@ func (p *healer) remakeMirror(ctx context.Context) error {
 	return p.Mirror.Heal(ctx, remote, []string{p.branch()}, heads)
 }
 
-// mendFor has commits be in the mirror for a build that could not have them.
+// mendFor brings commits into the mirror for a build that could not get them.
 func (p *healer) mendFor(ctx context.Context, generation int64, err error, commits []queue.CommitID) bool {
 	if errors.Is(err, forge.ErrNotFound) && p.hold(ctx, commits...) == nil {
 		return true

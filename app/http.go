@@ -31,11 +31,11 @@ import (
 // this machine only.
 const DefaultAddress = "127.0.0.1:8080"
 
-// ServerOptions are what a Server needs; the zero value of each field is said
-// with it.
+// ServerOptions are what a Server needs. The comment of each field says what its zero
+// value means.
 type ServerOptions struct {
 	Address     string     // default: DefaultAddress; port 0 takes a free one
-	Hosts       []string   // names or URLs under which it is asked, besides its address, addresses in numbers and localhost
+	Hosts       []string   // names or URLs that requests may use for it, besides its address, IP addresses and localhost
 	Source      api.Source // required
 	Metrics     *Metrics
 	Intake      http.Handler             // nil: webhooks are answered with 404
@@ -45,11 +45,11 @@ type ServerOptions struct {
 	TokenName   string                   // in whose name it commands; default: operator
 	Access      string                   // folder with named tokens and sessions, see package access; "": there are no named tokens, and sessions end with the server
 	Public      bool                     // everybody may read
-	URL         string                   // under which people reach it; "": nobody has said
+	URL         string                   // under which people reach it; "": unknown
 	Requests    api.Requests             // of a forge without pull requests; nil: it has them
-	Runners     func() api.RunnersAnswer // who runs builds; nil: it is not told
-	Mounts      map[string]http.Handler  // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines, and look whose name a request bears
-	Isolation   workers.Isolation        // of the steps that this server runs; "": it runs none, or they are its user's own affair
+	Runners     func() api.RunnersAnswer // the machines that run builds; nil: unknown
+	Mounts      map[string]http.Handler  // further handlers by path prefix, e.g. "/api/v4/"; they set their own deadlines, and check callers and host names themselves
+	Isolation   workers.Isolation        // of the steps that this server runs; "": it runs none, or they run as its own user, not isolated
 	KeepHomes   bool                     // homes of steps stay from build to build
 	Gaps        []string                 // what the isolation leaves open here, for people
 	Log         *slog.Logger             // nil: no logs
@@ -122,8 +122,8 @@ func NewServer(o ServerOptions) *Server {
 	return s
 }
 
-// connected keeps the connections that have asked for nothing yet, as browsers and
-// clients open them to have them: net/http takes those for busy for 5 seconds.
+// connected keeps the connections that have asked for nothing yet. Browsers and clients
+// open such connections in advance, and net/http counts them as busy for 5 seconds.
 func (s *Server) connected(c net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,8 @@ func (s *Server) connected(c net.Conn, state http.ConnState) {
 	}
 }
 
-// dismiss ends the connections that have asked for nothing, and those to come.
+// dismiss ends the connections that have asked for nothing, and those that are opened from now
+// on.
 func (s *Server) dismiss() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,7 +296,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recovered makes a panic of one request that request's error.
+// recovered turns a panic of one request into an error of that request.
 func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -328,7 +329,7 @@ func secure(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// policy is the content security policy of a page whose forms may go somewhere.
+// policy is the content security policy of a page whose forms may be sent to the given sources.
 func policy(forms string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action " + forms + "; frame-ancestors 'none'"
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/submitqueue/submitqueue/app/api"
 )
 
-// Bounds of wrong tokens, links and cookies. A request with a right one is never held up by
-// those with a wrong one: a token has 130 random bits, and not the wait keeps it from being
-// guessed.
+// Bounds of wrong tokens, links and cookies. Requests with wrong ones never hold up a
+// request with a right one: a token has 130 random bits, and these keep it from being
+// guessed, not the wait.
 const (
 	wrongWait    = time.Second      // before an answer to a wrong token
-	wrongAtOnce  = 100              // that wait at one time; the others are sent away at once
+	wrongAtOnce  = 100              // requests that wait at one time; further ones are sent away at once
 	wrongLogEach = 10 * time.Second // at most one line of the log in so long
 )
 
-// gate lets in who may come in.
+// gate lets in the callers that may come in.
 type gate struct {
 	doors  *access.Doors
 	wait   time.Duration
@@ -54,13 +54,14 @@ func (s *Server) newGate() *gate {
 // callerKey is where a request's Caller is kept while it is answered.
 const callerKey = "submitqueue.caller"
 
-// open reports whether a path may be asked for by anybody: what has secrets of its own, what
-// holds none, and the way in.
+// open reports whether anybody may ask for a path: a path that checks a separate secret, one
+// that shows nothing secret, or the way in.
 func (s *Server) open(path string) bool {
 	return s.exempt(path) || path == enterPath || path == leavePath || path == docsPath || strings.HasPrefix(path, docsPath+"/") || strings.HasPrefix(path, "/static/")
 }
 
-// closed lets only those through who may read. A new address is closed by itself.
+// closed lets only requests through whose caller may read. A new address is closed unless open
+// names it.
 func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -84,10 +85,11 @@ func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// tokensDoc is where the documentation is about tokens.
+// tokensDoc is the place in the documentation about tokens.
 const tokensDoc = "operate#tokens"
 
-// caller returns who asks: by a token, or, who only reads, by a session.
+// caller returns the caller of a request, by its token. A caller that only reads may have a
+// session instead.
 func (s *Server) caller(c echo.Context, reads bool) (access.Caller, error) {
 	if !s.gate.doors.Any() && !reads {
 		return access.Caller{}, api.See(&api.Problem{Status: http.StatusForbidden, Text: "Commands over HTTP are off. Start the server with " + api.TokenVariable +
@@ -124,13 +126,13 @@ func (s *Server) session(c echo.Context) (access.Session, bool) {
 	return s.gate.doors.Session(cookie.Value, s.o.Now())
 }
 
-// unknownCaller says that nobody is known to ask.
+// unknownCaller says that the caller is not known.
 func unknownCaller(c echo.Context, text string) error {
 	c.Response().Header().Set("WWW-Authenticate", `Bearer realm="submitqueue"`)
 	return &api.Problem{Status: http.StatusUnauthorized, Text: text}
 }
 
-// refuse answers a wrong token, not at once.
+// refuse answers a wrong token, after a wait.
 func (s *Server) refuse(c echo.Context, text string) error {
 	s.o.Metrics.refused.Inc()
 	s.tellOfWrong(c.Request())
@@ -151,7 +153,7 @@ func (s *Server) refuse(c echo.Context, text string) error {
 	return unknownCaller(c, text)
 }
 
-// tellOfWrong logs wrong tokens, and not each of many.
+// tellOfWrong logs wrong tokens; many of them share one line.
 func (s *Server) tellOfWrong(r *http.Request) {
 	g := s.gate
 	g.mu.Lock()
@@ -163,7 +165,8 @@ func (s *Server) tellOfWrong(r *http.Request) {
 	}
 }
 
-// still reports whether who asked may still read: for what is answered for long.
+// still reports whether the caller may still read. Requests that are answered for a long time
+// ask it again.
 func (s *Server) still(c echo.Context) bool {
 	if s.o.Public {
 		return true
@@ -176,8 +179,8 @@ func (s *Server) still(c echo.Context) bool {
 	return ok
 }
 
-// needs lets only those through who may do more than read. what says in an infinitive what
-// they want to do.
+// needs lets only requests through whose caller has a role. what says in an infinitive
+// what the caller wants to do.
 func (s *Server) needs(role access.Role, what string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -190,7 +193,7 @@ func (s *Server) needs(role access.Role, what string) echo.MiddlewareFunc {
 	}
 }
 
-// callerOf returns who asks.
+// callerOf returns the caller of a request.
 func callerOf(c echo.Context) access.Caller {
 	who, _ := c.Get(callerKey).(access.Caller)
 	return who
@@ -203,14 +206,14 @@ func (s *Server) Link() (path string) {
 	return linkPath(code)
 }
 
-// Admit opens a session of the console for a browser that has proven otherwise, to the
-// caller's satisfaction, that it is the operator's.
+// Admit opens a session of the console for a browser. The caller of Admit has checked
+// in another way that the browser is the operator's.
 func (s *Server) Admit(w http.ResponseWriter, r *http.Request) {
 	value, n, err := s.gate.doors.Open(access.Caller{}, s.o.Now())
 	s.setCookie(w, r, value, n, err)
 }
 
-// apiLink makes a link for who asks.
+// apiLink makes a link for the caller of a request.
 func (s *Server) apiLink(c echo.Context) error {
 	code, until := s.gate.doors.Link(callerOf(c), s.o.Now())
 	api.WriteJSON(c.Response(), http.StatusOK, api.Link{URL: s.o.URL, Path: linkPath(code), Until: until, Public: s.o.Public})

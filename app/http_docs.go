@@ -14,10 +14,10 @@ import (
 // docsPath is where the documentation is, for everybody: it says nothing of this server.
 const docsPath = "/docs"
 
-// mostQuery bounds what is searched for.
+// mostQuery bounds the text of a search, in bytes.
 const mostQuery = 200
 
-// docsPage shows a page of the documentation, or what it has on ?q=.
+// docsPage shows a page of the documentation, or what a search for ?q= finds.
 func (s *Server) docsPage(c echo.Context) error {
 	if q := strings.TrimSpace(c.QueryParam("q")); q != "" {
 		q = strings.ToValidUTF8(q[:min(len(q), mostQuery)], "")

@@ -12,10 +12,10 @@ import (
 // cut off.
 const eventWrite = 15 * time.Second
 
-// events is the stream that keeps pages live: it says "changed" whenever any
-// queue has changed, not more often than Pace, and the page fetches itself
-// again. A comment every Beat keeps proxies from closing the stream. The stream
-// ends within a Beat when who reads it may no longer.
+// events is the stream that keeps pages live: it says "changed" whenever any queue has
+// changed, not more often than Pace, and the page fetches itself again. A comment every
+// Beat keeps proxies from closing the stream. The stream ends within a Beat when its
+// reader may not read any more.
 func (s *Server) events(c echo.Context) error {
 	w := c.Response()
 	unhurried(w)

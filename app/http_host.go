@@ -11,13 +11,14 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// hosts are the names under which a server answers. A page of somebody else can have its
-// own name resolve to an address of ours (DNS rebinding) and read us as if we were it:
-// its name is what tells. An address in numbers is nobody's name.
+// hosts are the names under which a server answers. A page of another site can have its
+// name resolve to an address of this server (DNS rebinding), and then read this server
+// as if it were that site. The host name in the request gives it away. An IP address
+// belongs to no such site.
 type hosts map[string]bool
 
-// hostsOf returns the names of a server that listens on an address: further ones, and
-// those of URLs.
+// hostsOf returns the names of a server that listens on an address: the address itself,
+// localhost, further names, and the hosts of URLs.
 func hostsOf(listen string, more []string) hosts {
 	h := hosts{"localhost": true}
 	if host, _, err := net.SplitHostPort(listen); err == nil {
@@ -40,15 +41,16 @@ func plainHost(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// has reports whether the server answers for a host; "" is a client's that is no browser.
+// has reports whether the server answers for a host; "" comes from a client that is no browser.
 func (h hosts) has(host string) bool {
 	name := plainHost(host)
 	return host == "" || h[name] || net.ParseIP(name) != nil || strings.HasSuffix(name, ".localhost")
 }
 
-// known lets only requests through that are for a name of the server. Webhooks are
-// signed, whatever name a proxy or a tunnel gives them; probes of health go by any name,
-// and learn whether the server works; and mounted handlers look for themselves who asks.
+// known lets only requests through that are for a name of the server. Webhooks may have
+// any name that a proxy or a tunnel gives them: they are signed. Health probes may have
+// any name: they learn only whether the server works. Mounted handlers check callers
+// themselves.
 func (s *Server) known(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()

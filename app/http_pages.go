@@ -20,7 +20,7 @@ import (
 const (
 	logTail = 16 << 10 // bytes of a build's log
 
-	mostSought = 200    // bytes of what is searched for
+	mostSought = 200    // bytes of a search text
 	mostPages  = 10_000 // of a search
 )
 
@@ -98,8 +98,8 @@ func (s *Server) searchPage(c echo.Context) error {
 	return s.page(c, http.StatusOK, func(w io.Writer) error { return s.pages.Search(w, v, look, s.now()) })
 }
 
-// page sends a page that has been rendered as a whole, so that an error in the
-// middle is not half a page.
+// page renders a page as a whole before it sends it, so that an error in the middle
+// does not send half a page.
 func (s *Server) page(c echo.Context, status int, render func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := render(&b); err != nil {

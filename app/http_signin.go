@@ -31,7 +31,7 @@ const maxForm = 16 << 10
 
 func linkPath(code string) string { return enterPath + "?" + url.Values{"code": {code}}.Encode() }
 
-// enterPage asks who comes, or lets in by a link.
+// enterPage asks the visitor for a token, or lets the visitor in by a link.
 func (s *Server) enterPage(c echo.Context) error {
 	code := c.QueryParam("code")
 	if s.o.Public {
@@ -127,7 +127,7 @@ func (s *Server) cookie(r *http.Request, value string, age int) *http.Cookie {
 }
 
 // encrypted reports whether a browser reaches the server by https. A proxy says so in its
-// headers; who forges them misleads only himself.
+// headers; a client that forges them misleads only itself.
 func (s *Server) encrypted(r *http.Request) bool {
 	if u, err := url.Parse(s.o.URL); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
 		return u.Scheme == "https"
@@ -135,7 +135,7 @@ func (s *Server) encrypted(r *http.Request) bool {
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 }
 
-// signIn shows how to come in, and nothing of what is inside.
+// signIn shows how to sign in, and nothing else of the server.
 func (s *Server) signIn(c echo.Context, status int, p web.SignIn) error {
 	return s.form(c, status, func(w io.Writer) error { return s.pages.SignIn(w, p) })
 }
@@ -158,8 +158,8 @@ func ownPath(path string) string {
 	return path
 }
 
-// wantsPage reports whether a request without a session is a person's, who is shown how to
-// sign in.
+// wantsPage reports whether a request without a session comes from a person, who is then
+// shown how to sign in.
 func wantsPage(r *http.Request) bool {
 	_, sent := bearer(r)
 	return !sent && strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, "/api/") &&

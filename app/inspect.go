@@ -27,8 +27,8 @@ type InspectorOptions struct {
 	Analyzer string
 }
 
-// Inspector says what a queue would make of commits if its target branch were
-// at the base: by the very code that its owner runs, without a queue.
+// Inspector says how a queue would judge commits if its target branch were at the base.
+// It runs the same code as the queue's owner, without a queue.
 type Inspector struct {
 	judge    *judge
 	now      inForce
@@ -63,7 +63,7 @@ func NewInspector(ctx context.Context, o InspectorOptions) (*Inspector, error) {
 // Inspected is a commit as the queue judges it.
 type Inspected struct {
 	*conflict.Description
-	Config *config.Config // what it is judged by
+	Config *config.Config // the configuration that it is judged by
 	Own    bool           // Config is in its own tree
 	Fails  string         // why the configuration in its own tree lets every build of it fail; "": it does not
 
@@ -86,7 +86,7 @@ func (i *Inspector) Commit(ctx context.Context, id queue.CommitID) (*Inspected, 
 		cfg.Analysis.Analyzer, cfg.Analysis.Analyzers = i.analyzer, nil
 		cfg.Steps = slices.Clone(cfg.Steps)
 		for k := range cfg.Steps {
-			cfg.Steps[k].Analyzer = "" // of those that it takes the place of
+			cfg.Steps[k].Analyzer = "" // the steps' analyzers, which it replaces, too
 		}
 		r.config = &cfg
 	}
@@ -162,7 +162,7 @@ func (i *Inspector) Merge(ctx context.Context, head queue.CommitID) (mirror.Merg
 	return i.mergeInto(ctx, i.now.tip, head)
 }
 
-// MergeOnto merges a head into what another change has made of the base.
+// MergeOnto merges a head into the merge of another change with the base.
 func (i *Inspector) MergeOnto(ctx context.Context, other Change, head queue.CommitID) (mirror.Merged, error) {
 	return i.mergeInto(ctx, other.Commit, head)
 }

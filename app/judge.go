@@ -15,8 +15,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Analyzers makes the analyzer that settings ask for; nil, nil for `none`.
-// Which build systems there are, cmd knows.
+// Analyzers makes the analyzer that settings ask for; nil, nil for `none`. Package
+// cmd/submitqueue knows which build systems there are.
 type Analyzers func(config.Analysis) (conflict.Analyzer, error)
 
 // judged is what a commit is judged by: its own steps and its targets.
@@ -46,7 +46,7 @@ type judge struct {
 	sharing sharing
 }
 
-// treeBy is a tree and the version of the analyzer that it was asked for by.
+// treeBy is a tree and the version of the analyzer that it is judged by.
 type treeBy struct {
 	tree queue.TreeID
 	by   string
@@ -75,7 +75,7 @@ func (j *judge) config(ctx context.Context, t *mirror.Tree) (c *config.Config, m
 	return c, missing, err
 }
 
-// configSaid is config, and tells what the file says itself.
+// configSaid is config, and also returns what the file itself says.
 func (j *judge) configSaid(ctx context.Context, t *mirror.Tree) (c *config.Config, said config.Said, missing bool, err error) {
 	files, err := t.Files(ctx)
 	if err != nil {
@@ -114,11 +114,11 @@ type brokenConfig struct{ error }
 // Unwrap returns what is wrong with it, with line and column.
 func (b *brokenConfig) Unwrap() error { return b.error }
 
-// commit judges a commit. A tree without a usable configuration of its own is
-// judged by what is in force, if its file is the target branch's; a change that
-// breaks the file itself meets a step that fails and says where. It costs what
-// differs from near, a commit that was judged a moment ago, where that is known
-// ("": the latest) and the analyzer can tell.
+// commit judges a commit. A tree without a usable configuration is judged by the one in
+// force, if its file is the target branch's. A change that breaks the file itself gets
+// a step that fails and says where. near is a commit that was judged a moment ago ("":
+// the latest one). Where its judgement is remembered and the analyzer can work from a
+// difference, judging costs only the difference from it.
 func (j *judge) commit(ctx context.Context, id queue.CommitID, now inForce, near queue.CommitID) (judged, error) {
 	t, err := j.mirror.Objects.Tree(ctx, id)
 	if err != nil {
@@ -186,7 +186,7 @@ func (j *judge) rules(ctx context.Context, t *mirror.Tree, id queue.CommitID, no
 	return r, nil
 }
 
-// trusting lets an analyzer that runs programs run those of the target branch.
+// trusting has an analyzer that runs programs run the target branch's version of them.
 func (j *judge) trusting(ctx context.Context, a conflict.Analyzer, tip queue.CommitID) (conflict.Analyzer, error) {
 	guarded, ok := a.(conflict.Guarded)
 	if !ok || tip == "" {
@@ -254,8 +254,8 @@ func failingConfig(last *config.Config, text string) *config.Config {
 	return c
 }
 
-// version returns the analyzer that settings ask for in the version of that name,
-// or in the newest where there is no such version of it.
+// version returns the analyzer that settings ask for, in the version with the name by.
+// Where it has no such version, it is the newest.
 func (j *judge) version(s config.Analysis, by string) (conflict.Analyzer, error) {
 	by, _ = queue.SplitVersion(by)
 	a, err := j.analyzerOf(s)

@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// from returns what is known of a tree close to another, and what differs;
-// nothing where nothing is known.
+// from returns the judgement of a tree close to another one, and the files that differ.
+// Where no judgement is remembered, both are empty.
 func (j *judge) from(ctx context.Context, near queue.CommitID, to treeBy) (judged, []conflict.FileChange, error) {
 	var at queue.TreeID
 	if near != "" {
@@ -34,7 +34,7 @@ func (j *judge) from(ctx context.Context, near queue.CommitID, to treeBy) (judge
 	}
 	deltas, err := j.mirror.Objects.Diff(ctx, at, to.tree)
 	if errors.Is(err, forge.ErrNotFound) {
-		return judged{}, nil, nil // the mirror has thrown away what is remembered; if it is the other one, that shows
+		return judged{}, nil, nil // the mirror has thrown away the remembered tree; if the other tree is missing, a later read fails
 	}
 	if err != nil {
 		return judged{}, nil, err
@@ -42,7 +42,7 @@ func (j *judge) from(ctx context.Context, near queue.CommitID, to treeBy) (judge
 	return base, FileChanges(deltas), nil
 }
 
-// keep remembers what a tree is judged by; the oldest make room.
+// keep remembers the judgement of a tree; the oldest ones make room.
 func (j *judge) keep(id treeBy, v judged) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// sharing has one judge a commit where several ask at once, and remembers for a
-// while what may be another judgement another day.
+// sharing has a commit judged once where several callers ask at the same time. For a
+// while it also remembers judgements that may come out differently later.
 type sharing struct {
 	mu     sync.Mutex
 	under  map[sharedKey]*shared
@@ -29,9 +29,8 @@ type shared struct {
 	err  error
 }
 
-// forNow is a judgement that rests on more than the commit. It is taken for the
-// present one until its time is over: a program that hangs is not run for
-// everybody who asks.
+// forNow is a judgement that rests on more than the commit. It counts as the present
+// one until its time is over: a program that hangs is not run again for every caller.
 type forNow struct {
 	out   judged
 	until time.Time
@@ -43,7 +42,7 @@ func newSharing() sharing {
 	return sharing{under: map[sharedKey]*shared{}, forNow: map[sharedKey]forNow{}}
 }
 
-// shared is commit, made once for all who ask at the same time.
+// shared is commit, made once for all callers that ask at the same time.
 func (j *judge) shared(ctx context.Context, id queue.CommitID, now inForce, near queue.CommitID) (judged, error) {
 	key, s := sharedKey{id, now.tip, now.by}, &j.sharing
 	for {

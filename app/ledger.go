@@ -25,11 +25,11 @@ type ledger struct {
 	rests  map[queue.KeyID][]queue.ChangeID
 	keys   map[queue.KeyID]queue.Key
 	main   map[queue.KeyID]bool
-	lost   string // why it is not known what main rests on
+	lost   string // why the keys that main rests on are not known
 }
 
-// Ledger looks up what is known: what is the id of a key or how it begins, a
-// target, or a change by its id or its pull request's number.
+// Ledger looks up what is known of keys. The argument what is the id of a key or its
+// beginning, a target, or a change by its id or its pull request's number.
 func (o *Owner) Ledger(ctx context.Context, what string, most int) (api.LedgerView, error) {
 	l, err := o.readLedger(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *ledgerFacts) changeOf(what string) (id queue.ChangeID, ok bool) {
 	return "", false
 }
 
-// readLedger reads what the state knows of keys, and what main's tip has.
+// readLedger reads what the state knows of keys, and the keys of main's tip.
 func (o *Owner) readLedger(ctx context.Context) (*ledger, error) {
 	p, made := o.wait(ledgerWait, func(p *shown) bool {
 		if p.ledger == nil {
@@ -140,7 +140,7 @@ func (o *Owner) readLedger(ctx context.Context) (*ledger, error) {
 	return l, nil
 }
 
-// ledgerOf files what the state has under the keys that it is about.
+// ledgerOf files the facts of the state under their keys.
 func ledgerOf(facts *ledgerFacts) *ledger {
 	l := &ledger{facts: facts, names: maps.Clone(facts.names), state: map[queue.KeyID]queue.Entry{}, sets: map[queue.KeyID][]queue.Entry{},
 		builds: map[queue.KeyID]queue.BuildID{}, rests: map[queue.KeyID][]queue.ChangeID{},
@@ -181,8 +181,8 @@ func (l *ledger) matching(of func(queue.Key) bool) []api.LedgerKey {
 	return out
 }
 
-// fill completes the keys of an answer with what the state and the archive know, in
-// order, and cuts it.
+// fill completes the keys of an answer with the knowledge of the state and the archive,
+// sorts them, and cuts the list.
 func (o *Owner) fill(ctx context.Context, l *ledger, v *api.LedgerView, most int) error {
 	var ask []queue.Key
 	for i := range v.Keys {

@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// ledgerFacts are what looking into the ledger needs of one moment's state.
+// ledgerFacts are the facts of one moment's state that a look into the ledger needs.
 type ledgerFacts struct {
 	now     inForce
 	names   map[queue.Digest]string // of steps
@@ -19,7 +19,7 @@ type ledgerFacts struct {
 	changes map[queue.ChangeID]bool
 	void    []queue.Forgotten
 	push    []queue.ChangeID
-	flaky   []queue.Duration // of which something has passed what it had failed, or has failed in quarantine
+	flaky   []queue.Duration // of targets that have passed where they had failed before, or have failed in quarantine
 	config  *config.Config   // in force; nil: none
 }
 
@@ -35,7 +35,7 @@ type ledgerLink struct {
 	final bool
 }
 
-// ledgerFactsOf copies what the state has.
+// ledgerFactsOf copies these facts from the state.
 func ledgerFactsOf(s *queue.State) *ledgerFacts {
 	l := &ledgerFacts{now: inForce{s.Main.Config, s.Main.Tip, s.Main.Analyzer}, names: map[queue.Digest]string{},
 		links: map[queue.ChangeID]ledgerLink{}, pulls: map[int]queue.ChangeID{}, changes: map[queue.ChangeID]bool{}, void: slices.Clone(s.Main.Forgotten)}
@@ -55,7 +55,7 @@ func ledgerFactsOf(s *queue.State) *ledgerFacts {
 	if s.Push != nil {
 		l.push = slices.Clone(s.Push.Changes)
 	}
-	l.config = s.Main.Config // which is replaced, and never changed
+	l.config = s.Main.Config // no copy: it is replaced as a whole, never changed
 	for _, d := range s.Durations {
 		if d.Flakes > 0 || d.Flaked > 0 || d.Excused > 0 {
 			l.flaky = append(l.flaky, *d)
@@ -84,8 +84,8 @@ func ledgerFactsOf(s *queue.State) *ledgerFacts {
 	return l
 }
 
-// present reports whether one merge of a change is more present than another: on
-// main's tip, or made later.
+// present reports whether one merge of a change is to be shown rather than another: it
+// is on main's tip, or was made later.
 func present(a, b *queue.Link, tip queue.CommitID) bool {
 	if on := a.Parent == tip; on != (b.Parent == tip) {
 		return on

@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// Waits says what the forge's limits hold up at the moment, and until when, or "".
+// Waits says which work the forge's limits hold up at the moment, and until when, or "".
 func (o *Owner) Waits() string {
 	return cmp.Or(o.waitsToAsk(), o.waitsToPush())
 }
@@ -41,8 +41,8 @@ func (o *Owner) waitsToAsk() string {
 		l.Account, l.Until.UTC().Format("15:04:05 MST"), l.Why)
 }
 
-// limits shows where we stand with the forges. Repositories that share a limit
-// are one.
+// limits shows how much of the forges' limits is used. Repositories that share a limit
+// are shown as one.
 type limits struct {
 	now func() time.Time
 

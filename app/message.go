@@ -12,13 +12,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// mostCredits bounds the trailers of those who wrote a part of a change.
+// mostCredits bounds the trailers that name the people who wrote a part of a change.
 const mostCredits = 100
 
-// mergeMessage is the message of a landed commit. The trailers are what main
-// is recognised by; nothing in a title, a description or a name can forge them,
-// because they are the last paragraph and each of those is a part of another one,
-// or of a line that begins otherwise.
+// mergeMessage is the message of a landed commit. The queue recognises landed commits
+// on main by the trailers. No title, description or name can forge them: the trailers
+// are the last paragraph, and those texts are part of another paragraph, or of a line
+// that begins otherwise.
 func mergeMessage(w texts.Words, k queue.Pick) string {
 	text, credits := k.Wording.Text, k.Wording.Credits
 	if k.Revert != "" {
@@ -29,7 +29,7 @@ func mergeMessage(w texts.Words, k queue.Pick) string {
 		text = config.Unskipped(fmt.Sprintf("Merge %s: %s", w.Numbered(k.Number), texts.ClipLine(k.Title, 200)))
 	}
 	if k.Method == config.MethodRebase {
-		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // behind what the last commit says itself
+		return fmt.Sprintf("Change: %s\nHead: %s\n", k.Change, k.Head) // after the last commit's own message
 	}
 	if credits != "" {
 		credits = config.Unskipped(credits) + "\n"
@@ -51,10 +51,10 @@ func rollupMessage(w texts.Words, picks []queue.Pick) string {
 	return fmt.Sprintf("Merge %s and %s\n\n%s\n%s", strings.Join(names[:last], ", "), names[last], config.Unskipped(titles.String()), trailers.String())
 }
 
-// creditsOf returns who is the author of a pull request's commits taken together,
-// and the trailers that name the others and keep the sign-offs. The author is who
-// opened it, where that can be told by the address that the forge gives users, and
-// else who wrote the first of them.
+// creditsOf returns the author of a pull request's commits taken together, and the
+// trailers that name the other authors and keep the sign-offs. The author is the person
+// who opened the pull request, where one of the commits has the address that the forge
+// gives that user. Else it is the author of the first commit.
 func creditsOf(own []mirror.OwnCommit, login string) (author string, trailers []string) {
 	named := map[string]bool{}
 	var others, signed []string

@@ -12,8 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Metrics are the server's figures for Prometheus, on a registry of their own.
-// All methods may be called at the same time.
+// Metrics are the server's figures for Prometheus, on a separate registry. All methods
+// may be called at the same time.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -204,8 +204,8 @@ func (m *Metrics) SetQueue(v queue.QueueView) {
 	m.paused.WithLabelValues(v.Name).Set(paused)
 }
 
-// Forget ends the series of a queue that has another name by now. The counters go
-// on from zero under that one.
+// Forget ends the series of a queue that has another name by now. The counters start at
+// zero under the new name.
 func (m *Metrics) Forget(name string) {
 	for _, of := range []interface {
 		DeletePartialMatch(labels prometheus.Labels) int

@@ -6,14 +6,15 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// loads tells how much work there is for runners, to whatever scales them.
+// loads exports how much work there is for runners, for a program that scales their number.
 type loads struct {
 	of            func() map[string]workers.Load
 	waiting, busy *prometheus.Desc
 }
 
-// ShowLoads shows what waits for runners and what they have, by what steps ask for
-// (workers.Pool.Loads), as submitqueue_runner_waiting and submitqueue_runner_busy.
+// ShowLoads shows how many parts of builds wait for runners and how many are running,
+// by what their steps ask for (workers.Pool.Loads), as submitqueue_runner_waiting and
+// submitqueue_runner_busy.
 func (m *Metrics) ShowLoads(of func() map[string]workers.Load) error {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(namespace+"_runner_"+name, help, []string{"tags"}, nil)

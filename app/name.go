@@ -6,14 +6,14 @@ import (
 )
 
 // A queue's key says where it is in the store, in the marker of its comments and in
-// links to it; it never changes. Its name is what people see and type: that of the
-// repository by now, and of the target branch by now. A rename changes the name and
+// links to it; it never changes. Its name is what people see and type: the present
+// names of the repository and of the target branch. A rename changes the name and
 // nothing else.
 
 // Called returns the queue's name by now, e.g. "acme/shop@main". It waits for nothing.
 func (o *Owner) Called() string { return o.name(o.window.brief.Load().Main.Branch) }
 
-// Renamed takes in what the repository is called by now.
+// Renamed takes in the present name of the repository.
 func (o *Owner) Renamed(repository string) {
 	o.naming.Lock()
 	defer o.naming.Unlock()
@@ -27,8 +27,8 @@ func (o *Owner) Renamed(repository string) {
 	o.window.signal()
 }
 
-// name makes the queue's name of the target branch by now: without a repository's,
-// that is its key.
+// name makes the queue's name from the target branch's present name. Where no name of
+// the repository is known, it is the queue's key.
 func (o *Owner) name(branch string) string {
 	if names := *o.names.Load(); len(names) > 0 {
 		return o.Site + names[len(names)-1] + "@" + branch
@@ -36,10 +36,10 @@ func (o *Owner) name(branch string) string {
 	return o.Queue
 }
 
-// owner returns the queue that somebody means: the one of that key; else of that name
-// by now; else the only one of that repository; else the one that had the name. Where
-// two could be meant, it is nil. A queue whose names bear a site is not meant by its key
-// where another one is called so.
+// owner returns the queue that a name means: the queue with that key; else the one with
+// that name now; else the only one of that repository; else the one that had the name.
+// Where the name fits two queues, it is nil. A queue whose names have a site before them
+// is not found by its key where another queue has that name.
 func (q *Queues) owner(name string) *Owner {
 	repository, branch, whole := strings.Cut(name, "@")
 	owners := q.all()
@@ -72,7 +72,7 @@ func (o *Owner) Had(repository string) bool {
 	return slices.ContainsFunc(*o.names.Load(), func(n string) bool { return strings.EqualFold(n, repository) })
 }
 
-// landsOn reports whether the target branch has a name, or had it when the queue began.
+// landsOn reports whether branch is the target branch's name, or was it when the queue began.
 func (o *Owner) landsOn(branch string) bool {
 	_, first, _ := strings.Cut(o.Queue, "@")
 	return branch == first || branch == o.Brief().Main.Branch

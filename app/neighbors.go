@@ -10,14 +10,15 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// Neighbors are the queues of one server, as far as pull requests of one name those of
-// another to land after ("depends on owner/repo#7"). It tells who waits when something
-// has become of what is waited for. Its memory of that is lost with the server;
-// the queues ask by themselves from time to time.
+// Neighbors connects the queues of one server: a pull request of one queue may name a
+// pull request of another that it is to land after ("depends on owner/repo#7"). When
+// something happens to that one, Neighbors tells the pull requests that wait for it.
+// What it remembers of that is lost with the server; the queues also ask on their own
+// from time to time.
 type Neighbors struct {
 	mu      sync.Mutex
 	owners  []*Owner
-	waiting map[queue.PullRef]map[waiter]bool // by what is waited for, with its repository
+	waiting map[queue.PullRef]map[waiter]bool // by the pull request that is waited for, with its repository
 	waits   int                               // in all of them
 	nudges  int
 }
@@ -28,7 +29,7 @@ type waiter struct {
 	number int
 }
 
-// maxWaits bounds what is remembered of who waits.
+// maxWaits bounds how many waits are remembered.
 const maxWaits = 10000
 
 // NewNeighbors returns the neighbors of a server that has no queue yet.
@@ -78,7 +79,7 @@ func (n *Neighbors) await(ref queue.PullRef, w waiter) {
 	n.waits++
 }
 
-// awaitAll notes for whom the parked changes of a queue wait that it was stored with.
+// awaitAll notes the pull requests that the parked changes of a queue's stored state wait for.
 func (n *Neighbors) awaitAll(o *Owner, s *queue.State) {
 	for _, ch := range s.Changes {
 		for _, ref := range dependsOf(ch, o.repository()) {
@@ -87,8 +88,8 @@ func (n *Neighbors) awaitAll(o *Owner, s *queue.State) {
 	}
 }
 
-// stirred has those looked at again who wait for a pull request of which something has
-// become.
+// stirred has the pull requests looked at again that wait for a given one: something
+// has happened to it.
 func (n *Neighbors) stirred(ref queue.PullRef) {
 	n.mu.Lock()
 	who := n.waiting[ref]
@@ -100,8 +101,8 @@ func (n *Neighbors) stirred(ref queue.PullRef) {
 	}
 }
 
-// nudge has a pull request looked at again, without waiting for its queue: where that has
-// too much to do, it does so by itself later.
+// nudge has a pull request looked at again, without waiting for its queue. A queue that
+// has too much to do looks at it later on its own.
 func (n *Neighbors) nudge(w waiter) {
 	n.mu.Lock()
 	n.nudges++
@@ -113,8 +114,8 @@ func (n *Neighbors) nudge(w waiter) {
 	}
 }
 
-// tell tells the neighbors what a turn means to those who wait: who has come, ended, or
-// been closed at the forge.
+// tell tells the neighbors what a turn means to pull requests that wait: which pull
+// requests have entered, ended, or been closed at the forge.
 func (n *Neighbors) tell(o *Owner, events []queue.Event, notes []queue.Note) {
 	repository := o.repository()
 	for _, x := range notes {
@@ -129,7 +130,8 @@ func (n *Neighbors) tell(o *Owner, events []queue.Event, notes []queue.Note) {
 	}
 }
 
-// dependsOf returns what a change waits for by its description, with the repository.
+// dependsOf returns the pull requests, with their repositories, that a change waits for because
+// its description names them.
 func dependsOf(ch *queue.Change, repository string) (out []queue.PullRef) {
 	if ch.Phase != queue.Parked {
 		return nil
@@ -145,7 +147,8 @@ func dependsOf(ch *queue.Change, repository string) (out []queue.PullRef) {
 	return out
 }
 
-// within completes a reference that a description of a repository has.
+// within adds the repository to a reference in a description of one of its pull requests, where
+// it names none.
 func within(ref queue.PullRef, repository string) queue.PullRef {
 	if ref.Repository == "" {
 		ref.Repository = repository
@@ -156,9 +159,9 @@ func within(ref queue.PullRef, repository string) queue.PullRef {
 // maxCircle bounds how many pull requests are looked at for a circle.
 const maxCircle = 200
 
-// circle returns the way on which a pull request waits for itself, from the one of first
-// that it begins with to itself; nil: there is none, as far as the queues know. A change that is on
-// it and has not been told so is looked at again.
+// circle returns the way on which a pull request waits for itself, from one of first to itself;
+// nil: there is none, as far as the queues know. A change on the way that does not know of the
+// circle yet is looked at again.
 func (n *Neighbors) circle(self queue.PullRef, first []queue.PullRef) []queue.PullRef {
 	from := map[queue.PullRef]queue.PullRef{}
 	told := map[queue.PullRef]bool{}

@@ -24,11 +24,11 @@ import (
 // OwnerOptions are what the owner of one queue works with. All fields but
 // Called, Metrics, Observer, Notify, Missed, Moved, Progress, Model, Neighbors and Learner are required.
 type OwnerOptions struct {
-	Queue     string   // its key, e.g. "github:77@main": that it keeps, whatever becomes of the repository's and the branch's names
-	Site      string   // what is put before those names where people name the queue, so that no other queue is called so; "": nothing
+	Queue     string   // its key, e.g. "github:77@main": it keeps the key when the repository or the branch is renamed
+	Site      string   // prefix of the queue's names, so that no two queues have one name; "": none
 	Called    []string // names that the repository had, as far as they are known, the present one last; none: the queue is called by its key
 	Branch    string
-	Follow    bool   // nobody chose the branch, it is the repository's own: where it is renamed, the queue goes along
+	Follow    bool   // nobody chose the branch, it is the repository's default branch: where it is renamed, the queue goes along
 	Name      string // of this server, unique among those that share the store; the same after a restart, if it can be
 	Store     queue.Store
 	Archive   queue.Archive // of the same store; nil: Store itself, where it is one, else passes expire though they are used
@@ -42,11 +42,11 @@ type OwnerOptions struct {
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
 	Notify    *notify.Notifier       // tells people what the queue notes; nil: nobody is told
-	Missed    time.Duration          // how often the forge is asked for what webhooks may have lost; default 5 min
+	Missed    time.Duration          // how often the forge is asked for events whose webhooks may be lost; default 5 min
 	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
 	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
-	Model     predict.Model          // what is believed of changes before they are built; nil: predict.Default
+	Model     predict.Model          // predicts results of changes before they are built; nil: predict.Default
 	Neighbors *Neighbors             // the queues of the server; nil: it has no other
 	Learner   *Learner               // of the server, where its queues learn one after the other; nil: the queue has its own
 }
@@ -60,10 +60,10 @@ type Owner struct {
 	events chan queue.Event // results of actions and builds, of this process
 	kept   []queue.Event    // of these, folded by a turn that could not be stored
 
-	turning sync.Mutex        // held for a turn and its way to the store: reading a core fills its caches, and nobody shares it
-	core    *speculation.Core // nil while not owning; who reads it holds turning, and nobody does who answers a request (view.go)
-	window  window            // what is shown of it
-	again   chan struct{}     // the forge is to be asked for what was missed, now
+	turning sync.Mutex        // held for a turn and its way to the store, and by readers of core: reading fills its caches
+	core    *speculation.Core // nil while not owning; its readers hold turning; no code that answers a request reads it (view.go)
+	window  window            // the part of it that readers see
+	again   chan struct{}     // the forge is to be asked for missed events now
 
 	naming sync.Mutex               // held to store names
 	names  atomic.Pointer[[]string] // of the repository, the present one last
@@ -84,7 +84,7 @@ const (
 	inboxBatch = 256
 	retryPause = 500 * time.Millisecond
 	missedEach = 5 * time.Minute
-	missedSoon = 20 * time.Second // until it is asked again after it did not answer
+	missedSoon = 20 * time.Second // until the forge is asked again after it did not answer
 	lostKept   = 72 * time.Hour   // for so long, GitHub keeps deliveries that failed
 )
 
@@ -114,9 +114,8 @@ func NewOwner(o OwnerOptions) *Owner {
 	return owner
 }
 
-// Run takes the lease whenever it can be had and owns the queue while it has
-// it, until ctx ends. It returns nil then: what is under way is carried on
-// from the stored state by whoever is next.
+// Run takes the lease whenever it can be had and owns the queue while it has it, until
+// ctx ends. It returns nil then: the next owner carries on from the stored state.
 func (o *Owner) Run(ctx context.Context) error {
 	if f := o.Forge.Capabilities().Limited; f != nil {
 		defer o.Metrics.watchLimits(f)()
@@ -132,7 +131,7 @@ func (o *Owner) Run(ctx context.Context) error {
 		case errors.Is(err, queue.ErrNotOwner) && o.Now().Sub(began) < 2*leaseTTL:
 			o.setReady(errors.New("starting: waiting for the lease of the previous owner"))
 		case errors.Is(err, queue.ErrNotOwner):
-			o.setReady(nil) // standing by: a lease that lasts is that of a living server
+			o.setReady(nil) // standing by: a lease that is renewed belongs to a living server
 		case err != nil:
 			if o.setReady(stopped{"the store does not answer; the queue goes on by itself when it does", err}) {
 				o.Log.Warn("the lease cannot be asked for; trying again", "queue", o.Called(), "error", err)
@@ -232,7 +231,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	}
 	do.start(ctx, slices.Collect(mapValues(core.State().Actions)))
 	first := []queue.Event{o.stamp(queue.Event{ID: "start", Body: queue.MainMoved{Branch: core.State().Main.Branch}})}
-	if s, ok := o.Workers.(workers.Standing); ok { // what is stored may be from before it was said
+	if s, ok := o.Workers.(workers.Standing); ok { // the stored state may be older than these reports
 		for i, b := range s.Stands() {
 			first = append(first, o.stamp(queue.Event{ID: fmt.Sprintf("stands/%d", i), Body: b}))
 		}
@@ -245,7 +244,8 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	return t.run(ctx, arrived, lost)
 }
 
-// liveBuilds returns the builds that a queue has asked for and not seen the end of.
+// liveBuilds returns the builds that a queue has asked for and that have not ended, as far as
+// it knows.
 func liveBuilds(s *queue.State) []queue.BuildID {
 	live := slices.Collect(maps.Keys(s.Builds))
 	for _, h := range s.Hosts {
@@ -310,7 +310,7 @@ func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost 
 	}
 }
 
-// pumpBuilds hands on what builds report, for as long as this process lives.
+// pumpBuilds hands on the reports of builds, for as long as this process lives.
 func (o *Owner) pumpBuilds(ctx context.Context) {
 	n := 0
 	for {

@@ -7,9 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// acquire takes the lease. The first lease may be that of this
-// server's life before, of which a write may still be on its way: that one's
-// token is made worthless.
+// acquire takes the lease. The first lease may belong to an earlier process of this
+// server, and a write of that process may still be on its way: its token is made
+// worthless.
 func (o *Owner) acquire(ctx context.Context) (int64, error) {
 	token, err := o.Store.Acquire(ctx, o.Queue, o.Name, leaseTTL)
 	if err != nil || o.fenced {

@@ -12,10 +12,10 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// watchMissed asks the forge, at the start and every few minutes, for what
-// webhooks may have lost. It is read from the moment of the last time that
-// worked, with an overlap. The repository is located first: another one may have
-// its name, and what is said there is not for us.
+// watchMissed asks the forge, at the start and every few minutes, for events whose
+// webhooks may be lost. It asks for the events since the last time that worked, with an
+// overlap. The repository is located first: another one may have its name by now, and
+// its events are not for us.
 func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (forge.Place, error)) {
 	since := o.Now().Add(-24 * time.Hour)
 	lost := o.Now().Add(-lostKept)
@@ -79,7 +79,7 @@ func (o *Owner) openPulls() []int {
 	return open
 }
 
-// waitMissed waits until the forge is to be asked again for what was missed.
+// waitMissed waits until the forge is to be asked again for missed events.
 func (o *Owner) waitMissed(ctx context.Context, wait time.Duration) {
 	t := time.NewTimer(wait)
 	defer t.Stop()

@@ -13,17 +13,17 @@ import (
 )
 
 // Comments and checks of a pull request cost calls to the forge, which has a limit for
-// them. News (a phase, a reason, an answer, a pause) is told at once, or soon
-// after what was told before it. Mere progress (a place, a build, a forecast) is
-// told ever more seldom, and by the check: the comment follows now and then.
+// them. News (a phase, a reason, an answer, a pause) is told at once, or soon after
+// what was told before it. Mere progress (a place, a build, a forecast) is told at
+// growing intervals, and by the check; the comment follows now and then.
 const (
-	// publishPace is the least time between two publications of a pull request that
-	// has no verdict yet. In a burst most of what a change goes through is old
-	// before anybody has read it.
+	// publishPace is the least time between two publications of a pull request that has
+	// no verdict yet. In a burst, most states of a change are over before anybody has
+	// read of them.
 	publishPace = 2 * time.Second
-	// progressPace is the least time between two that only tell of progress, the
-	// first of them, where OwnerOptions say nothing; each following one waits
-	// progressGrowth times as long, up to progressMost paces.
+	// progressPace is the least time before the first publication that only tells of
+	// progress, where OwnerOptions set none. Each following one waits progressGrowth
+	// times as long, up to progressMost paces.
 	progressPace   = 30 * time.Second
 	progressGrowth = 3
 	progressMost   = 20
@@ -36,7 +36,7 @@ type telling struct {
 	gist      string
 	at        time.Time
 	commented time.Time
-	progress  time.Duration // how long the next is to wait that has no news
+	progress  time.Duration // how long the next publication without news is to wait
 }
 
 // lull is a publication without news that waits.
@@ -51,7 +51,7 @@ type pacer struct {
 
 	mu     sync.Mutex
 	due    map[int]time.Time       // when it may be published next, by pull request
-	pacing map[int]chan struct{}   // closed when it is not to wait for that
+	pacing map[int]chan struct{}   // closed when it is not to wait for due
 	lulls  map[int]lull            // publications that wait because they have no news, by pull request
 	told   map[int]telling         // what was last told, by pull request
 	fresh  map[queue.ChangeID]bool // entered in this ownership, and nothing was said of them yet
@@ -62,7 +62,7 @@ func newPacer(g *ground) *pacer {
 		told: map[int]telling{}, fresh: map[queue.ChangeID]bool{}}
 }
 
-// forget lets go of what the state has let go of.
+// forget drops the pull requests and changes that the state has dropped.
 func (p *pacer) forget(s *queue.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,9 +71,10 @@ func (p *pacer) forget(s *queue.State) {
 	maps.DeleteFunc(p.fresh, func(id queue.ChangeID, _ bool) bool { return s.Changes[id] == nil })
 }
 
-// gist is what of a pull request is news when it changes.
+// gist is the part of a pull request's state whose change is news; begins is true while its
+// change is being analyzed and there is no notice.
 func (p *pacer) gist(number int) (gist string, begins bool) {
-	_ = p.facts(func(c *speculation.Core) { gist, begins = gistOf(c, number) }) // not owning: whoever owns next tells
+	_ = p.facts(func(c *speculation.Core) { gist, begins = gistOf(c, number) }) // not owning: the next owner tells
 	return gist, begins
 }
 
@@ -91,11 +92,11 @@ func gistOf(c *speculation.Core, number int) (gist string, begins bool) {
 	begins = ch.Phase == queue.Analyzing
 	phase := ch.Phase
 	if phase == queue.Landing {
-		phase = queue.Pending // over in a moment, and then there is more to say
+		phase = queue.Pending // it is over in a moment, and then there is more to say
 	}
 	why := ch.Reason
 	if phase == queue.Pending {
-		why = queue.Reason{} // what it waits for is progress
+		why = queue.Reason{} // its waits are progress, not news
 	}
 	return fmt.Sprint(ch.ID, phase, why, ch.Lane, ch.Parent, pull.Notice, pull.NoticeTo, pull.Answered, pull.Edited, s.Main.Paused != nil, s.Main.Renamed, red, s.Main.Broken),
 		begins && pull.Notice.Code == ""
@@ -148,7 +149,7 @@ func (p *pacer) wait(ctx context.Context, t queue.Publish) {
 	}
 }
 
-// idle waits and reports whether nothing has ended it.
+// idle waits and reports whether the whole time has passed, with nothing that ended it.
 func (p *pacer) idle(ctx context.Context, wait time.Duration, over, news <-chan struct{}) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -168,7 +169,7 @@ func (p *pacer) over(number int) bool {
 	_ = p.facts(func(c *speculation.Core) {
 		pull := c.State().Pulls[number]
 		over = pull == nil || pull.Active == "" && pull.Try == ""
-	}) // not owning: it is carried out by whoever owns next
+	}) // not owning: the next owner carries it out
 	return over
 }
 
@@ -183,7 +184,7 @@ func (p *pacer) hurry(number int) {
 	}
 }
 
-// stir ends the wait of those that have news by now.
+// stir ends the wait of publications that have news by now.
 func (p *pacer) stir(c *speculation.Core) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,7 +196,7 @@ func (p *pacer) stir(c *speculation.Core) {
 	}
 }
 
-// worthTelling reports whether the comment is to be written anew.
+// worthTelling reports whether the comment is to be written again.
 func (p *pacer) worthTelling(number int, gist string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,8 +204,8 @@ func (p *pacer) worthTelling(number int, gist string) bool {
 	return !known || last.gist != gist || p.Now().Sub(last.commented) >= commentPaces*p.Progress
 }
 
-// urgently says how soon something is to be told: a verdict before all else, and last
-// what has no news.
+// urgently says how soon something is to be told: a verdict comes first, and a
+// publication without news last.
 func (p *pacer) urgently(ctx context.Context, say forge.Publication, gist string) context.Context {
 	if say.Ended {
 		return forge.WithUrgency(ctx, forge.Urgently)
@@ -217,7 +218,7 @@ func (p *pacer) urgently(ctx context.Context, say forge.Publication, gist string
 	return ctx
 }
 
-// retell remembers that a pull request was told of, and what.
+// retell remembers what was told of a pull request, and when.
 func (p *pacer) retell(number int, gist string, commented bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

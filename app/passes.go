@@ -11,16 +11,15 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// firstRenewal is how long after it has begun to own a queue a server renews what
-// the target branch rests on for the first time; then it does so every
-// queue.RenewAfter.
+// firstRenewal is how long a server owns a queue before it first renews the passes that
+// the target branch rests on. After that it renews them every queue.RenewAfter.
 const firstRenewal = 5 * time.Minute
 
 // passes says what has passed, of keys that it computes.
 type passes struct{ *commits }
 
-// known returns what the archive knows of keys of the given steps, without what
-// people have had forgotten, and keeps it from expiring: it is used.
+// known returns what the archive knows of keys of the given steps, without passes that
+// people have had forgotten. It keeps the entries from expiring, because they are used.
 func (p *passes) known(ctx context.Context, keys []queue.Key, sets ...queue.StepSet) ([]queue.Entry, error) {
 	found, err := p.seen(ctx, keys, sets...)
 	if err != nil {
@@ -34,7 +33,8 @@ func (p *passes) known(ctx context.Context, keys []queue.Key, sets ...queue.Step
 	return found, nil
 }
 
-// seen is known of what is looked at and not used: it expires as if nobody had asked.
+// seen is known for entries that are looked at and not used: they expire as if nobody had
+// asked.
 func (p *passes) seen(ctx context.Context, keys []queue.Key, sets ...queue.StepSet) ([]queue.Entry, error) {
 	var forgotten []queue.Forgotten
 	if err := p.facts(func(core *speculation.Core) { forgotten = slices.Clone(core.State().Main.Forgotten) }); err != nil {
@@ -62,8 +62,8 @@ func stepNames(sets []queue.StepSet) map[queue.Digest]string {
 	return names
 }
 
-// inState returns the ids of those keys that have passed as far as the state knows,
-// which may know it for longer than the archive does.
+// inState returns the ids of the keys that have passed as far as the state knows. The
+// state may remember a pass for longer than the archive does.
 func (p *passes) inState(keys []queue.Key) map[queue.Digest]bool {
 	passed := map[queue.Digest]bool{}
 	_ = p.facts(func(core *speculation.Core) { // with no core, it knows nothing
@@ -77,8 +77,8 @@ func (p *passes) inState(keys []queue.Key) map[queue.Digest]bool {
 	return passed
 }
 
-// keepPasses renews once a day what the target branch rests on: a target that
-// nobody touches for longer than the archive keeps a pass stays proven.
+// keepPasses renews, once a day, the passes that the target branch rests on. So a
+// target stays proven when nobody touches it for longer than the archive keeps a pass.
 func (p *passes) keepPasses(ctx context.Context) {
 	if p.Archive == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// pastCommit says of a commit what a person wants to know of it.
+// pastCommit describes a commit of main's past for people.
 func pastCommit(l mirror.PastCommit) queue.HuntCommit {
 	c := queue.HuntCommit{Commit: l.Commit, Tree: l.Tree, Subject: texts.ClipLine(l.Subject, 120), Author: texts.ClipLine(l.Author, 60), Change: l.Change}
 	if n, err := strconv.Atoi(before(string(l.Change), ".")); err == nil && n > 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// gitGrace is how long git may go on with what is no longer wanted: killed, it
-// leaves locks and half of a fetch behind.
+// gitGrace is how long git may go on with work that is no longer wanted: git that is
+// killed leaves locks and half of a fetch behind.
 const gitGrace = 5 * time.Second
 
 // performer carries out the actions of one ownership, each as its kind says
@@ -81,8 +81,8 @@ func (p *performer) kindOf(t queue.Task) kind {
 
 func (p *performer) wait() { p.wg.Wait() }
 
-// start carries out actions in goroutines of their own, until life ends; those of a
-// kind that join and come together are carried out together.
+// start carries out actions in separate goroutines, until life ends. Actions that come
+// together and are of one kind that joins are carried out together.
 func (p *performer) start(life context.Context, actions []*queue.Action) {
 	groups := map[string][]*queue.Action{}
 	for _, a := range actions {
@@ -112,8 +112,8 @@ func (p *performer) end(keys []string) {
 	}
 }
 
-// forget lets go of what was said of pull requests, and done for changes, that the
-// state has let go of.
+// forget drops what is remembered of pull requests and changes that the state has
+// dropped.
 func (p *performer) forget() error {
 	return p.facts(func(c *speculation.Core) {
 		p.publish.forget(c.State())
@@ -192,8 +192,8 @@ func (p *performer) carryOut(ctx context.Context, u *underway) outcome {
 	}
 }
 
-// recovered makes a panic the failure of an action: it is ours, and not the
-// change's fault, and the queue goes on.
+// recovered turns a panic into the failure of an action: the fault is ours, not the
+// change's, and the queue goes on.
 func (p *performer) recovered(a *queue.Action, err *error) {
 	if r := recover(); r != nil {
 		p.Log.Error("an action panicked", "queue", p.Called(), "action", a.Key, "panic", r, "stack", string(debug.Stack()))
@@ -201,8 +201,8 @@ func (p *performer) recovered(a *queue.Action, err *error) {
 	}
 }
 
-// inTurn calls do when there is a place among those that work at once; at once where
-// places is nil. A work that ends before it has a place is not begun: much may end at a time.
+// inTurn calls do when there is a free place; at once where places is nil. When ctx ends
+// before there is a place, do is not called: many actions may end at the same time.
 func inTurn[T any](ctx context.Context, places chan struct{}, do func() (T, error)) (out T, err error) {
 	if places == nil {
 		return do()
@@ -232,7 +232,7 @@ func graceful(ctx context.Context, after time.Duration) (_ context.Context, stop
 	}
 }
 
-// result hands on what came of an action: its event, or that it failed.
+// result hands on the result of an action: its event, or its failure.
 func (p *performer) result(life context.Context, o outcome) {
 	a, err := o.action, o.err
 	task := queue.TaskName(a.Task)
@@ -262,20 +262,20 @@ func (p *performer) result(life context.Context, o outcome) {
 	p.owner.emit(life, queue.Event{ID: "failed/" + a.Key, Body: f})
 }
 
-// transient reports whether trying again may help. A refusal of the forge will
-// not change by itself, unless it says so; git, stores, disks and connections
-// may. A missing object may be on its way: a mirror shows a commit before it
-// has all that the commit holds.
+// transient reports whether trying again may help. A refusal of the forge stays, unless
+// the forge says otherwise; trouble of git, stores, disks and connections may pass. A
+// missing object may be on its way: a mirror shows a commit before it has all objects
+// of the commit.
 func transient(err error) bool {
 	return isTransient(err) || !errors.Is(err, forge.ErrForbidden)
 }
 
-// outage reports whether it was the forge that failed, and not what it was asked for.
+// outage reports whether the forge itself failed, rather than the request.
 func outage(err error) bool {
 	return isTransient(err) && !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrTorn)
 }
 
-// isTransient reports whether the forge has said that it will change.
+// isTransient reports whether the error is marked as one that passes.
 func isTransient(err error) bool {
 	t := (*forge.Transient)(nil)
 	return errors.As(err, &t)

@@ -9,7 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// analysis is what an analysis merges first: the change, on main or on what it is on top of.
+// analysis is the first merge of an analysis: the change, onto main, or onto the changes that
+// it is on top of.
 func analysis(t queue.Analyze) opening {
 	return opening{on: t.Main, under: t.Under, picks: []queue.Pick{t.Pick}, alone: true}
 }
@@ -21,7 +22,7 @@ func (p *ground) analyze(ctx context.Context, a *queue.Action, t queue.Analyze, 
 	return queue.Analyzed{Action: a.Key, Change: t.Change, Footprint: f, Analyzer: t.Analyzer}, err
 }
 
-// footprint is what the change affects there.
+// footprint is what the change affects on the commit below it.
 func (p *ground) footprint(ctx context.Context, t queue.Analyze, m merging) (queue.Footprint, error) {
 	main, err := p.judge.shared(ctx, m.on, m.now, "")
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// maxWorkflows bounds what is read of a tree's workflows.
+// maxWorkflows bounds how many bytes of a tree's workflows are read.
 const maxWorkflows = 4 << 20
 
-// attest says what has passed on the head of a change, and which keys that proves:
-// those that a build of that commit would have been asked for, by its own steps and
-// the version in force, as far as the commit of main has not the same. An unreadable run
-// proves nothing.
+// attest says which steps have passed on the head of a change, and which keys that
+// proves. These are the keys that a build of the head would verify, by the head's own
+// steps and the version in force. Keys that the commit of main also has are left out.
+// An unreadable run proves nothing.
 func (p *passes) attest(ctx context.Context, a *queue.Action, t queue.Attest) (queue.Body, error) {
 	out := queue.Attested{Action: a.Key, Change: t.Change, Head: t.Head}
 	doubt := func(why string) (queue.Body, error) {
@@ -94,22 +94,22 @@ func (p *passes) attest(ctx context.Context, a *queue.Action, t queue.Attest) (q
 	return out, nil
 }
 
-// lookout is what is looked at for one head.
+// lookout holds the facts that attest needs for one head.
 type lookout struct {
 	*passes
 	task  queue.Attest
 	head  judged
 	files map[string][]byte // of its workflows
-	main  map[string][]byte // of those of the task's commit of main
+	main  map[string][]byte // of the workflows of the task's commit of main
 }
 
 func (l *lookout) asOnMain(files map[string][]byte) bool {
 	return maps.EqualFunc(l.main, files, bytes.Equal)
 }
 
-// tree implements workers.HeadTree. A merge is looked at where its workflows are those of the
-// head and of main: then those that have run, on whichever commit of main the merge was
-// made, are the same, and what they say of themselves holds.
+// tree implements workers.HeadTree. A merge is looked at only where its workflows are the
+// same as the head's and main's. Then the workflows that have run are the same, whichever
+// commit of main the merge was made on, and their declarations hold.
 func (l *lookout) tree(ctx context.Context, merge queue.CommitID) (files map[string][]byte, why string, err error) {
 	if merge == "" {
 		return l.files, "", nil
@@ -145,7 +145,7 @@ func (l *lookout) tree(ctx context.Context, merge queue.CommitID) (files map[str
 	return files, "", nil
 }
 
-// keys returns those that the commit of a pass has by its step and main has not.
+// keys returns the keys that the commit of a pass has by its step and main does not have.
 func (l *lookout) keys(ctx context.Context, pass queue.HeadPass) ([]queue.Key, error) {
 	at := l.head
 	if pass.On != "" {
@@ -158,14 +158,14 @@ func (l *lookout) keys(ctx context.Context, pass queue.HeadPass) ([]queue.Key, e
 		}
 	}
 	if _, same := at.steps.Step(pass.Step); !same {
-		return nil, nil // the merge has another step of the name
+		return nil, nil // the merge has another step of that name
 	}
 	all, err := l.keysBeyond(ctx, l.task, at)
 	return all[pass.Step], err
 }
 
-// headOf judges the head of a task as the commit of a build is judged; why says what
-// makes that no judgement to build on.
+// headOf judges the head of a task as the commit of a build is judged; why says why
+// that judgement cannot be used, or is "".
 func (p *passes) headOf(ctx context.Context, t queue.Attest) (j judged, why string, err error) {
 	now, err := p.inForce()
 	if err != nil {
@@ -193,8 +193,8 @@ func (p *passes) headOf(ctx context.Context, t queue.Attest) (j judged, why stri
 	return j, why, nil
 }
 
-// keysBeyond returns the keys of the head that the task's commit of main has not, by
-// step.
+// keysBeyond returns the keys of the head that the task's commit of main does not have,
+// by step.
 func (p *passes) keysBeyond(ctx context.Context, t queue.Attest, head judged) (map[queue.Digest][]queue.Key, error) {
 	main, err := p.whole(ctx, t.Main, t.Analyzer)
 	if err != nil {
@@ -207,8 +207,8 @@ func (p *passes) keysBeyond(ctx context.Context, t queue.Attest, head judged) (m
 	return out, nil
 }
 
-// workflows reads what the workflows of a commit are made of: files that are in each of
-// its hashes (package conflict, barrier); nil: they are too large.
+// workflows reads the files that the workflows of a commit are made of. Each hash of
+// the commit covers them (package conflict, barrier). nil: they are too large.
 func (p *passes) workflows(ctx context.Context, commit queue.CommitID) (map[string][]byte, error) {
 	t, err := p.Mirror.Objects.Tree(ctx, commit)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 )
 
 // The branches of pull requests that land as another commit than their head move right
-// before main does (queue/head.go says why). Where others use a branch, or nobody can tell
-// (branchFacts), or the move is refused, it stays, and its pull request is closed with a
-// word and a label (finish).
+// before main does (queue/head.go says why). A branch stays where it has another use, or
+// its uses are not known (branchFacts), or the move is refused. Its pull request is then
+// closed with a comment and a label (finish).
 
-// usesTries is how often the forge is asked what branches are used for before all of them
+// usesTries is how often the forge is asked for the uses of branches before all branches
 // stay.
 const usesTries = 3
 
-// live returns the push of an action as the state has it; nil: it is over, or at another
-// stage.
+// live returns the push of an action as the state has it; nil: the push is over, or at
+// another stage.
 func (p *pusher) live(id string, stage queue.PushStage) (push *queue.Push, err error) {
 	err = p.facts(func(c *speculation.Core) {
 		if now := c.State().Push; now != nil && now.ID == id && now.Stage == stage {
@@ -70,8 +70,8 @@ func (p *pusher) moveHeads(ctx context.Context, a *queue.Action, t queue.MoveHea
 	return out, nil
 }
 
-// pushHeads moves branches to where they are to be, or back to where they were, while the
-// queue is ours and it is still wanted. Two of them never overlap: one that is late must
+// pushHeads moves branches to their new commits, or back to where they were, while the
+// queue is ours and the move is still wanted. Two calls never overlap: a late one must
 // not undo what the other has put back.
 func (p *pusher) pushHeads(ctx context.Context, heads []queue.HeadMove, back bool, wanted func() bool) ([]mirror.PushOutcome, error) {
 	p.heads.Lock()
@@ -87,7 +87,7 @@ func (p *pusher) pushHeads(ctx context.Context, heads []queue.HeadMove, back boo
 	for i, h := range heads {
 		if moves[i] = (mirror.Move{Branch: h.Branch, From: h.From, To: h.To}); back {
 			moves[i].From, moves[i].To = h.To, h.From
-			err = p.Mirror.Remotes.FetchCommit(ctx, remote, h.From) // with a new mirror, and from nowhere else: its ref has moved
+			err = p.Mirror.Remotes.FetchCommit(ctx, remote, h.From) // a new mirror can get it only this way: its ref has moved
 		} else {
 			err = p.hold(ctx, h.To)
 		}
@@ -111,10 +111,10 @@ func (p *pusher) pushHeads(ctx context.Context, heads []queue.HeadMove, back boo
 	return out, err
 }
 
-// movable returns the heads of which the branches may be moved, so that the forge shows
-// their pull requests as merged: none on a forge that shows what it is told, or where the
-// queue's branch is not the default one. With again, trouble
-// of the forge is an error, so that it is asked once more.
+// movable returns the heads whose branches may be moved, so that the forge shows their
+// pull requests as merged. There are none on a forge that needs no move for that, or
+// where the queue's branch is not the default one. With again, trouble of the forge is an
+// error, so that the forge is asked once more.
 func (p *pusher) movable(ctx context.Context, heads []queue.HeadMove, again bool) ([]queue.HeadMove, error) {
 	f := p.Forge.Capabilities().Closer
 	if f == nil {
@@ -161,9 +161,9 @@ func (p *pusher) movable(ctx context.Context, heads []queue.HeadMove, again bool
 	return out, nil
 }
 
-// notRestacked leaves out the pull requests that are in one stack of the forge's own with a
-// given one: the forge moves them off its branch by itself, but only once it shows that one
-// as merged.
+// notRestacked leaves out the pull requests that are in one native stack of the forge with
+// a given one. The forge moves these off that one's branch on its own, but only once it
+// shows that one as merged.
 func (p *pusher) notRestacked(ctx context.Context, number int, numbers []int) ([]int, error) {
 	low, err := p.Forge.PullRequest(ctx, number)
 	if err != nil || low.Stack.Number == 0 {

@@ -14,16 +14,16 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// surelyMissing is how often a pull request that somebody wrote a command on
-// has to be not found.
+// surelyMissing is how many times the forge must not find a pull request with a command
+// on it before the pull request counts as missing.
 const surelyMissing = 2
 
-// inspections ask the forge about pull requests and those who gave commands.
+// inspections ask the forge about pull requests and the people who gave commands.
 type inspections struct {
 	*commits
 
 	asking sync.Mutex
-	levels map[string]level // of who asked for what lands, by user; guarded by asking
+	levels map[string]level // permissions of the people who asked to land, by user; guarded by asking
 }
 
 // inspection is one of them, and what it has learned so far.
@@ -32,15 +32,15 @@ type inspection struct {
 	queue.Inspect
 	now   inForce
 	asks  queue.Verb // of the request; empty: it is gone
-	ours  bool       // nobody has asked, so nobody is refused
+	ours  bool       // the queue itself asks, so nobody is refused
 	pr    forge.PullRequest
 	lacks lacks
-	level forge.Permission  // of who asked
-	low   forge.PullRequest // the one whose branch it asks for, as a list shows it
+	level forge.Permission  // of the person who asked
+	low   forge.PullRequest // the pull request whose branch this one asks for, as a list shows it
 	out   queue.Inspected
 }
 
-// inspect asks the forge about a pull request and who gave a command.
+// inspect asks the forge about a pull request and the person who gave a command.
 func (p *inspections) inspect(ctx context.Context, a *queue.Action, t queue.Inspect) (queue.Body, error) {
 	i := &inspection{inspections: p, Inspect: t, out: queue.Inspected{Action: a.Key}}
 	if err := p.facts(func(c *speculation.Core) {
@@ -55,7 +55,7 @@ func (p *inspections) inspect(ctx context.Context, a *queue.Action, t queue.Insp
 	}
 	body, err := i.answer(ctx)
 	if in, ok := body.(queue.Inspected); ok && in.Missing && a.Attempt <= surelyMissing {
-		// A forge may not find for a moment what it has just told us of.
+		// For a moment, a forge may not find a pull request that it has just told us of.
 		return nil, &forge.Transient{Err: fmt.Errorf("%s %d: %w", p.Texts.Words.Noun(), t.Number, forge.ErrNotFound)}
 	}
 	return body, err
@@ -66,7 +66,7 @@ func (p *inspection) missing() queue.Body {
 	return queue.Inspected{Action: p.out.Action, Missing: true, ConfigAt: p.out.ConfigAt}
 }
 
-// answer asks, in an order in which no call is made whose answer would not matter.
+// answer asks the forge, in an order that makes no call whose answer would not matter.
 func (p *inspection) answer(ctx context.Context) (queue.Body, error) {
 	if p.Number == 0 {
 		return p.aboutUser(ctx)
@@ -114,7 +114,7 @@ func (p *inspection) answer(ctx context.Context) (queue.Body, error) {
 	return p.landing(ctx)
 }
 
-// aboutUser says what somebody may do who asks for nothing of a pull request.
+// aboutUser says what a user may do whose command is about no pull request.
 func (p *inspection) aboutUser(ctx context.Context) (_ queue.Body, err error) {
 	if p.level, err = p.Forge.Permission(ctx, p.User); err != nil {
 		return nil, err
@@ -124,10 +124,10 @@ func (p *inspection) aboutUser(ctx context.Context) (_ queue.Body, err error) {
 	return p.out, err
 }
 
-// again reports whether the queue asks by itself for what was asked before.
+// again reports whether the queue itself repeats what somebody asked for before.
 func (p *inspection) again() bool { return strings.HasPrefix(p.Request, recheckRequest) }
 
-// tellPull puts what the forge shows of the pull request into the answer.
+// tellPull puts the forge's facts about the pull request into the answer.
 func (p *inspection) tellPull() {
 	pr, out := p.pr, &p.out
 	out.Head, out.HeadRef, out.Branch, out.Base, out.Fork = pr.Head, pr.HeadRef, texts.ClipLine(pr.Source, 200), pr.Base, pr.Fork
@@ -143,8 +143,8 @@ func (p *inspection) tellPull() {
 	out.Facets = &facets
 }
 
-// landing says what matters of a pull request that may land: how it would, what it
-// touches, who vouches for it, and what it does not meet.
+// landing says what matters of a pull request that may land: how it would land, what it
+// touches, who vouches for it, and which requirements it does not meet.
 func (p *inspection) landing(ctx context.Context) (_ queue.Body, err error) {
 	if p.out.Same, err = p.same(ctx); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (p *inspection) landing(ctx context.Context) (_ queue.Body, err error) {
 		return nil, err
 	}
 	if strings.HasPrefix(p.Request, api.EventPrefix) || p.again() || queue.IsOwn(p.Request) {
-		p.level = forge.PermissionNone // who holds the server's token may say any name; and nobody says what the queue asks by itself
+		p.level = forge.PermissionNone // a caller with the server's token may give any name; and nobody stands behind what the queue itself asks
 	}
 	p.out.Vouched = p.level >= forge.PermissionAdmin
 	if err = p.facts(func(c *speculation.Core) { p.out.Guarded = c.Protected(p.Number) }); err != nil {
@@ -193,9 +193,10 @@ func (p *inspection) approved(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// movedSince returns what ends a command that was given at another head than the pull
-// request has by now, where the forge knows at which: whoever gave it has not seen what
-// it would run. Forges that tell of each push let the queue find that by itself.
+// movedSince returns the event that ends a command that was given at another head than
+// the present one, where the forge knows that head. The person who gave the command has
+// not seen the code that it would run. On forges that tell of each push, the queue
+// finds that without the forge's help.
 func (p *inspection) movedSince() (queue.Body, error) {
 	pr := p.pr
 	if pr.Asked == "" || pr.Asked == pr.Head || queue.IsOwn(p.Request) {
@@ -214,7 +215,7 @@ func (p *inspection) movedSince() (queue.Body, error) {
 	}); err != nil || !runs {
 		return nil, err
 	}
-	if heard { // by then, that ends no command any more
+	if heard { // the queue knows the new head already, so the event would end no command
 		return nil, fmt.Errorf("it was asked to land at %s and is at %s now; ask again: %w", pr.Asked, pr.Head, forge.ErrForbidden)
 	}
 	return queue.HeadMoved{Number: p.Number, Head: pr.Head}, nil

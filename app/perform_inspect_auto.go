@@ -20,22 +20,23 @@ import (
 //	2  the pull request and its reviews
 //	1  for each team among the authors of a rule, until one has the author
 //	1  for each other person whose approval counts, until there are enough
-//	1  whether the author may write, where no rule names him and nobody has approved
+//	1  whether the author may write, where no rule names the author and nobody has approved
 //	2  its checks and statuses, where a rule asks for some, and 1 for each further hundred
 //
-// Each is asked once for all rules, after what is known for nothing, and only as long as
-// the rule may hold. The paths are read from git. A look follows an event about a pull
-// request of which labels, author, base and draft do not rule each rule out; checks that
-// end on a head have it looked at 2, 4, 8 ... 60 seconds later, whatever their number.
+// Each is asked once for all rules, after the conditions that cost no call, and only as
+// long as the rule may hold. The paths are read from git. An event about a pull request
+// leads to a look, unless its labels, author, base and draft state rule out every rule.
+// Checks that end on a head lead to looks 2, 4, 8 ... 60 seconds later, however many
+// there are.
 
 // mostVouchers bounds the people whose permission is asked for.
 const mostVouchers = 20
 
-// ruling is what has been read of a pull request for its rules.
+// ruling holds the facts of a pull request that were read for the rules.
 type ruling struct {
 	*inspection
 	teams   map[string]bool
-	writes  map[string]bool // who may write, of those who were asked about
+	writes  map[string]bool // whether a user may write, of users that the forge was asked about
 	checks  []forge.CIResult
 	checked bool
 	paths   []string
@@ -43,8 +44,8 @@ type ruling struct {
 	read    bool // paths
 }
 
-// rulings says what the rules of `auto` say of the pull request: up to the first that
-// holds, or of all of them, with all that they lack.
+// rulings applies the rules of `auto` to the pull request: up to the first rule that
+// holds, or, with whole, all rules, each with all that the pull request lacks.
 func (p *inspection) rulings(ctx context.Context, whole bool) (out []queue.Ruling, err error) {
 	if p.now.config == nil || !p.pr.Open {
 		return nil, nil
@@ -63,15 +64,15 @@ func (p *inspection) rulings(ctx context.Context, whole bool) (out []queue.Rulin
 	return out, nil
 }
 
-// lacks returns what a rule asks for and the pull request does not have: the first of it,
-// or all.
+// lacks returns the conditions of a rule that the pull request does not meet: the first
+// one, or, with whole, all.
 func (p *ruling) lacks(ctx context.Context, a config.Auto, whole bool) (out []queue.Lack, err error) {
 	for _, ask := range []func(context.Context, config.Auto) (*queue.Lack, error){
 		p.lacksBase, p.lacksReady, p.lacksLabels, p.lacksAuthor, p.lacksPaths, p.lacksApprovals, p.lacksWriter, p.lacksChecks,
 	} {
 		lack, err := ask(ctx, a)
 		switch {
-		case errors.Is(err, forge.ErrForbidden): // by no means is it taken to hold, and the other rules go on
+		case errors.Is(err, forge.ErrForbidden): // this rule does not count as met, and the other rules go on
 			lack = &queue.Lack{Kind: queue.LackUnjudged, Names: []string{texts.ClipLine(err.Error(), 300)}}
 		case err != nil:
 			return nil, err
@@ -113,7 +114,7 @@ func (p *ruling) lacksAuthor(ctx context.Context, a config.Auto) (*queue.Lack, e
 	return &queue.Lack{Kind: queue.LackAuthor, Names: []string{p.pr.Author}}, nil
 }
 
-// named reports whether a rule names the author, or a team in which the author is.
+// named reports whether a rule names the author, or a team of the author.
 func (p *ruling) named(ctx context.Context, a config.Auto) (bool, error) {
 	if a.Names(p.pr.Author) {
 		return true, nil
@@ -151,8 +152,9 @@ func (p *ruling) mayWrite(ctx context.Context, user string) (bool, error) {
 	return level >= forge.PermissionWrite, err
 }
 
-// approvals counts those others who may write and have approved of this head, up to as
-// many as are asked for. Anybody may review what is public; that counts for nothing.
+// approvals counts the people other than the author who may write and have approved
+// this head, up to most. Anybody may review a public pull request; such reviews do not
+// count.
 func (p *ruling) approvals(ctx context.Context, most int) (n int, err error) {
 	for i, user := range p.pr.ApprovedBy {
 		if n >= most || i == mostVouchers {
@@ -180,11 +182,11 @@ func (p *ruling) lacksApprovals(ctx context.Context, a config.Auto) (*queue.Lack
 	return &queue.Lack{Kind: queue.LackApprovals, Names: []string{strconv.Itoa(n), strconv.Itoa(a.Approvals)}}, nil
 }
 
-// lacksWriter asks that somebody with write access stands for what would run: whoever may
-// set a label, or gets checks to pass, need not have it.
+// lacksWriter asks that somebody with write access vouches for the code that would run. A
+// person who may set a label, or gets checks to pass, need not have write access.
 func (p *ruling) lacksWriter(ctx context.Context, a config.Auto) (*queue.Lack, error) {
 	if a.Approvals > 0 {
-		return nil, nil // those
+		return nil, nil // the approvals vouch for it
 	}
 	if named, err := p.named(ctx, a); named || err != nil {
 		return nil, err
@@ -222,7 +224,7 @@ func (p *ruling) lacksChecks(ctx context.Context, a config.Auto) (*queue.Lack, e
 	return &queue.Lack{Kind: queue.LackChecks, Names: names}, nil
 }
 
-// newest leaves the newest result of each name.
+// newest keeps the newest result of each name.
 func newest(list []forge.CIResult) []forge.CIResult {
 	type what struct {
 		status    bool
@@ -245,9 +247,9 @@ func newest(list []forge.CIResult) []forge.CIResult {
 	return out
 }
 
-// green reports whether of the checks that a pattern names one has passed, and none has
-// failed or runs still. One that says nothing of the commit, such as a job that was
-// skipped, does not count.
+// green reports whether, of the checks that a pattern names, one has passed, and none
+// has failed or is still running. A check that says nothing of the commit, such as a
+// job that was skipped, does not count.
 func green(checks []forge.CIResult, pattern string) bool {
 	passed := false
 	for _, c := range checks {
@@ -286,7 +288,7 @@ func (p *ruling) lacksPaths(ctx context.Context, a config.Auto) (*queue.Lack, er
 }
 
 // changes returns the paths that the pull request changes on main, and whether it merges
-// there: else nobody can tell.
+// there. Where it does not merge, the paths are not known.
 func (p *inspection) changes(ctx context.Context) (paths []string, clean bool, err error) {
 	pr, tip := p.pr, p.now.tip
 	if tip == "" {
@@ -307,9 +309,9 @@ func (p *inspection) changes(ctx context.Context) (paths []string, clean bool, e
 	return paths, true, err
 }
 
-// sweep returns as events the pull requests that are open and of which the queue does not
-// know all that its rules of `auto` need. It is asked for at the start, when the rules
-// have changed, and with what was missed: one request for a hundred pull requests.
+// sweep returns, as events, the open pull requests of which the queue does not know all
+// that its rules of `auto` need. It is called at the start, when the rules have changed,
+// and with each look for missed events. It costs one request for a hundred pull requests.
 func (o *Owner) sweep(ctx context.Context) ([]queue.Event, error) {
 	rules := false
 	o.Read(func(c *speculation.Core) {

@@ -12,8 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// depends returns what the pull request is to land after by its description and that has
-// not landed: a requirement for each, as RequireLanded says.
+// depends returns a requirement, as RequireLanded says, for each pull request that this
+// one is to land after by its description, and that has not landed.
 func (p *inspection) depends(ctx context.Context) (out []queue.Requirement, err error) {
 	refs, more := queue.Depends(p.pr.Body)
 	own := p.owner.repository()
@@ -65,8 +65,8 @@ func first(way []queue.PullRef) queue.PullRef {
 }
 
 // standsAt says how a pull request stands that another is to land after; "": it has
-// landed. Of repositories of another account, nothing is told: who may read here may not
-// be one who may read there.
+// landed. It says nothing about repositories of another account: people who may read
+// this repository may not be allowed to read that one.
 func (p *inspection) standsAt(ctx context.Context, ref queue.PullRef) (string, error) {
 	account := func(repository string) string { a, _, _ := strings.Cut(repository, "/"); return a }
 	owners := p.Neighbors.of(ref.Repository)

@@ -11,9 +11,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// levelFor is how long somebody's permission is taken as it was read, right before
-// a landing: many changes of a few people land at one time. The facts seen of a
-// change are taken to hold for longer than that.
+// levelFor is how long a permission that was read right before a landing counts as
+// current: many changes of a few people land at one time. The facts seen of a change
+// count for longer than that.
 const levelFor = 10 * time.Second
 
 // level is somebody's permission as it was read.
@@ -25,12 +25,12 @@ type level struct {
 // levelOf returns what the requester may do.
 func (p *inspections) levelOf(ctx context.Context, t queue.Inspect) (forge.Permission, error) {
 	if queue.IsAuto(t.Request) {
-		return forge.PermissionNone, nil // nobody's
+		return forge.PermissionNone, nil // no person asked
 	}
 	if !strings.HasPrefix(t.Request, boardingRequest) {
 		return p.Forge.Permission(ctx, t.User)
 	}
-	p.asking.Lock() // those who ask together are answered together
+	p.asking.Lock() // questions that come together are answered together
 	defer p.asking.Unlock()
 	if known, ok := p.levels[t.User]; ok && p.Now().Sub(known.at) < levelFor {
 		return known.Permission, nil
@@ -46,8 +46,8 @@ func (p *inspections) levelOf(ctx context.Context, t queue.Inspect) (forge.Permi
 	return read, err
 }
 
-// teams returns those of the teams that matter to a command in which its
-// requester is; none is asked for where the role decides.
+// teams returns, of the teams that matter to a command, those that its requester is in.
+// Where the role decides, the forge is not asked.
 func (p *inspection) teams(ctx context.Context) ([]string, error) {
 	var ask []string
 	if err := p.facts(func(c *speculation.Core) {
@@ -78,6 +78,6 @@ func (p *inspection) teams(ctx context.Context) ([]string, error) {
 // known to have write access: what is protected must be known then, too.
 func (p *inspection) vouched() bool {
 	yes := false
-	_ = p.facts(func(c *speculation.Core) { yes = c.Vouched(p.Request) }) // not owning: whoever owns next asks again
+	_ = p.facts(func(c *speculation.Core) { yes = c.Vouched(p.Request) }) // not owning: the next owner asks again
 	return yes
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// protected returns the protected paths that the pull request changes on main: by
-// all of it, and where it may land commit by commit, by each of these, because each
-// is judged by what its own tree says.
+// protected returns the protected paths that the pull request changes on main, as a
+// whole. Where it may land commit by commit, it also returns those that each commit
+// changes, because each commit is judged by its own tree.
 func (p *inspection) protected(ctx context.Context) ([]string, error) {
 	pr, now := p.pr, p.now
 	if now.config == nil || now.tip == "" {
@@ -40,7 +40,7 @@ func (p *inspection) protected(ctx context.Context) ([]string, error) {
 		return nil, err
 	} else if byCommit {
 		own, err := p.Mirror.History.Own(ctx, now.tip, pr.Head)
-		if err != nil && !errors.Is(err, mirror.ErrTooMany) { // more than may land this way
+		if err != nil && !errors.Is(err, mirror.ErrTooMany) { // more commits than may land this way
 			return nil, err
 		}
 		for _, c := range own {
@@ -58,7 +58,7 @@ func (p *inspection) protected(ctx context.Context) ([]string, error) {
 	return out[:min(len(out), queue.ProtectedMost)], nil
 }
 
-// byCommit reports whether what a request is about may land commit by commit.
+// byCommit reports whether the change of a request may land commit by commit.
 func (p *inspection) byCommit() (yes bool, err error) {
 	err = p.facts(func(c *speculation.Core) {
 		r := c.State().Requests[p.Request]

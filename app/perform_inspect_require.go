@@ -13,20 +13,21 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// recheckRequest is how the requests begin that the queue makes by itself.
+// recheckRequest is the beginning of the ids of requests that the queue itself makes.
 const recheckRequest = "recheck/"
 
-// boardingRequest is how those begin that ask once more right before a landing.
+// boardingRequest is the beginning of the ids of those that ask once more right before a
+// landing.
 const boardingRequest = recheckRequest + "boarding/"
 
-// lacks is what was read of a pull request's requirements together with it.
+// lacks is what was read of a pull request's requirements together with the pull request.
 type lacks struct {
 	read bool
 	forge.Standing
 }
 
-// standing reads the pull request, right before its landing with all that it does
-// not meet.
+// standing reads the pull request. Right before its landing, it also reads all
+// requirements that the pull request does not meet.
 func (p *inspection) standing(ctx context.Context) (err error) {
 	f := p.Forge.Capabilities().Stander
 	stacked := false // it may be in a stack of the forge's own, which is not told together with the rest
@@ -51,15 +52,15 @@ func (p *inspection) standing(ctx context.Context) (err error) {
 	return err
 }
 
-// requirements are what is asked of a pull request.
+// requirements are the requirements on a pull request, as the forge is to check them.
 func (p *inspection) requirements(pr forge.PullRequest) forge.Requirements {
 	rules := &p.now.config.Queue
 	return forge.Requirements{Number: pr.Number, Author: pr.Author, Head: pr.Head, Base: pr.Base, Branch: p.branch(),
 		Checks: rules.RequireChecks != config.ChecksEnter, Except: []string{CheckName}, Resolved: rules.RequireResolved == config.ResolveAlways}
 }
 
-// required completes what is told of an open pull request by what it does not meet,
-// where the forge asks for things.
+// required adds to the answer about an open pull request the requirements that it does
+// not meet, where the forge has requirements.
 func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 	out, now := &p.out, p.now
 	f := p.Forge.Capabilities().Requirer
@@ -105,10 +106,10 @@ func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 	return *out, nil
 }
 
-// clashes returns paths at which a pull request does not merge with main as it is, in
-// the way in which it would land, or why that cannot be done. A change that waits for
-// something else, or asks what would become of it, should know; what has entered gets
-// its verdict from the merge that would land.
+// clashes returns the paths at which a pull request does not merge with main as it is,
+// by the method of its landing, or why that method cannot be used. A pull request that
+// waits for something else should know, and so should a person who asks what would
+// happen. A change that has entered gets its verdict from the merge that would land.
 func (p *inspection) clashes(ctx context.Context) ([]string, error) {
 	pr, now := p.pr, p.now
 	k := queue.Pick{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef, Below: p.out.Below}

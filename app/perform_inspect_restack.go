@@ -10,15 +10,16 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// same returns the head of the change in the queue, where the pull request is at another
-// one that is the same commits on top of others: as many, by the same authors and with the
-// same messages, in the same order, without merges, whose trees are what git makes of each
-// of the former ones there. Any other pushed commit changes one of these. "": it is
-// not so, or it is in no stack of the forge's own, where only people push.
+// same returns the head of the change in the queue, where the pull request's present head
+// is the same commits on top of other ones. There must be as many commits, by the same
+// authors and with the same messages, in the same order, without merges. Each tree must be
+// what git makes of the former commit there. Any other pushed commit changes one of these.
+// "": the head is not the same, or the pull request is in no native stack of the forge:
+// then only people push to it.
 func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	var ch queue.Change
 	var under []queue.CommitID  // heads below the former one
-	var others []queue.CommitID // heads of others in the stack, also of before they were restacked or landed
+	var others []queue.CommitID // heads of others in the stack, also those before they were restacked or landed
 	if err := p.facts(func(c *speculation.Core) {
 		s := c.State()
 		if pull := s.Pulls[p.Number]; pull != nil && s.Changes[pull.Active] != nil {
@@ -54,7 +55,7 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	if err != nil {
 		return "", err
 	}
-	// The forge may have restacked onto what the queue has not heard of yet.
+	// The forge may have restacked onto a commit that the queue has not heard of yet.
 	main, err := p.Mirror.Remotes.FetchBranch(ctx, remote, p.branch())
 	if err != nil {
 		return "", err
@@ -78,8 +79,9 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 }
 
 // sameOn compares the former head of a pull request with the present one, which is to
-// stand on the line of the commit on. The former head's own commits are those that none of
-// under has, which is not empty, and that come after the last head of others among them.
+// stand on the line of the commit on. The former head's own commits are those that no
+// commit of under has, and that come after the last head of others among them. under is
+// not empty.
 func (p *inspection) sameOn(ctx context.Context, ch queue.Change, on queue.CommitID, under, others []queue.CommitID) (bool, error) {
 	history := p.Mirror.History
 	now, err := history.Own(ctx, on, p.pr.Head)
@@ -121,7 +123,7 @@ func (p *inspection) sameOn(ctx context.Context, ch queue.Change, on queue.Commi
 	return true, nil
 }
 
-// sameCommit reports whether two commits say the same, each on one other.
+// sameCommit reports whether two commits have the same author and message, and one parent each.
 func sameCommit(a, b mirror.OwnCommit) bool {
 	return len(a.Parents) == 1 && len(b.Parents) == 1 && a.Message == b.Message && a.Name == b.Name && a.Address == b.Address
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// stack follows the bases of a pull request down to the queue's branch, or to
-// where there is nobody's. Protected branches stay when what is on them has
-// landed: a pull request that asks for one is not meant for another branch.
+// stack follows the bases of a pull request down to the queue's branch, or to a branch
+// that no open pull request is from. A protected branch stays when the changes on it
+// have landed: a pull request that asks for one is not meant for another branch.
 func (p *inspection) stack(ctx context.Context) (queue.Stack, error) {
 	pr := p.pr
 	out := queue.Stack{Foot: pr.Base, Native: pr.Stack.Number}
@@ -30,7 +30,7 @@ func (p *inspection) stack(ctx context.Context) (queue.Stack, error) {
 			return out, err
 		}
 		if len(from) == 0 {
-			if out.Native != 0 { // what was below has merged or is closed, and the forge has yet to see to it
+			if out.Native != 0 { // the pull request below has merged or is closed, and the forge has not moved this one yet
 				out.Foot = pr.Stack.Base
 			}
 			return out, nil

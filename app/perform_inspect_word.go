@@ -51,9 +51,9 @@ func (p *inspection) prospect(ctx context.Context) error {
 	return err
 }
 
-// own returns the commits of the pull request that are not on main, nor the heads of
-// those below it, and notes the latest of them that has landed in another commit, where
-// others than merges may land.
+// own returns the commits of the pull request that neither main nor the heads below it
+// have. Where other methods than merges are possible, it notes the latest of these
+// commits that has landed in another commit.
 func (p *inspection) own(ctx context.Context, below []queue.CommitID, others bool) ([]mirror.OwnCommit, error) {
 	held, err := p.Mirror.Objects.Held(ctx, below)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *inspection) own(ctx context.Context, below []queue.CommitID, others boo
 	return own, nil
 }
 
-// word puts into the answer what the commits of the pull request would say.
+// word puts the messages of the commits that would land into the answer.
 func (p *inspection) word(own []mirror.OwnCommit, template config.Message, method config.Method) {
 	pr, out := p.pr, &p.out
 	author, credits := creditsOf(own, pr.Author)
@@ -96,13 +96,12 @@ func (p *inspection) word(own []mirror.OwnCommit, template config.Message, metho
 	}
 }
 
-// below returns the latest commit among a pull request's own whose content is on
-// main in another commit, because it was the head of one that landed by squash or
-// rebase; "" where there is none. own are the pull request's commits, the oldest
-// first.
+// below returns the latest of a pull request's own commits whose content is on main in
+// another commit, because it was the head of one that landed by squash or rebase. It is
+// "" where there is none. own are the pull request's commits, the oldest first.
 func (p *inspection) below(ctx context.Context, own []mirror.OwnCommit, tip queue.CommitID) (queue.CommitID, error) {
 	if len(own) < 2 {
-		return "", nil // whoever stands on another has its commits, too
+		return "", nil // a pull request on top of another one has the other's commits, too
 	}
 	line, err := p.Mirror.History.LandedHeads(ctx, tip, own[:len(own)-1])
 	if err != nil {

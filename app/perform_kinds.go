@@ -25,25 +25,26 @@ var atOnce = [...]int{inGit: 4, inForge: 8, inAsks: 32, inJudges: 8}
 type kind struct {
 	task  queue.Task                        // of the type that is carried out this way
 	at    room                              // where it waits
-	grace time.Duration                     // for so long it may go on when it is no longer wanted: it uses git
+	grace time.Duration                     // how long it may go on when it is no longer wanted: it uses git
 	paced func(context.Context, queue.Task) // waits before it has a place; nil: it begins at once
 	do    doer                              // with joins: nil
-	joins *joint                            // those that come together are carried out together; nil: each by itself
+	joins *joint                            // those that come together are carried out together; nil: each separately
 	twice string                            // why doing it twice is harmless
 }
 
-// doer carries out an action: its result, nil where that arrives by events of others.
+// doer carries out an action and returns its result; nil: the result comes as an event from
+// elsewhere.
 type doer = func(context.Context, *queue.Action) (queue.Body, error)
 
-// of makes a doer of what a kind's own task needs.
+// of makes a doer from a function on a kind's own type of task.
 func of[T queue.Task](do func(context.Context, *queue.Action, T) (queue.Body, error)) doer {
 	return func(ctx context.Context, a *queue.Action) (queue.Body, error) { return do(ctx, a, a.Task.(T)) }
 }
 
-// table is the kinds of actions: how each is carried out, and why twice is as good as
-// once. That has to hold across processes: a server that dies after the doing and before the
-// telling leaves the action in the state, and the next owner of the queue does it again.
-// The file of a kind is perform_ and the kind's name.
+// table is the kinds of actions: how each is carried out, and why twice is as good as once.
+// That has to hold across processes. A server that dies after it did an action and before
+// it stored the result leaves the action in the state, and the next owner of the queue does
+// it again. The file of a kind is perform_ and the kind's name.
 func (p *performer) table(own ownership) []kind {
 	keys, commits := p.passes, p.passes.commits
 	observing := &observer{commits: commits, pushes: p.pushes, forget: p.forget}
@@ -106,7 +107,7 @@ func (p *performer) table(own ownership) []kind {
 	}
 }
 
-// paced makes of a kind's own wait one of any task.
+// paced turns a wait on a kind's own type of task into one on any task.
 func paced[T queue.Task](wait func(context.Context, T)) func(context.Context, queue.Task) {
 	return func(ctx context.Context, t queue.Task) { wait(ctx, t.(T)) }
 }

@@ -22,8 +22,8 @@ type pusher struct {
 	shown string     // the push whose pull requests the forge shows against the branch that they land on
 }
 
-// strangeTries is how often a push is tried that is refused in words which are neither
-// of a rule nor of trouble, before they are taken for a rule.
+// strangeTries is how often a push is tried whose refusal reads neither like a rule nor
+// like trouble, before the refusal is taken for a rule.
 const strangeTries = 4
 
 // land pushes the chain of the state's push, with a lease on where main was.
@@ -64,9 +64,9 @@ func (p *pusher) land(ctx context.Context, a *queue.Action, t queue.Land) (queue
 	return queue.Pushed{Action: a.Key, Push: push.ID, Moved: outcome.Moved, Lost: outcome.Lost, Refused: outcome.Refused}, nil
 }
 
-// owning asks the store, right before a push, if the queue is still ours, and gives
-// the push a context that ends when it is not: an owner that has stood still finds
-// another one, which knows of landings that it does not.
+// owning asks the store, right before a push, if the queue is still ours, and gives the
+// push a context that ends when it is not. An owner that stood still for a while may
+// find another owner, which knows of landings that the first does not.
 func (p *pusher) owning(ctx context.Context) (_ context.Context, stop func(), err error) {
 	token, err := p.Store.Acquire(ctx, p.Queue, p.Name, leaseTTL)
 	switch {
@@ -89,27 +89,27 @@ func (p *pusher) pushMain(ctx context.Context, remote forge.Remote, push *queue.
 	return p.Mirror.Remotes.Push(ctx, remote, p.branch(), push.Expected, push.Tip())
 }
 
-// wantsCheck reports whether a refusal says that a check is missing on the
-// pushed commit: where required checks apply to pushes, a merge that nobody
-// has seen yet can have none.
+// wantsCheck reports whether a refusal says that a check is missing on the pushed
+// commit: where required checks apply to pushes, a merge that the forge has not seen
+// yet can have no check.
 func wantsCheck(refused string) bool {
 	return strings.Contains(strings.ToLower(refused), "required status check")
 }
 
-// landChecked shows the commit to the forge on a branch of our own first, sets
-// our check on it, which is true because the gate has let it pass, and pushes
-// once more. If other checks are required too, the refusal stands.
+// landChecked first pushes the commit to a branch of the queue, and sets our check on
+// it, which is true because the gate has let the commit pass. Then it pushes to the
+// target branch once more. If other checks are required too, the refusal stands.
 func (p *pusher) landChecked(ctx context.Context, remote forge.Remote, push *queue.Push, refused mirror.PushOutcome) (mirror.PushOutcome, error) {
 	branch := "submitqueue-land/" + p.branch() // no workflow on submitqueue/** is to start for it
 	if err := p.Mirror.Remotes.Stage(ctx, remote, branch, push.Tip()); err != nil {
-		if errors.Is(err, forge.ErrForbidden) { // what it says may be about what the commits hold
+		if errors.Is(err, forge.ErrForbidden) { // the refusal may be about the content of the commits
 			refused.Refused += "\n" + err.Error()
 			return refused, nil
 		}
 		return refused, err
 	}
 	defer func() {
-		// The second is the name that it had before, and may be left from a crash.
+		// The second name is an older one of this branch, which a crash may have left.
 		if err := p.Mirror.Remotes.Unstage(context.WithoutCancel(ctx), remote, branch, "submitqueue/land/"+p.branch()); err != nil {
 			p.Log.Warn("a branch of ours could not be deleted", "queue", p.Called(), "branch", branch, "error", err)
 		}

@@ -12,15 +12,16 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// A forge that merges a pull request itself takes the head that it is to merge, but not the
-// commit of the target branch that this is to stand on. So the branch is read before, and
-// what has come of it is read from the branch afterwards, as after a push whose answer was
-// lost: by the trailers of its commit, its parent and its tree (observer.holding).
+// A forge that merges a pull request itself accepts a condition on the head that it merges,
+// but none on the commit of the target branch that it merges onto. So the branch is read
+// before the call. Afterwards the result is read from the branch, as after a push whose
+// answer was lost: by the trailers of its commit, its parent and its tree
+// (observer.holding).
 
 const (
-	mergeTries    = 4               // so often a forge in trouble is asked before branches are moved instead
-	mergePatience = 5 * time.Second // and so long it may ask us to wait
-	mergeLooks    = 20              // so often the branch is looked at until it shows the merge, in mergeLook each
+	mergeTries    = 4               // how often a forge in trouble is asked before branches are moved instead
+	mergePatience = 5 * time.Second // how long it may ask us to wait
+	mergeLooks    = 20              // how often the branch is looked at until it shows the merge, every mergeLook
 	mergeLook     = 500 * time.Millisecond
 )
 
@@ -49,7 +50,7 @@ func (p *pusher) landMerged(ctx context.Context, a *queue.Action, push *queue.Pu
 		}
 		return unsure, nil
 	}
-	for range mergeLooks { // what git is told may be older than the answer
+	for range mergeLooks { // git may read an older state than the one that the answer is about
 		if at, err := p.Mirror.Remotes.TipAt(ctx, remote, branch); err != nil || at != push.Expected || !pause(ctx, mergeLook) {
 			break
 		}
@@ -57,7 +58,8 @@ func (p *pusher) landMerged(ctx context.Context, a *queue.Action, push *queue.Pu
 	return unsure, nil
 }
 
-// squashPull calls the forge, while the queue is ours; why: it has merged nothing.
+// squashPull calls the forge, while the queue is ours; why says why it has merged nothing; "":
+// it has merged.
 func (p *pusher) squashPull(ctx context.Context, a *queue.Action, push *queue.Push) (why string, err error) {
 	f := p.Forge.Capabilities().Merger
 	if f == nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// retarget has the forge show those of a push against the branch that they land
-// on who ask for another one's: else it would not see that they are merged, and a branch
-// that one of them asks for could not move.
+// retarget has the forge show the pull requests of a push that ask for another one's
+// branch against the branch that they land on. Else the forge would not see that they
+// are merged, and a branch that one of them asks for could not move.
 func (p *pusher) retarget(ctx context.Context, push *queue.Push) error {
 	p.heads.Lock()
 	defer p.heads.Unlock()
 	if p.shown == push.ID {
-		return nil // before its heads moved
+		return nil // done before its heads moved
 	}
-	branch := p.branch() // not below: what ask calls holds the state
+	branch := p.branch() // not in the function below: ask calls it while it holds the state
 	err := p.ask(ctx, push.Changes, func(*queue.Change) string { return branch })
 	if err == nil {
 		p.shown = push.ID
@@ -27,13 +27,14 @@ func (p *pusher) retarget(ctx context.Context, push *queue.Push) error {
 	return err
 }
 
-// restore takes back what retarget has done for a push that did not happen.
+// restore gives pull requests back the bases that retarget changed for a push that did not
+// happen.
 func (p *pusher) restore(ctx context.Context, changes []queue.ChangeID) error {
 	return p.ask(ctx, changes, func(ch *queue.Change) string { return ch.Base })
 }
 
-// ask gives those changes who ask for another branch than the queue's a base.
-// The new base is for people only, so a refusal stops nothing.
+// ask gives a base to those of the changes that ask for another branch than the
+// queue's. The new base is for people only, so a refusal stops nothing.
 func (p *pusher) ask(ctx context.Context, changes []queue.ChangeID, base func(*queue.Change) string) error {
 	f := p.Forge.Capabilities().Stacker
 	if f == nil {
@@ -68,7 +69,7 @@ const (
 	retargetPatience = 5 * time.Second
 )
 
-// retargetOne tries again what may go away by itself.
+// retargetOne changes one base, and tries again where the trouble may pass.
 func (p *pusher) retargetOne(ctx context.Context, f forge.Stacker, number int, base string) error {
 	for try := 1; ; try++ {
 		err := f.Retarget(ctx, number, base)

@@ -11,14 +11,14 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// Learner is where the queues of one server wait to learn: one does at a time, in a thread
-// that gives way to all others.
+// Learner is where the queues of one server wait to learn: one queue learns at a time, in
+// a thread that gives way to all others.
 type Learner struct{ place chan struct{} }
 
 // NewLearner returns a learner for the queues of a server.
 func NewLearner() *Learner { return &Learner{make(chan struct{}, 1)} }
 
-// Bounds of what is learned from.
+// Bounds of the history that is learned from.
 const (
 	mostLearned = 20_000 // changes, the latest
 	learnPage   = 500    // rows that the store is asked for at once
@@ -27,7 +27,7 @@ const (
 // learning carries out queue.Learn.
 type learning struct{ *ground }
 
-// learn makes a model of the event archive.
+// learn makes a model from the event archive.
 func (p learning) learn(ctx context.Context, a *queue.Action, t queue.Learn) (queue.Body, error) {
 	past, ok := p.Store.(queue.Past)
 	if !ok {
@@ -59,8 +59,8 @@ func (p learning) learn(ctx context.Context, a *queue.Action, t queue.Learn) (qu
 // learnStages bounds a model of durations, and with it the record of the state that holds it.
 const learnStages = 300
 
-// archived returns those rows of the archive that models are made of, with only what is made
-// use of, of about the latest mostLearned changes.
+// archived returns the rows of the archive that models are made from, about the latest
+// mostLearned changes, with only the fields that are used.
 func (p learning) archived(ctx context.Context, past queue.Past) (rows []queue.Row, err error) {
 	arrivals := 0
 	for place := ""; ; {

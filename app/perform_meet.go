@@ -8,7 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// meet tries with which others a change merges on main: onto each of them.
+// meet finds the other changes with which a change merges on main: it merges the change onto
+// each of them.
 func (p *commits) meet(ctx context.Context, a *queue.Action, t queue.Meet) (queue.Body, error) {
 	missing, err := p.fetch(ctx, append([]queue.Pick{t.Pick}, t.With...))
 	if err = errors.Join(err, missing[t.Pick.Head], p.prepare(ctx), p.hold(ctx, t.Main)); err != nil {

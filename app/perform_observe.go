@@ -19,11 +19,10 @@ import (
 type observer struct {
 	*commits
 	pushes *pushes
-	forget func() error // of what the state has let go of, now that main is read
+	forget func() error // drops what is remembered of things that the state has dropped, now that main is read
 }
 
-// observe reads the target branch: its tip, what is new on it, and its
-// configuration.
+// observe reads the target branch: its tip, its new commits, and its configuration.
 func (p *observer) observe(ctx context.Context, a *queue.Action, t queue.Observe) (queue.Body, error) {
 	place, err := p.locate(ctx)
 	if err != nil {
@@ -70,7 +69,7 @@ func (p *observer) observe(ctx context.Context, a *queue.Action, t queue.Observe
 	return out, nil
 }
 
-// readLine reads what is new on the branch.
+// readLine reads the new commits of the branch.
 func (p *observer) readLine(ctx context.Context, remote forge.Remote, branch string, out *queue.Observed) error {
 	line, forced, err := p.Mirror.History.FirstParents(ctx, out.From, out.Tip)
 	if err != nil {
@@ -88,7 +87,7 @@ func (p *observer) readLine(ctx context.Context, remote forge.Remote, branch str
 	return err
 }
 
-// readConfig reads what the tip says of how the queue is to work.
+// readConfig reads the configuration at the tip.
 func (p *observer) readConfig(ctx context.Context, branch string, out *queue.Observed) error {
 	tr, err := p.Mirror.Objects.Tree(ctx, out.Tip)
 	if err != nil {
@@ -122,8 +121,8 @@ func (p *observer) readConfig(ctx context.Context, branch string, out *queue.Obs
 	return nil
 }
 
-// following has the repository's own settings say how changes land, where the file does not
-// (landing), and what their commits say.
+// following completes the configuration with the repository's settings at the forge: how
+// changes land, where the file does not say it (landing), and what their commits say.
 func following(ctx context.Context, f forge.Accustomed, cfg *config.Config, landing bool, branch string) (*config.Config, error) {
 	if !landing {
 		methods, err := f.Methods(ctx)
@@ -139,9 +138,9 @@ func following(ctx context.Context, f forge.Accustomed, cfg *config.Config, land
 	return cfg.Saying(messages), nil
 }
 
-// versions names the versions of the analyzer that main's configuration asks
-// for: the present one, or the last good one. Settings that no analyzer takes
-// are told of where commits are judged.
+// versions names the versions of the analyzer that main's configuration asks for: the
+// present one, or the last good one. Settings that fit no analyzer are reported where
+// commits are judged.
 func (p *observer) versions(cfg *config.Config) ([]string, error) {
 	if cfg == nil {
 		now, err := p.inForce()
@@ -168,8 +167,8 @@ func (p *observer) versions(cfg *config.Config) ([]string, error) {
 	return out, err
 }
 
-// surelyAt fails where the forge says that a branch is somewhere else than the mirror: a
-// mirror that has lost its newest refs reads like a branch that was pushed to by force.
+// surelyAt fails where the forge and the mirror disagree on where a branch is: a mirror
+// that has lost its newest refs looks like a branch that was pushed to by force.
 func (p *observer) surelyAt(ctx context.Context, remote forge.Remote, branch string, tip queue.CommitID) error {
 	at, err := p.Mirror.Remotes.TipAt(ctx, remote, branch)
 	if err == nil && at != tip {
@@ -178,10 +177,10 @@ func (p *observer) surelyAt(ctx context.Context, remote forge.Remote, branch str
 	return err
 }
 
-// holding says of the commits on main's line that are no merges which of them are
-// what landing the change that they name makes. Where the forge merges pull requests
-// itself, the tree counts, since the commit is the forge's; differs is how one of these has
-// another.
+// holding says which commits on main's line, of those that are no merges, are the result of
+// landing the change that they name. Where the forge merges pull requests itself, the tree
+// is compared, since the forge makes the commit; differs says which of these has another
+// tree, or is "".
 func (p *observer) holding(ctx context.Context, line []mirror.LineCommit, out []queue.LineCommit) (differs string, err error) {
 	for i, l := range line {
 		if l.Change == "" || len(l.Merged) > 0 || len(l.Also) > 0 || l.Parent == "" {
@@ -207,7 +206,7 @@ func (p *observer) holding(ctx context.Context, line []mirror.LineCommit, out []
 		case err != nil:
 			return "", err
 		case missing[pick.Head] != nil:
-			continue // its branch has moved, or is gone; it is judged as anybody's commit
+			continue // its branch has moved, or is gone; it is judged like any other commit
 		}
 		made, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{p.mergeOf(*pick, l.Parent)})
 		if errors.Is(err, forge.ErrNotFound) {

@@ -19,7 +19,8 @@ func revertBranch(target string, culprit queue.CommitID) string {
 }
 
 // propose opens the pull request of a proven revert, unless there is one. The branch is
-// written only while no pull request of it is open: what people have added to one stays.
+// written only while no pull request from it is open: commits that people have added to
+// one stay.
 func (p *commits) propose(ctx context.Context, a *queue.Action, t queue.Propose) (queue.Body, error) {
 	out := queue.Proposed{Action: a.Key, Hunt: t.Hunt, Commit: t.Commit}
 	f := p.Forge.Capabilities().Proposer
@@ -59,8 +60,8 @@ func (p *commits) propose(ctx context.Context, a *queue.Action, t queue.Propose)
 	return out, nil
 }
 
-// stageRevert makes the commit of a revert once more, and has the forge know it on a
-// branch of our own.
+// stageRevert makes the commit of a revert once more, and pushes it to a branch of the
+// queue at the forge.
 func (p *commits) stageRevert(ctx context.Context, branch string, t queue.Propose) error {
 	if err := errors.Join(p.prepare(ctx), p.hold(ctx, t.On, t.Commit)); err != nil {
 		return err

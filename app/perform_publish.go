@@ -29,10 +29,10 @@ type publisher struct {
 
 	mu       sync.Mutex
 	said     map[int]forge.Publication // last, by pull request
-	finished map[queue.ChangeID]bool   // landed, and their pull requests left as they should be; true: as closed though moved (Verdict.Closed)
+	finished map[queue.ChangeID]bool   // landed, and their pull requests are as they should be; true: closed though their branch was moved (Verdict.Closed)
 }
 
-// forget lets go of what the state has let go of.
+// forget drops the pull requests and changes that the state has dropped.
 func (p *publisher) forget(s *queue.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,12 +76,12 @@ func (p *publisher) publish(ctx context.Context, a *queue.Action, t queue.Publis
 		state, title, summary := texts.Check(v, o)
 		name := CheckName
 		if v.Change.On != "" {
-			name = TryCheckName // that a try has passed is no leave to merge
+			name = TryCheckName // a try that has passed is no permission to merge
 		}
 		say.Check = forge.Check{Name: name, Head: v.Change.Head, ExternalID: string(v.Change.ID),
 			State: forge.CheckState(state), Title: title, Summary: summary, DetailsURL: p.detailsURL(v.Change.ID),
 			Annotations: annotations(v.Change), Buttons: buttons(v.Change), New: p.pace.isFresh(v.Change.ID)}
-		say.Ended, say.Merged = v.Change.Phase.Final() && v.Change.On == "", v.Change.Phase == queue.Landed // what was tried may still land
+		say.Ended, say.Merged = v.Change.Phase.Final() && v.Change.On == "", v.Change.Phase == queue.Landed // a change that was tried may still land
 	}
 	say.Edited = edited
 	if v.Change.ID == "" && v.Notice.Code != "" {
@@ -95,7 +95,7 @@ func (p *publisher) publish(ctx context.Context, a *queue.Action, t queue.Publis
 	return gone(done, p.orAway(ctx, err))
 }
 
-// say publishes what has not been said yet; gist is of what it says.
+// say publishes the parts that have not been said yet; gist is the gist of what they say.
 func (p *publisher) say(ctx context.Context, now forge.Publication, gist string) error {
 	p.mu.Lock()
 	last := p.said[now.Number]
@@ -133,7 +133,7 @@ func (p *publisher) say(ctx context.Context, now forge.Publication, gist string)
 	return nil
 }
 
-// saidOn is what the comment of a pull request says by now.
+// saidOn is the present content of a pull request's comment.
 func (p *publisher) saidOn(number int) queue.Said {
 	p.mu.Lock()
 	defer p.mu.Unlock()

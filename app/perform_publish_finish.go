@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	mergedFor = 10 * time.Minute // for so long the forge may take to see that a pull request is merged
+	mergedFor = 10 * time.Minute // how long the forge may take to see that a pull request is merged
 	lookAgain = 5 * time.Second
 )
 
-// finish leaves the pull request of a landed change as its author expects it:
-// merged or else closed, and its branch deleted where the repository wants that.
-// People do the forbidden parts of it. Doing it again is no error.
+// finish leaves the pull request of a landed change as its author expects it: merged or
+// else closed, and its branch deleted where the repository wants that. Steps that the
+// forge forbids us are left to people. Doing it again is no error.
 func (p *publisher) finish(ctx context.Context, ch queue.Change) error {
 	f := p.Forge.Capabilities().Closer
 	if f == nil || ch.Phase != queue.Landed || ch.Verdict == nil {
 		return nil
 	}
-	closed := ch.Verdict.Closed // may be heard after what follows was done once
+	closed := ch.Verdict.Closed // may become known after the rest was done once
 	p.mu.Lock()
 	as, done := p.finished[ch.ID]
 	p.mu.Unlock()
@@ -72,16 +72,16 @@ func (p *publisher) finishOn(ctx context.Context, f forge.Closer, ch queue.Chang
 	return p.deleteBranch(ctx, f, ch)
 }
 
-// shownMerged reports whether the forge sees by itself that a landed change is
-// merged: its head is on the default branch, and was recorded before that, or the forge
-// has merged it itself.
+// shownMerged reports whether the forge sees on its own that a landed change is merged:
+// its head is on the default branch, and was recorded before that, or the forge has
+// merged it itself.
 func shownMerged(ch queue.Change, onDefault bool) bool {
 	return onDefault && (ch.Method.Keeps() || ch.Verdict != nil && (ch.Verdict.ByForge || ch.Verdict.Along && !ch.Verdict.Closed))
 }
 
-// deleteBranch deletes the branch of a pull request that is merged or closed, as
-// long as it is where it landed from. Those in the queue that are on top of it ask
-// for the queue's branch first; a branch that anything else uses stays.
+// deleteBranch deletes the branch of a pull request that is merged or closed, as long
+// as it is where it landed from. Pull requests in the queue that are on top of it are
+// first given the queue's branch as base. A branch with any other use stays.
 func (p *publisher) deleteBranch(ctx context.Context, f forge.Closer, ch queue.Change) error {
 	branch := ""
 	if err := p.facts(func(c *speculation.Core) {
@@ -103,7 +103,7 @@ func (p *publisher) deleteBranch(ctx context.Context, f forge.Closer, ch queue.C
 		at = ch.Verdict.Commit
 	}
 	switch {
-	case pr.Source != branch || pr.Open && pr.Head != at: // of one that is closed, the head that is shown does not change any more
+	case pr.Source != branch || pr.Open && pr.Head != at: // the shown head of a closed pull request does not change any more
 		return nil
 	case pr.Open: // the forge has not seen yet that it is merged
 		return &forge.Transient{Err: fmt.Errorf("the %s has landed and is still shown as open", p.Texts.Words.Noun()), After: lookAgain}

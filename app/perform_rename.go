@@ -11,13 +11,13 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// A target branch that is renamed at the forge is the same branch: its pull
-// requests ask for the new name at once, and its protection goes with it. The
-// queue keeps its key, and with that its place in the store and all evidence.
-// Where nobody has chosen the branch, it goes along; where somebody has
-// (--branch), it stands still and says so, because other things may hang on that
-// name. Either way the store notes under the key of the new name where the queue
-// is kept, so that a server that is started with it finds it (Under).
+// A target branch that is renamed at the forge is the same branch: its pull requests
+// ask for the new name at once, and its protection goes with it. The queue keeps its
+// key, and with that its place in the store and all evidence. Where nobody has chosen
+// the branch, the queue goes along. Where somebody has (--branch), the queue stands
+// still and says so, because other things may depend on that name. Either way, the
+// store notes under the key of the new name where the queue is kept, so that a server
+// that is started with the new name finds it (Under).
 
 // branch is the target branch's name by now. Not to be called from a function that
 // Read or facts calls: they hold the same lock.
@@ -27,8 +27,8 @@ func (o *Owner) branch() string {
 	return name
 }
 
-// branchIn sets in a stored state which branch is served: the one of the options,
-// unless that was renamed while the queue went along.
+// branchIn sets the branch that is served in a stored state: the branch of the options,
+// unless it was renamed and the queue went along.
 func (o *Owner) branchIn(m *queue.Main) {
 	m.Under = ""
 	if m.Branch == o.Branch || o.Follow && m.Formerly == o.Branch {
@@ -47,7 +47,7 @@ func defaultText(m queue.Main) string {
 	return fmt.Sprintf("the default branch is %s; this queue stays with %s, as that was not renamed. For a queue of %s start a server with --branch %s; --branch %s ends this message", other, ours, other, other, ours)
 }
 
-// branchGone says what became of a target branch that is not there, and what to do.
+// branchGone says what became of a target branch that is missing, and what to do.
 func (p *site) branchGone(ctx context.Context, key, branch string) (queue.Body, error) {
 	f := p.Forge.Capabilities().Locator
 	if f == nil {
@@ -74,9 +74,10 @@ func (p *site) branchGone(ctx context.Context, key, branch string) (queue.Body, 
 	return nil, fmt.Errorf("%w: %s", forge.ErrAway, why)
 }
 
-// elsewhere tells a pull request that somebody has given another base from one
-// whose base was renamed, of which nobody has told us yet: foot is what it asks
-// for. Without a renaming, the result is nil.
+// elsewhere finds out whether a pull request asks for another branch because the target
+// branch was renamed, and we have not heard of that yet, or because somebody gave it
+// another base. foot is the branch that it asks for. Without a renaming, the result is
+// nil.
 func (p *site) elsewhere(ctx context.Context, key, foot string) (queue.Body, error) {
 	f := p.Forge.Capabilities().Locator
 	branch := p.branch()
@@ -109,9 +110,8 @@ func (p *site) renamed(ctx context.Context, key, from, to string) (queue.Body, e
 	return out, nil
 }
 
-// claim notes in the store that this queue is what is served under another key,
-// too. It reports false where changes wait in a queue of that key, or a server
-// serves one.
+// claim notes in the store that another key means this queue, too. It reports false
+// where changes wait in a queue with that key, or a server serves such a queue.
 func (p *site) claim(ctx context.Context, name string) (free bool, err error) {
 	if name == p.Queue {
 		return true, nil

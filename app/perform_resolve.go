@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// resolution is what a path merges first: nothing, where all its picks are one merge.
+// resolution is the first merge of a path. There is none where all its picks are one merge.
 func resolution(t queue.Resolve) opening {
 	return opening{on: t.Base, picks: t.Picks, alone: t.Together != len(t.Picks) || t.Together == 0}
 }
@@ -78,8 +78,8 @@ func (p *commits) chain(ctx context.Context, t queue.Resolve, first mirror.Merge
 	return append(merged, more...), err
 }
 
-// crossed adds to a path what is proven of it by passes under another version of the
-// analyzer.
+// crossed adds to a path the keys that passes under another version of the analyzer
+// prove.
 func (p *passes) crossed(ctx context.Context, r *resolving, former string) error {
 	passed := map[queue.Digest]bool{}
 	for _, e := range r.Passed {
@@ -106,7 +106,7 @@ type resolving struct {
 	globs []string // of protected paths
 }
 
-// link says what one pick makes of the commit that it is merged on.
+// link describes the merge of one pick onto a commit.
 func (p *passes) link(ctx context.Context, r *resolving, k queue.Pick, m merging) (queue.Link, error) {
 	l := queue.Link{ID: queue.LinkOf(m.on, k.Change), Parent: m.on, Change: k.Change, Before: r.now.by}
 	switch {
@@ -130,7 +130,7 @@ func (p *passes) link(ctx context.Context, r *resolving, k queue.Pick, m merging
 	return l, err
 }
 
-// merged fills in what a link's commit asks for that its parent does not.
+// merged fills in the keys that a link's commit has and its parent does not have.
 func (p *passes) merged(ctx context.Context, r *resolving, l queue.Link, m mirror.Merged) (queue.Link, error) {
 	before, err := p.judge.shared(ctx, l.Parent, r.now, "")
 	if err != nil {
@@ -154,9 +154,9 @@ func (p *passes) merged(ctx context.Context, r *resolving, l queue.Link, m mirro
 	return l, err
 }
 
-// halfway adds to a link whose change lands as several commits the keys that each
-// of these has and the one before it has not, as far as the link does not have
-// them already.
+// halfway adds keys to a link whose change lands as several commits: the keys that each
+// commit has and the one before it does not have. Keys that the link has already are
+// left out.
 func (p *passes) halfway(ctx context.Context, r *resolving, l *queue.Link) error {
 	now := r.now
 	now.by = l.Before

@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// returnHeads puts branches back that are where a push has moved them, and gives pull
-// requests the bases that they had.
+// returnHeads puts branches back that are still where a push has moved them, and gives
+// pull requests the bases that they had before.
 func (p *pusher) returnHeads(ctx context.Context, a *queue.Action, t queue.ReturnHeads) (queue.Body, error) {
 	outcomes, err := p.pushHeads(ctx, t.Heads, true, func() bool { return true })
 	if err == nil {
@@ -38,8 +38,9 @@ func (p *pusher) returnHeads(ctx context.Context, a *queue.Action, t queue.Retur
 	return out, nil
 }
 
-// stopRuns cancels what the forge's CI has begun on a branch because we have moved it to a
-// commit: what is there was proven, or has gone. It is a favour, so that it may fail.
+// stopRuns cancels the runs that the forge's CI has begun because we moved a branch to a
+// commit: the commit was proven, or is no longer wanted. Errors are ignored, because
+// nothing depends on it.
 func (p *site) stopRuns(ctx context.Context, branch string, commit queue.CommitID) {
 	ci := p.Forge.Capabilities().CI
 	if ci == nil || !p.workflowsIn(ctx, commit) {
@@ -56,7 +57,7 @@ func (p *site) stopRuns(ctx context.Context, branch string, commit queue.CommitI
 	}
 }
 
-// workflowFolder is where a tree holds what the forge's CI runs by.
+// workflowFolder is the folder of a tree that holds the workflows of the forge's CI.
 const workflowFolder = ".github/workflows/"
 
 // workflowsIn reports whether a commit's tree holds workflows. A tree that cannot

@@ -6,7 +6,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// run hands a build to the workers; they report by events of their own.
+// run hands a build to the workers; they report by separate events.
 func (p *commits) run(ctx context.Context, a *queue.Action, t queue.Run) (queue.Body, error) {
 	b, err := p.buildOf(ctx, func(s *queue.State) *queue.Build { return s.Builds[t.Build] })
 	if err != nil {

@@ -22,7 +22,7 @@ func (p *site) tell(ctx context.Context, a *queue.Action, t queue.Tell) (queue.B
 	}
 	done := queue.Done{Action: a.Key, Shown: t.Want}
 	if v.Main.Tip != t.Commit || t.Red != (len(v.Red) > 0) {
-		return done, nil // what holds now is told by the next
+		return done, nil // the next Tell shows the present state
 	}
 	o := p.Texts
 	o.Now = queue.At(p.Now())

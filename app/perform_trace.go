@@ -80,7 +80,7 @@ func (p *passes) trace(ctx context.Context, a *queue.Action, t queue.Trace) (que
 	return out, nil
 }
 
-// keysOfTrails returns for each trail the keys that a commit has of it.
+// keysOfTrails returns, for each trail, the keys of the trail that a commit has.
 func keysOfTrails(trails []queue.Trail, j judged) [][]queue.Key {
 	out := make([][]queue.Key, len(trails))
 	names := map[queue.Digest]string{}

@@ -9,8 +9,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// watch says which keys main has of some steps and targets, or which of its keys were
-// seen to pass last before a moment, and what is known of them.
+// watch says which keys main has of some steps and targets, or which of main's keys
+// were last seen to pass before a given moment. It also returns the entries of these
+// keys.
 func (p *passes) watch(ctx context.Context, a *queue.Action, t queue.Watch) (queue.Body, error) {
 	j, err := p.whole(ctx, t.Commit, t.Analyzer)
 	if err != nil {
@@ -51,7 +52,7 @@ func aimed(steps queue.StepSet, keys []queue.Key) []queue.Aimed {
 	return out
 }
 
-// among returns of all keys those that are aimed at.
+// among returns those of all keys that the aims name.
 func among(all []queue.Aimed, aims []queue.Aim) []queue.Aimed {
 	byAim := map[queue.Aim]queue.Aimed{}
 	for _, x := range all {

@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// weigh names the commits of main's line behind a culprit that its revert concerns. Of a
-// culprit further back than can be looked at, nothing is named.
+// weigh names the commits on main's line after a culprit that its revert concerns. For a
+// culprit too far back to be looked at, it names none.
 func (p *commits) weigh(ctx context.Context, a *queue.Action, t queue.Weigh) (queue.Body, error) {
 	out := queue.Weighed{Action: a.Key, Hunt: t.Hunt, Commit: t.Commit, Tip: t.Tip}
 	now, err := p.inForce()
@@ -63,8 +63,8 @@ func (p *commits) weigh(ctx context.Context, a *queue.Action, t queue.Weigh) (qu
 	return out, nil
 }
 
-// touched returns the targets that are others on a commit than on the one before it,
-// sorted.
+// touched returns, sorted, the targets that differ between a commit and the one before
+// it.
 func (p *commits) touched(ctx context.Context, now inForce, l mirror.PastCommit) ([]string, error) {
 	before, err := p.judge.shared(ctx, l.Parent, now, "")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// protects returns the paths among those of some globs that one of several commits
-// changes on the one before it, in order; at most queue.ProtectedMost.
+// protects returns the paths that match some globs and that one of several commits
+// changes, compared with the commit before it, in order; at most queue.ProtectedMost.
 func (p *ground) protects(ctx context.Context, globs []string, commits ...queue.CommitID) (out []string, err error) {
 	for i := 1; i < len(commits) && len(globs) > 0; i++ {
 		deltas, err := p.Mirror.Objects.Changed(ctx, commits[i-1], commits[i])
@@ -40,15 +40,16 @@ func anyMatch(globs []string, path string) bool {
 	})
 }
 
-// leads reports whether a path is, or was, a symbolic link or a submodule: what is read
-// below it is somewhere else, under another path or in another repository.
+// leads reports whether a path is, or was, a symbolic link or a submodule: files that
+// are read below it are somewhere else, under another path or in another repository.
 func leads(d mirror.Delta) bool {
 	elsewhere := func(mode string) bool { return mode == "120000" || mode == "160000" }
 	return elsewhere(d.OldMode) || elsewhere(d.Mode)
 }
 
 // anyBelow reports whether one of some globs names something below a path. A glob that
-// holds in every directory holds where a link leads to, too.
+// holds in every directory is left out: it also holds at the place that a link leads
+// to.
 func anyBelow(globs []string, path string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		for at, c := range glob {
@@ -60,10 +61,10 @@ func anyBelow(globs []string, path string) bool {
 	})
 }
 
-// taken returns the protected paths that commits of a link make new with a content
-// that none of its picks' own commits has there: git's merge takes along, into the
-// place that a file is moved to, the edits of it that the target branch has. Where the
-// path was there before, both sides of its merge were approved for that very path.
+// taken returns the protected paths that commits of a link create with a content that
+// none of its picks' own commits has there. Where a change moves a file, git's merge
+// puts the target branch's edits of the file into the new place. Where the path was
+// there before, both sides of its merge were approved for that path.
 func (p *ground) taken(ctx context.Context, globs []string, l *queue.Link, picks ...queue.Pick) (out []string, err error) {
 	if len(l.Protected) == 0 {
 		return nil, nil
@@ -89,8 +90,8 @@ func (p *ground) taken(ctx context.Context, globs []string, l *queue.Link, picks
 	return out[:min(len(out), queue.ProtectedMost)], nil
 }
 
-// foreign returns those of some paths of a commit whose content there is in none of the
-// picks' heads, nor in a commit on the way to one.
+// foreign returns those of some paths of a commit whose content there is neither in a
+// pick's head nor in a commit on the way to one.
 func (p *ground) foreign(ctx context.Context, paths []string, commit queue.CommitID, picks []queue.Pick) ([]string, error) {
 	without := func(seen queue.CommitID) error {
 		deltas, err := p.Mirror.Objects.Changed(ctx, seen, commit)
@@ -110,7 +111,7 @@ func (p *ground) foreign(ctx context.Context, paths []string, commit queue.Commi
 			continue
 		}
 		own, err := p.Mirror.History.Own(ctx, commit, k.Head)
-		if err != nil && !errors.Is(err, mirror.ErrTooMany) { // more than land this way
+		if err != nil && !errors.Is(err, mirror.ErrTooMany) { // more commits than may land this way
 			return nil, err
 		}
 		for _, c := range own {

@@ -11,18 +11,17 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// pushes is what is remembered of pushes of the target branch until it has been read
-// back, or the state has let go of it.
+// pushes remembers pushes of the target branch until they have been read back, or the
+// state has dropped them.
 type pushes struct {
 	*ground
 
 	mu     sync.Mutex
-	proven map[queue.CommitID]queue.TreeID // of what was pushed and has not been read back
+	proven map[queue.CommitID]queue.TreeID // of commits that were pushed and have not been read back
 }
 
-// provenTrees remembers the trees that were proven of a push's commits, for
-// readBack. It is asked before the push: afterwards the state may have let go of
-// them.
+// provenTrees remembers the trees that were proven of a push's commits, for readBack.
+// It is called before the push: afterwards the state may have dropped them.
 func (p *pushes) provenTrees(push *queue.Push) error {
 	proven := map[queue.CommitID]queue.TreeID{}
 	if err := p.facts(func(c *speculation.Core) {
@@ -42,8 +41,8 @@ func (p *pushes) provenTrees(push *queue.Push) error {
 	return nil
 }
 
-// overPushes returns the commits whose proven trees are remembered and whose push
-// is over: what is read of main from now on shows them, or they are not there.
+// overPushes returns the commits whose proven trees are remembered and whose push is
+// over: a read of main from now on shows them, or they are not on it.
 func (p *pushes) overPushes() (over []queue.CommitID, err error) {
 	err = p.facts(func(c *speculation.Core) {
 		p.mu.Lock()
@@ -57,9 +56,10 @@ func (p *pushes) overPushes() (over []queue.CommitID, err error) {
 	return over, err
 }
 
-// readBack compares what was pushed and is on the target branch now, as it has
-// been read from there, with what was proven. It returns what differs, or "". Main
-// is read after each push; over are the pushes that were over before it was.
+// readBack compares the pushed commits that are now on the target branch, as they were
+// read from there, with the trees that were proven. It returns what differs, or "".
+// Main is read after each push; over are the commits whose pushes were over before main
+// was read.
 func (p *pushes) readBack(ctx context.Context, tip queue.CommitID, over []queue.CommitID) string {
 	p.mu.Lock()
 	commits := slices.Sorted(maps.Keys(p.proven))
@@ -70,7 +70,7 @@ func (p *pushes) readBack(ctx context.Context, tip queue.CommitID, over []queue.
 		if err != nil || !there && !slices.Contains(over, commit) {
 			continue // it is being pushed
 		}
-		tree := queue.TreeID("") // it has lost the race, or main was forced, which is told of
+		tree := queue.TreeID("") // it has lost the race, or main was forced, which is reported elsewhere
 		if there {
 			t, err := p.Mirror.Objects.Tree(ctx, commit)
 			if err != nil {

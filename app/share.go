@@ -11,9 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// Share lets the queues of one server use the same workers: what a build
-// reports goes to the queue that asked for it, and its commit is checked out
-// of that queue's mirror.
+// Share lets the queues of one server use the same workers. The reports of a build go
+// to the queue that asked for it, and its commit is checked out of that queue's mirror.
 type Share struct {
 	mu      sync.Mutex
 	pool    workers.Controller
@@ -22,7 +21,7 @@ type Share struct {
 	running map[queue.BuildID]queue.CommitID
 	commits map[queue.CommitID]workers.Checkouter // of live builds
 	slots   queue.Body                            // how many builds can run, as reported last; nil: not yet
-	fleet   queue.Body                            // and on which hosts; nil: nobody has said
+	fleet   queue.Body                            // and on which hosts; nil: not yet reported
 }
 
 var (
@@ -63,8 +62,8 @@ func (s *Share) Fill(ctx context.Context, commit queue.CommitID, dir string, wan
 	return can.Fill(ctx, commit, dir, want)
 }
 
-// Restore implements workers.Restorer. Where a queue's own Checkouter is none, nothing is
-// restored.
+// Restore implements workers.Restorer. Where a queue's Checkouter is no Restorer, nothing
+// is restored.
 func (s *Share) Restore(ctx context.Context, commit queue.CommitID, dir string) ([]string, error) {
 	from, err := s.has(commit)
 	if err != nil {
@@ -76,7 +75,7 @@ func (s *Share) Restore(ctx context.Context, commit queue.CommitID, dir string) 
 	return nil, nil
 }
 
-// has returns where a commit of a live build is.
+// has returns the Checkouter that has a commit of a live build.
 func (s *Share) has(commit queue.CommitID) (workers.Checkouter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,8 +175,8 @@ func (s *Share) deliver(ctx context.Context, b queue.Body) {
 	}
 }
 
-// forget drops a build that has ended, and its commit unless another build of
-// it lives; the caller holds mu.
+// forget drops a build that has ended, and its commit unless another live build is of
+// that commit; the caller holds mu.
 func (s *Share) forget(id queue.BuildID) {
 	commit := s.running[id]
 	delete(s.builds, id)
@@ -273,6 +272,6 @@ func (m *member) Events() <-chan queue.Body { return m.events }
 // Log implements workers.Controller.
 func (m *member) Log(id queue.BuildID) (workers.Log, error) { return m.share.pool.Log(id) }
 
-// Close implements workers.Controller: the workers are closed once, by whoever
-// made them.
+// Close implements workers.Controller. It does nothing: the code that made the workers
+// closes them.
 func (m *member) Close(context.Context) error { return nil }

@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// site is where the repository is at its forge, and what its settings are there.
+// site holds the place of the repository at its forge, and its settings there.
 type site struct {
 	*ground
 
@@ -21,7 +21,7 @@ type site struct {
 	house   forge.House
 	houseAt time.Time // as the settings were then
 
-	unseen map[queue.CommitID]bool // heads were moved there in this ownership, and nothing was reported on them
+	unseen map[queue.CommitID]bool // heads were moved to them in this ownership, and nobody has asked what was reported on them
 }
 
 // mostUnseen bounds site.unseen; a forgotten one costs a search.
@@ -46,10 +46,10 @@ func (p *site) isUnseen(commit queue.CommitID) bool {
 	return was
 }
 
-// locate finds where the repository is by now, once in an ownership and again
-// when we hear that it has moved. The state knows it by its id: a queue keeps all
-// that it has when its repository is given another name, and never goes on with
-// another repository that has taken the old one.
+// locate finds where the repository is by now, once in an ownership and again when we
+// hear that it has moved. The state knows the repository by its id. So a queue keeps
+// all that it has when its repository is renamed, and never goes on with another
+// repository that has taken the old name.
 func (p *site) locate(ctx context.Context) (forge.Place, error) {
 	f := p.Forge.Capabilities().Locator
 	p.mu.Lock()
@@ -84,8 +84,8 @@ func (p *site) askPlace(ctx context.Context, f forge.Locator) (forge.Place, erro
 	return place, err
 }
 
-// orAway tells "there is no such thing" from "we may not see it": a forge gives
-// the same answer to both.
+// orAway distinguishes "there is no such thing" from "we may not see it": a forge gives
+// the same answer in both cases.
 func (p *site) orAway(ctx context.Context, err error) error {
 	f := p.Forge.Capabilities().Locator
 	if f == nil || !errors.Is(err, forge.ErrNotFound) && !errors.Is(err, forge.ErrForbidden) || errors.Is(err, forge.ErrAway) {
@@ -105,13 +105,13 @@ func gone(done queue.Done, err error) (queue.Body, error) {
 	return done, nil
 }
 
-// reached has the repository looked for again when something is said of our
-// access to it, and what was missed meanwhile asked for.
+// reached has the repository located again when an event is about our access to it, and
+// has the forge asked for the events that were missed meanwhile.
 func (p *site) reached(events []queue.Event) {
 	for _, e := range events {
 		if _, ok := e.Body.(queue.Renamed); ok {
 			p.mu.Lock()
-			p.place, p.houseAt = forge.Place{}, time.Time{} // what is the default branch is part of both
+			p.place, p.houseAt = forge.Place{}, time.Time{} // both hold the default branch
 			p.mu.Unlock()
 			continue
 		}
@@ -134,7 +134,7 @@ func (p *site) reached(events []queue.Event) {
 	}
 }
 
-// houseFor is how long the repository's settings are believed.
+// houseFor is how long the repository's settings count as current after they were read.
 const houseFor = 10 * time.Minute
 
 func (p *site) houseOf(ctx context.Context, f forge.Closer) (forge.House, error) {
@@ -155,7 +155,7 @@ func (p *site) houseOf(ctx context.Context, f forge.Closer) (forge.House, error)
 }
 
 // elseDefault returns the repository's default branch where a landed change is on
-// another one; "" where that is not known, or to no purpose.
+// another one; "" where it is on the default branch, or that is not known.
 func (p *site) elseDefault(ctx context.Context, ch queue.Change) (string, error) {
 	f := p.Forge.Capabilities().Closer
 	if f == nil || ch.Phase != queue.Landed {

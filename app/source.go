@@ -52,7 +52,7 @@ func (q *Queues) change(f func([]*Owner) []*Owner) {
 	}
 }
 
-// all returns the owners; nobody changes what it returns.
+// all returns the owners; nobody changes the returned slice.
 func (q *Queues) all() []*Owner {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,7 +100,7 @@ func (q *Queues) Watch(ctx context.Context) {
 	}
 }
 
-// watchOwner tells any of each change of a queue, until ctx ends.
+// watchOwner signals each change of a queue on any, until ctx ends.
 func watchOwner(ctx context.Context, o *Owner, any chan<- struct{}) {
 	changed := o.Changed()
 	for {
@@ -134,7 +134,7 @@ func (q *Queues) Queues() []string {
 	for _, o := range q.all() {
 		if name := o.Called(); q.owner(name) == o {
 			names = append(names, name)
-		} else { // another one's, too, until we hear what became of that
+		} else { // another queue's name, too, until we hear what became of that queue
 			names = append(names, o.Queue)
 		}
 	}
@@ -160,7 +160,7 @@ func (q *Queues) Queue(name string) (queue.QueueView, bool) {
 		return queue.QueueView{}, false
 	}
 	v := o.Fresh()
-	v.Waits = o.Waits() // of the forge, of the mirror and of the store the queue knows nothing
+	v.Waits = o.Waits() // the queue itself knows nothing of the forge, the mirror and the store
 	v.Trouble = slices.Concat(v.Trouble, o.Notify.Trouble(o.Queue))
 	for _, why := range []string{o.health.mending(), o.unstored()} {
 		if why != "" {
@@ -179,7 +179,7 @@ func (q *Queues) Change(name, id string) (queue.View, bool) {
 	return o.Change(id)
 }
 
-// Bounds of what is asked of the store for a request.
+// Bounds of questions to the store for a request.
 const (
 	historyWait = time.Second
 	storeWait   = 5 * time.Second
@@ -252,8 +252,8 @@ func (q *Queues) Submit(ctx context.Context, name string, e queue.Event) error {
 	return q.store.Append(ctx, o.Queue, e)
 }
 
-// Ready reports why no queue can be worked on, or nil: one that cannot does not
-// keep the others from being served.
+// Ready reports why no queue can be worked on, or nil: a queue that cannot be worked on
+// does not keep the others from being served.
 func (q *Queues) Ready() error {
 	var first error
 	for _, o := range q.all() {
@@ -308,7 +308,7 @@ func (q *Queues) past(name string) (*Owner, queue.Past, error) {
 	return o, past, nil
 }
 
-// Ledger looks up what is known in a queue: see Owner.Ledger.
+// Ledger looks into the ledger of a queue: see Owner.Ledger.
 func (q *Queues) Ledger(ctx context.Context, name, what string, most int) (api.LedgerView, error) {
 	if o := q.owner(name); o != nil {
 		return o.Ledger(ctx, what, most)

@@ -11,16 +11,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Bounds of one action: a tool that reads trees may be slow, and
-// keys that are not found are built.
+// Bounds of one action: a tool that reads trees may be slow, and keys without a known
+// pass are built.
 const (
 	mostCrossed   = 64 // commits
 	surveyCrosses = 2 * time.Minute
 	pathCrosses   = 30 * time.Second
 )
 
-// crossing is a commit that is judged by one version of its analyzer, of which
-// something may have passed under another.
+// crossing is a commit that is judged by one version of its analyzer, and some of whose
+// keys may have passed under another version.
 type crossing struct {
 	commit queue.CommitID
 	now    inForce // with the version
@@ -28,10 +28,10 @@ type crossing struct {
 	until  time.Time // when it is given up
 }
 
-// translate returns those keys of a commit that are proven by what has passed
-// under the former version: the same step has passed on the same target of a
-// commit where this version sees that target with the same hash. A tree that cannot be
-// read proves nothing.
+// translate returns the keys of a commit that passes under the former version prove.
+// Such a pass is of the same step and the same target, on a commit for which the
+// present version computes the same hash of that target. A tree that cannot be read
+// proves nothing.
 func (p *passes) translate(ctx context.Context, x crossing, open []queue.Key) ([]queue.Entry, error) {
 	if x.former == "" || x.former == x.now.by || len(open) == 0 {
 		return nil, nil
@@ -41,7 +41,7 @@ func (p *passes) translate(ctx context.Context, x crossing, open []queue.Key) ([
 		return nil, err
 	}
 	if a, err := p.judge.version(here.config.Analysis, x.former); err != nil || conflict.VersionOf(a) != withoutTools(x.former) {
-		return nil, err // another server has known it, or other settings have had it
+		return nil, err // only another server, or other settings, had that version
 	}
 	past := x.now
 	past.by = x.former

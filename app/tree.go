@@ -25,8 +25,8 @@ func (t tree) Files(ctx context.Context) ([]conflict.Entry, error) {
 	return out, nil
 }
 
-// FileChanges tells the conflict package what differs between two trees of the
-// mirror. It is never nil: nothing differs, and that is known.
+// FileChanges tells the conflict package which files differ between two trees of the
+// mirror. It is never nil: an empty result says that nothing differs.
 func FileChanges(deltas []mirror.Delta) []conflict.FileChange {
 	files := make([]conflict.FileChange, len(deltas))
 	for i, d := range deltas {

@@ -10,12 +10,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// troubleAfter is how often something has to fail to be told of: what went away
-// by itself is no trouble.
+// troubleAfter is how many attempts of an action may fail before people are told: a
+// failure that goes away on its own is no trouble.
 const troubleAfter = 2
 
-// trouble tells what keeps failing, what failed most often first. Of a thing
-// that concerns one pull request, its number is told.
+// trouble tells what keeps failing; the actions that failed most often come first. For
+// an action about one pull request, it tells the pull request's number.
 func trouble(actions map[string]*queue.Action) []string {
 	var failing []*queue.Action
 	for _, a := range actions {

@@ -25,8 +25,8 @@ type turns struct {
 	wake    queue.Instant
 	read    bool // the target branch, in this ownership
 
-	swept    *config.Config // by whose rules of `auto` the open pull requests have been listed
-	equipped *config.Config // whose steps' environments the workers have been told of
+	swept    *config.Config // the configuration by whose rules of `auto` the open pull requests have been listed
+	equipped *config.Config // the configuration whose steps' environments the workers know
 }
 
 // maxBatch bounds the events of one turn, so that a burst does not delay what
@@ -85,7 +85,8 @@ func (t *turns) untilWake() time.Duration {
 	return wait
 }
 
-// overdue publishes what turns have not, when it is time for that, and reports whether it was.
+// overdue publishes what turns have not published yet, when it is time for that, and reports
+// whether it was time.
 func (t *turns) overdue() bool {
 	if !t.window.behind.Load() || t.window.untilShow() > 0 {
 		return false
@@ -145,9 +146,9 @@ func (t *turns) make(ctx context.Context, events []queue.Event, eaten []string) 
 	return nil
 }
 
-// step folds events into the core and stores what comes of it. The core is dropped
-// on an error, as it is ahead of what is stored then. A panic is an error, too: the
-// queue begins again from what is stored, and no other queue stops.
+// step folds events into the core and stores the resulting turn. On an error the core
+// is dropped, because it is then ahead of the stored state. A panic is an error, too:
+// the queue begins again from the stored state, and no other queue stops.
 func (t *turns) step(ctx context.Context, events []queue.Event, eaten []string) (turn speculation.Turn, write queue.Turn, err error) {
 	t.turning.Lock()
 	defer t.turning.Unlock()
@@ -208,9 +209,9 @@ func (t *turns) list() {
 	}
 }
 
-// noteRead finds in a turn's events that the target branch has been read, which
-// makes the queue ready, or why it cannot be. With the forge away, what the
-// state knows of the branch must do.
+// noteRead finds in a turn's events that the target branch has been read, which makes
+// the queue ready, or why it cannot be read. While the forge is away, the state's
+// knowledge of the branch has to do.
 func (t *turns) noteRead(events []queue.Event) {
 	if t.read {
 		return
@@ -234,8 +235,8 @@ func (t *turns) noteRead(events []queue.Event) {
 	}
 }
 
-// giveBack keeps events that only this process has; those of the inbox are
-// still there.
+// giveBack keeps events that only this process has; events of the inbox are still in
+// it.
 func (t *turns) giveBack(events []queue.Event, eaten []string) {
 	if len(eaten) > 0 {
 		events = events[len(eaten):]
@@ -299,8 +300,8 @@ func mapValues[K comparable, V any](m map[K]V) iter.Seq[V] {
 	}
 }
 
-// moved returns what was run as it is by a core's time that is ahead of the server's clock:
-// else a run of a build would seem to have ended before the build was asked for.
+// moved shifts the times of a result to a core's time that is ahead of the server's clock.
+// Else a run of a build would seem to have ended before the build was asked for.
 func moved(b queue.Body, ahead time.Duration) queue.Body {
 	if r, ok := b.(queue.JobDone); ok && ahead > 0 && r.Ended != 0 {
 		r.Began, r.Ended = r.Began.Add(ahead), r.Ended.Add(ahead)

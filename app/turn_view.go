@@ -11,14 +11,14 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Bounds of the cost of views to a queue that makes turns: the next view is made when landing has
-// had viewShare times as long as the last one took, and never before viewEach or after
-// viewPause. While nobody reads, there is one each viewPause.
+// Bounds of the cost of views to a queue that makes turns. The next view is made after viewShare
+// times as long as the last view took, but never before viewEach or after viewPause. While nobody
+// reads, a view is made every viewPause.
 const (
 	viewShare = 50
 	viewEach  = 250 * time.Millisecond
 	viewPause = time.Second
-	readFor   = 5 * time.Second // so long after the last look, somebody reads
+	readFor   = 5 * time.Second // how long after the last look somebody still counts as reading
 )
 
 // untilShow is how long it takes until another view may be made.
@@ -30,8 +30,8 @@ func (w *window) untilShow() time.Duration {
 	return each - time.Since(w.ended)
 }
 
-// publish has readers see what they may after a turn, or another change of what an owner
-// knows. The caller is on Run's goroutine and holds turning.
+// publish shows readers the result of a turn, or another change of the owner's state.
+// The caller is on Run's goroutine and holds turning.
 func (o *Owner) publish() {
 	b := &briefly{api.Brief{Mark: o.Texts.Words.Mark, Main: queue.Main{Branch: o.Branch}, Away: o.away()}, o.ready}
 	if o.core != nil {
@@ -74,7 +74,7 @@ func (o *Owner) show() {
 	w.took = w.ended.Sub(began)
 }
 
-// gauge sets the gauges, under the queue's name by now: those of the name before end.
+// gauge sets the gauges, under the queue's present name: those under its former name end.
 func (o *Owner) gauge(v queue.QueueView) {
 	if o.gauged != v.Name && o.gauged != "" {
 		o.Metrics.Forget(o.gauged)
@@ -83,8 +83,9 @@ func (o *Owner) gauge(v queue.QueueView) {
 	o.Metrics.SetQueue(v)
 }
 
-// serve publishes what turns have made, when it is time for that, and adds to what is shown
-// what somebody wants and it does not have. The caller is on Run's goroutine.
+// serve publishes the results of turns, when it is time for that, and adds to the shown
+// view the details that somebody wants and it does not have. The caller is on Run's
+// goroutine.
 func (o *Owner) serve() {
 	o.turning.Lock()
 	defer o.turning.Unlock()
@@ -103,7 +104,7 @@ func (o *Owner) serve() {
 	o.window.put(&p)
 }
 
-// details makes those that are wanted and not made yet.
+// details makes the details that are wanted and not made yet.
 func (o *Owner) details(made map[string]detailed, now time.Time) map[string]detailed {
 	out := maps.Clone(made)
 	for _, id := range o.window.watched(now) {

@@ -8,9 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// upkeepEach is how often the mirror is looked after; many small packs are made few
-// as soon as there are many. A repository on this machine is looked at as often as
-// tidyEach.
+// upkeepEach is how often the mirror is looked after. Small packs are joined as soon as
+// there are many of them. A repository on this machine is looked at every tidyEach.
 const (
 	upkeepEach = 10 * time.Minute
 	tidyEach   = 5 * time.Second
@@ -44,8 +43,8 @@ func (p *healer) keepUp(ctx context.Context) {
 	}
 }
 
-// maintain throws away what is not used any more. The commits of live paths are only
-// named for that long: until the next time nothing is thrown away.
+// maintain throws away objects that are not used any more. The commits of live paths
+// are named by refs only while it runs: until it runs again, nothing is thrown away.
 func (p *healer) maintain(ctx context.Context) error {
 	var live []queue.CommitID
 	p.owner.Read(func(c *speculation.Core) {

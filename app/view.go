@@ -10,23 +10,23 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// window is what an owner shows. Run's goroutine alone puts something into it
-// (turn_view.go); readers take what is there, and wait neither for a turn nor for the
-// store.
+// window is what an owner shows. Only Run's goroutine puts something into it
+// (turn_view.go). Readers take the present content, and wait neither for a turn nor for
+// the store.
 type window struct {
 	brief   atomic.Pointer[briefly]
 	last    atomic.Pointer[shown]
 	read    atomic.Pointer[time.Time] // when somebody last took a view
 	writing atomic.Pointer[time.Time] // since when a turn is being stored; nil: none is
-	wanted  chan struct{}             // holds one value while somebody wants what last does not have
+	wanted  chan struct{}             // holds one value while somebody wants something that last does not have
 
-	mu      sync.Mutex // of what is below; held for moments
+	mu      sync.Mutex // guards the fields below; held for moments
 	changed chan struct{}
 	wants   map[string]time.Time // when a change was last asked for, by its id or pull request's number
 	ledger  bool                 // somebody wants it
 
 	behind atomic.Bool   // turns were made since last
-	took   time.Duration // of the last view; this and what is below belongs to Run's goroutine
+	took   time.Duration // of the last view; this and the fields below belong to Run's goroutine
 	ended  time.Time
 }
 
@@ -36,7 +36,7 @@ type briefly struct {
 	ready error
 }
 
-// shown is the queue after some turn. Nobody changes it.
+// shown is the queue after a certain turn. Nobody changes it.
 type shown struct {
 	view    queue.QueueView
 	owned   bool                // false: the view is of when this server last owned the queue, or empty
@@ -46,16 +46,16 @@ type shown struct {
 }
 
 // detailed is one change with all that is known of it; ok is false where the queue knows
-// none of that name.
+// no change of that name.
 type detailed struct {
 	view queue.View
 	ok   bool
 }
 
-// Bounds of what readers wait for: what turns have made and is not published yet, so that
-// whoever has done something sees it; the details of a change that nobody has looked at
-// lately, and the ledger, are made between two turns. While a turn is being stored, and
-// that takes long, nobody waits.
+// Bounds of the waits of readers. They wait for the results of turns that are not
+// published yet, so that a person who has done something sees it. They wait for the
+// details of a change that nobody has looked at lately, and for the ledger: these are
+// made between two turns. While storing a turn takes long, nobody waits.
 const (
 	freshWait  = 300 * time.Millisecond
 	detailWait = 250 * time.Millisecond
@@ -70,8 +70,8 @@ func newWindow() window {
 	return window{wanted: make(chan struct{}, 1), changed: make(chan struct{}), wants: map[string]time.Time{}}
 }
 
-// Brief returns the queue's name, branch and whether it is shown as it is now: after
-// the last turn. It waits for nothing.
+// Brief returns the queue's name and branch, after the last turn, and whether its
+// present state is shown. It waits for nothing.
 func (o *Owner) Brief() api.Brief {
 	b := o.window.brief.Load().Brief
 	b.Name = o.name(b.Main.Branch)
@@ -90,11 +90,11 @@ func (o *Owner) Target() string { return o.Brief().Main.Branch }
 
 // View returns the queue as it was last published: after the last turn, or, while many
 // are made, at most about viewPause before that. It waits for nothing. Nobody may change
-// what it returns.
+// the returned view.
 func (o *Owner) View() queue.QueueView { return o.take().view }
 
-// Fresh returns the queue as it stood at any moment after the call began, where that is
-// published in time; else it is View.
+// Fresh returns the queue as it stood at some moment after the call began, where that
+// is published in time; else it is View.
 func (o *Owner) Fresh() queue.QueueView {
 	began, asked := o.take().view.Version, false
 	p, _ := o.wait(freshWait, func(p *shown) bool {
@@ -126,14 +126,14 @@ func (o *Owner) Change(id string) (queue.View, bool) {
 	return p.change(id)
 }
 
-// take returns what is shown, and notes that somebody reads.
+// take returns the shown view, and notes that somebody reads.
 func (o *Owner) take() *shown {
 	now := time.Now()
 	o.window.read.Store(&now)
 	return o.window.last.Load()
 }
 
-// wait takes what is shown once that has what is asked for; made is false where that
+// wait takes the shown view once it has what the caller wants; made is false where that
 // takes too long, or this server does not own the queue.
 func (o *Owner) wait(most time.Duration, has func(*shown) bool) (p *shown, made bool) {
 	limit := time.NewTimer(most)
@@ -165,8 +165,8 @@ func (o *Owner) stuck() time.Duration {
 	return 0
 }
 
-// unstored says for people that what is shown is old because the store does not answer,
-// or "".
+// unstored says for people that the shown view is old because the store does not
+// answer, or "".
 func (o *Owner) unstored() string {
 	since := o.window.writing.Load()
 	if since == nil || time.Since(*since) < writeLong {
@@ -209,7 +209,7 @@ func (w *window) wake() {
 	}
 }
 
-// change returns what the view of the queue has of a change.
+// change returns a change as the view of the queue has it.
 func (p *shown) change(id string) (queue.View, bool) {
 	is := func(c queue.Change) bool { return string(c.ID) == id || c.Number != 0 && strconv.Itoa(c.Number) == id }
 	for _, v := range p.view.Order {
@@ -233,7 +233,7 @@ func (o *Owner) Changed() <-chan struct{} {
 	return o.window.changed
 }
 
-// signal wakes whoever watches.
+// signal wakes those who watch the queue.
 func (w *window) signal() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

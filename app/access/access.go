@@ -12,10 +12,10 @@ import (
 type Options struct {
 	Dir   string // the data folder, with tokens and sessions; "": there are no named tokens, and sessions are in memory
 	Own   string // the server's own token, of role Admin; "": it has none
-	Owner string // whose that one is
+	Owner string // the name of that token's owner
 }
 
-// Doors know who may come in. Its methods may be called at the same time.
+// Doors know which callers may come in. Its methods may be called at the same time.
 type Doors struct {
 	o        Options
 	tokens   *Tokens
@@ -35,24 +35,24 @@ type link struct {
 // Bounds of links.
 const (
 	LinkLife = time.Hour
-	maxLinks = 100 // that are open at one time; then the oldest goes
+	maxLinks = 100 // links that are open at one time; beyond that, the oldest is dropped
 )
 
-// New returns the doors of a server. They work also where there is an error, which says
-// what of former sessions cannot be read.
+// New returns the doors of a server. They also work where there is an error, which says
+// why former sessions cannot be read.
 func New(o Options) (*Doors, error) {
 	s, err := openSessions(o.Dir)
 	return &Doors{o: o, tokens: NewTokens(o.Dir), sessions: s}, err
 }
 
-// Caller is who asks. The zero Caller is nobody.
+// Caller is the person or program that sent a request. The zero Caller is nobody.
 type Caller struct {
 	Name  string
 	Role  Role
 	token string // hash; "": none
 }
 
-// Any reports whether anybody can be let in by a token: without, commands are off.
+// Any reports whether there can be tokens at all: without tokens, commands are off.
 func (d *Doors) Any() bool { return d.o.Own != "" || d.o.Dir != "" }
 
 // TokensErr says why named tokens cannot be read, or nil.
@@ -61,7 +61,7 @@ func (d *Doors) TokensErr() error { return d.tokens.Err() }
 // CookieName is the name of the cookie with the session.
 func (d *Doors) CookieName() string { return "submitqueue_" + d.sessions.id() }
 
-// Bearer returns who has a token.
+// Bearer returns the owner of a token.
 func (d *Doors) Bearer(secret string, now time.Time) (Caller, bool) {
 	if d.o.Own != "" && subtle.ConstantTimeCompare([]byte(hashOf(secret)), []byte(hashOf(d.o.Own))) == 1 {
 		return Caller{Name: d.o.Owner, Role: Admin, token: hashOf(d.o.Own)}, true
@@ -82,7 +82,7 @@ func (d *Doors) Session(value string, now time.Time) (Session, bool) {
 	return s, ok && d.counts(s, now)
 }
 
-// counts reports whether what opened a session still counts.
+// counts reports whether the token or link that opened a session still counts.
 func (d *Doors) counts(s Session, now time.Time) bool {
 	if own := d.o.Own != "" && s.Token == hashOf(d.o.Own); s.Token != "" && !own {
 		_, ok := d.tokens.byHash(s.Token, now)
@@ -92,7 +92,7 @@ func (d *Doors) counts(s Session, now time.Time) bool {
 	return err == nil && s.Made.After(b.Since)
 }
 
-// SignIn opens a session of whoever has a token, as Open does.
+// SignIn opens a session for the owner of a token, as Open does.
 func (d *Doors) SignIn(secret string, now time.Time) (value string, s Session, ok bool, err error) {
 	c, ok := d.Bearer(secret, now)
 	if !ok {
@@ -121,8 +121,8 @@ func (d *Doors) sessionOf(c Caller) Session {
 // SignOut ends a session.
 func (d *Doors) SignOut(value string) error { return d.sessions.close(value) }
 
-// Link makes a link, whose code opens one session of a caller, of the console for the zero
-// one.
+// Link makes a link whose code opens one session of a caller. For the zero Caller, it is a
+// session of the console.
 func (d *Doors) Link(c Caller, now time.Time) (code string, until time.Time) {
 	code, until = rand.Text(), now.Add(LinkLife)
 	d.mu.Lock()
@@ -137,7 +137,7 @@ func (d *Doors) Link(c Caller, now time.Time) (code string, until time.Time) {
 	return code, until
 }
 
-// Opens reports whether a code opens a session, and uses nothing up.
+// Opens reports whether a code opens a session, without using the code up.
 func (d *Doors) Opens(code string, now time.Time) bool {
 	hash := hashOf(code)
 	d.mu.Lock()
@@ -145,7 +145,8 @@ func (d *Doors) Opens(code string, now time.Time) bool {
 	return slices.ContainsFunc(d.links, func(l link) bool { return l.hash == hash && now.Before(l.until) })
 }
 
-// Redeem opens the session of a code, which opens none after that. The error is as Open's.
+// Redeem opens the session of a code. After that, the code opens no session. The error is as
+// that of Open.
 func (d *Doors) Redeem(code string, now time.Time) (value string, s Session, ok bool, err error) {
 	hash := hashOf(code)
 	d.mu.Lock()

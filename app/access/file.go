@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// lockFile takes a lock that ends with the file, or with the process. It waits for others,
-// who hold it for as long as a small file takes to write.
+// lockFile takes a lock that ends with the file, or with the process. It waits for other
+// processes, which hold the lock for as long as a small file takes to write.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600) // root may write in the folder of others
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600) // root may write in a folder that belongs to another user
 	if err != nil {
 		return nil, fmt.Errorf("the tokens cannot be changed: %w", err)
 	}
@@ -26,7 +26,7 @@ func lockFile(path string) (*os.File, error) {
 	}
 }
 
-// writeFile puts a file in the place of another as a whole.
+// writeFile replaces a file as a whole.
 func writeFile(path string, v any) error {
 	raw, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
@@ -45,13 +45,13 @@ func writeFile(path string, v any) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // it may be half of it
+		_ = os.Remove(f.Name()) // it may be incomplete
 	}
 	return err
 }
 
-// ofFolder gives a file to whoever its folder belongs to: root may have made it for a server
-// that is not.
+// ofFolder gives a file to the owner of its folder: root may have made the file for a server
+// that does not run as root.
 func ofFolder(path string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -2,14 +2,14 @@ package access
 
 import "fmt"
 
-// Role is what a token lets its bearer do. Each role may do what the ones before it may.
+// Role is what a token lets its bearer do. Each role includes the ones before it.
 type Role string
 
 // The roles.
 const (
 	Read  Role = "read"  // pages, logs, metrics and the API
 	Land  Role = "land"  // to land and to cancel
-	Admin Role = "admin" // what is about the whole queue: to pause, to resume, to have passes forgotten
+	Admin Role = "admin" // commands about the whole queue: to pause, to resume, to have passes forgotten
 )
 
 var levels = map[Role]int{Read: 1, Land: 2, Admin: 3}

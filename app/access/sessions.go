@@ -16,7 +16,7 @@ import (
 // Bounds of sessions.
 const (
 	SessionLife = 30 * 24 * time.Hour
-	sessionsOf  = 50 // of one token, or of the console; then the oldest goes
+	sessionsOf  = 50 // of one token, or of the console; beyond that, the oldest is dropped
 )
 
 const sessionsFile = "sessions.json"
@@ -24,13 +24,13 @@ const sessionsFile = "sessions.json"
 // Session is a browser that has signed in.
 type Session struct {
 	Hash    string    `json:"hash"`            // SHA-256 of the cookie's value
-	Name    string    `json:"name"`            // whose it is
-	Token   string    `json:"token,omitempty"` // hash of the token that opened it; "": the link of a start
+	Name    string    `json:"name"`            // name of its owner
+	Token   string    `json:"token,omitempty"` // hash of the token that opened it; "": the link of a server's start opened it
 	Made    time.Time `json:"made"`
 	Expires time.Time `json:"expires"`
 }
 
-// sessions are those of one server.
+// sessions are the sessions of one server.
 type sessions struct {
 	path string // "": they are in memory only
 
@@ -40,7 +40,7 @@ type sessions struct {
 
 type sessionBox struct {
 	Version  int       `json:"version"`
-	ID       string    `json:"id"` // by it cookies of several servers on one host are told apart
+	ID       string    `json:"id"` // distinguishes the cookies of several servers on one host
 	Sessions []Session `json:"sessions"`
 }
 
@@ -75,7 +75,7 @@ func (s *sessions) id() string {
 	return s.box.ID
 }
 
-// open begins a session and returns the cookie's value. It counts also where it cannot be
+// open begins a session and returns the cookie's value. It also counts where it cannot be
 // written down, as the error says; it then ends with the server.
 func (s *sessions) open(n Session) (value string, err error) {
 	value = rand.Text()

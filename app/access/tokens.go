@@ -29,21 +29,21 @@ type Token struct {
 // Expired reports whether the token is worth nothing any more.
 func (t Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
 
-// Console is whose the sessions are that the links of a start have opened. No token has its
-// name.
+// Console is the owner of the sessions that the links of a server's start have opened. No
+// token has its name.
 const Console = "console"
 
-// Names that are the queue's own in texts and in the history.
+// Names that the queue uses for itself in texts and in the history.
 var reserved = []string{Console, "submitqueue"}
 
 const (
 	tokensFile  = "tokens.json"
-	tokenPrefix = "sq_" // by it people and scanners know a token that has got out
+	tokenPrefix = "sq_" // people and scanners recognise a leaked token by it
 	maxTokens   = 1000
 	maxName     = 100
 )
 
-// ErrNoToken says that there is no token of a name.
+// ErrNoToken: there is no token of that name.
 var ErrNoToken = errors.New("there is no token of that name")
 
 // Tokens are the named tokens of a data folder. Its methods may be called at the same time,
@@ -64,8 +64,8 @@ type tokenBook struct {
 	Since   time.Time `json:"console_since,omitzero"` // older sessions of the console and of the server's own token are over
 }
 
-// NewTokens returns the tokens of a data folder, which needs no file yet. "" is a folder
-// without any.
+// NewTokens returns the tokens of a data folder, which needs no file yet. With the
+// folder "" there are none.
 func NewTokens(dir string) *Tokens { return &Tokens{dir: dir} }
 
 func (t *Tokens) path() string { return filepath.Join(t.dir, tokensFile) }
@@ -84,7 +84,7 @@ func (t *Tokens) book() (tokenBook, error) {
 	case err != nil:
 		t.seen, t.tokens, t.err = nil, tokenBook{}, fmt.Errorf("the tokens cannot be read: %w", err)
 	case t.seen == nil || !os.SameFile(t.seen, info) || !t.seen.ModTime().Equal(info.ModTime()) || t.seen.Size() != info.Size():
-		t.seen = info // before it is read: what changes meanwhile is read again
+		t.seen = info // before it is read: a change meanwhile is read again
 		t.tokens, t.err = readTokens(t.path())
 	}
 	return t.tokens, t.err
@@ -142,7 +142,7 @@ func (t *Tokens) List() ([]Token, error) {
 	return list, err
 }
 
-// Add makes a token, and returns its secret, which nobody is told again. k needs no hash.
+// Add makes a token, and returns its secret, which cannot be read again later. k needs no hash.
 func (t *Tokens) Add(k Token) (secret string, err error) {
 	if err := checkName(k.Name); err != nil {
 		return "", err
@@ -165,8 +165,9 @@ func (t *Tokens) Add(k Token) (secret string, err error) {
 	})
 }
 
-// Remove takes a token away, and with it the sessions that it has opened. Of Console, it
-// ends the sessions that links of a start, or the server's own token, have opened.
+// Remove takes a token away, and with it the sessions that it has opened. With Console,
+// it ends the sessions that links of a server's start, or the server's own token, have
+// opened.
 func (t *Tokens) Remove(name string, now time.Time) error {
 	return t.change(func(b *tokenBook) error {
 		if name == Console {
@@ -182,7 +183,7 @@ func (t *Tokens) Remove(name string, now time.Time) error {
 	})
 }
 
-// change writes the file anew, one process at a time.
+// change edits the file, one process at a time.
 func (t *Tokens) change(edit func(*tokenBook) error) (err error) {
 	lock, err := lockFile(filepath.Join(t.dir, "tokens.lock"))
 	if err != nil {
@@ -212,7 +213,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// hashOf is what is kept of a secret.
+// hashOf returns the hash of a secret, which is kept in its place.
 func hashOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

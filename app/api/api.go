@@ -15,21 +15,21 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Options are what the API works with.
+// Options hold the parts of the server that the API works with.
 type Options struct {
-	Source   Source                           // required; where it is a Ledgers, too, that is asked as well
-	Caller   func(echo.Context) access.Caller // required: whose token a command came with
+	Source   Source                           // required; where it is also a Ledgers, ledger requests use it
+	Caller   func(echo.Context) access.Caller // required: the owner of the token that a request came with
 	Words    texts.Words                      // of the forge
 	Requests Requests                         // of a forge without pull requests; nil: it has them
 
-	Runners   func() RunnersAnswer // who runs builds; nil: it is not told
+	Runners   func() RunnersAnswer // the machines that run builds; nil: unknown
 	Isolation string               // of the steps that this server runs
 	Log       *slog.Logger         // required
 	Now       func() time.Time     // required
 	Random    func() string        // required
 }
 
-// Handlers answer what is asked for as JSON.
+// Handlers answer requests with JSON.
 type Handlers struct {
 	o       Options
 	replies *replies
@@ -40,13 +40,13 @@ func New(o Options) *Handlers {
 	return &Handlers{o: o, replies: &replies{kept: map[string]*reply{}}}
 }
 
-// Routes are how the addresses of the API are made known to whatever serves them.
+// Routes register the addresses of the API with the server.
 type Routes struct {
 	Get  func(path string, h echo.HandlerFunc)
-	Post func(path string, may access.Role, what string, h echo.HandlerFunc) // what, in an infinitive, takes the role may
+	Post func(path string, may access.Role, what string, h echo.HandlerFunc) // what, an infinitive, needs the role may
 }
 
-// Register makes all addresses known.
+// Register registers all addresses.
 func (s *Handlers) Register(r Routes) {
 	r.Get("/api/queues", s.queues)
 	r.Get("/api/queue", s.queue)
@@ -128,7 +128,7 @@ func (s *Handlers) changes(c echo.Context) error {
 	phase, stamp := queue.Phase(c.QueryParam("phase")), StampOf(v)
 	has := func(c queue.Change) bool { return phase == "" || phase == c.Phase }
 	if !slices.ContainsFunc(v.Order, func(x queue.View) bool { return has(x.Change) }) && !slices.ContainsFunc(v.Recent, has) {
-		return answer(c, []Change{}) // of any phase that somebody thinks of
+		return answer(c, []Change{}) // not cached: phase may be any text
 	}
 	return s.sharedJSON(c, "changes "+v.Name+" "+string(phase), stamp, func() any {
 		out := []Change{}

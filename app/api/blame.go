@@ -8,16 +8,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Blame says who has turned the branch red, by now and lately.
+// Blame says which commits have turned the branch red, now and lately.
 type Blame struct {
 	Queue  string `json:"queue"`
 	Branch string `json:"branch"`
 	Tip    string `json:"tip,omitempty"`
-	Text   string `json:"text"` // of what is red now, in words
+	Text   string `json:"text"` // the present red, in words
 	Hunts  []Hunt `json:"hunts"`
 }
 
-// Hunt is one search: those that go on first.
+// Hunt is one search for culprits. Hunts that go on come first.
 type Hunt struct {
 	Tip      string    `json:"tip"`           // where the red was seen
 	Began    time.Time `json:"began"`         // the first failure
@@ -25,15 +25,15 @@ type Hunt struct {
 	Over     time.Time `json:"over,omitzero"` // it has ended
 	End      string    `json:"end,omitempty"` // why: repaired, flaky, forced
 	Builds   int       `json:"builds"`        // made for it
-	Trails   []Trail   `json:"trails"`        // what fails
-	Culprits []Culprit `json:"culprits"`      // what turned it red
+	Trails   []Trail   `json:"trails"`        // steps and targets that fail
+	Culprits []Culprit `json:"culprits"`      // commits that turned it red
 }
 
-// Trail is a step on targets that fails, with who may have turned it red.
+// Trail is a step on targets that fails, with the commits that may have turned it red.
 type Trail struct {
 	Step     string   `json:"step"`
 	Targets  []string `json:"targets"`
-	Suspects []string `json:"suspects,omitempty"` // commits, oldest first; one: that is it
+	Suspects []string `json:"suspects,omitempty"` // commits, oldest first; a single one is the culprit
 	Beyond   bool     `json:"beyond,omitempty"`   // it fails on every commit that was looked at
 	Passes   bool     `json:"passes,omitempty"`   // by now
 }
@@ -55,25 +55,25 @@ type Culprit struct {
 	GreenCommit string    `json:"green_commit,omitempty"`
 	GreenBuild  string    `json:"green_build,omitempty"`
 	GreenAt     time.Time `json:"green_at,omitzero"`
-	Among       []string  `json:"among,omitempty"` // commits that could not be built, of which it may be one
-	Later       []string  `json:"later,omitempty"` // commits behind it that a revert concerns
+	Among       []string  `json:"among,omitempty"` // commits that could not be built, one of which may be the culprit instead
+	Later       []string  `json:"later,omitempty"` // commits after it that a revert concerns
 	Text        string    `json:"text"`
 
-	Revert *Revert `json:"revert,omitempty"` // none is made, or not yet
+	Revert *Revert `json:"revert,omitempty"` // left out: none was made, or not yet
 }
 
-// Revert is what is known of taking a culprit back.
+// Revert is the state of the attempt to revert a culprit.
 type Revert struct {
 	State     string   `json:"state"`               // trying, proven, fails, conflict, empty, unknown
 	On        string   `json:"on,omitempty"`        // the commit of the branch that it was made on
 	Commit    string   `json:"commit,omitempty"`    // that it made
 	Change    string   `json:"change,omitempty"`    // the try that proves it, as /api/change has it
 	Conflicts []string `json:"conflicts,omitempty"` // paths
-	Failed    []string `json:"failed,omitempty"`    // steps that fail with it, or what stays red
+	Failed    []string `json:"failed,omitempty"`    // steps that fail with it, or checks that stay red
 	Number    int      `json:"number,omitempty"`    // the pull request that proposes it
 	URL       string   `json:"url,omitempty"`
-	Landing   bool     `json:"landing,omitempty"` // the queue lands it by itself
-	Trouble   string   `json:"trouble,omitempty"` // why somebody has to
+	Landing   bool     `json:"landing,omitempty"` // the queue lands it on its own
+	Trouble   string   `json:"trouble,omitempty"` // why a person has to land it
 }
 
 func (s *Handlers) blame(c echo.Context) error {

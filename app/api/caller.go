@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// as returns in whose name a command is given: the token's. Commands of older clients name
-// somebody; they are told that it does not count.
+// as returns the name in which a command is given: that of its token. Commands of older
+// clients name a user; the note says that this name does not count.
 func (s *Handlers) as(c echo.Context, said string) (user, note string) {
 	user = s.o.Caller(c).Name
 	if said != "" && said != user {
@@ -18,8 +18,8 @@ func (s *Handlers) as(c echo.Context, said string) (user, note string) {
 	return user, note
 }
 
-// laneRefused says why who asks may not use a lane, on a forge that knows no permissions of
-// its own: there the role of the token stands for the role at a forge.
+// laneRefused says why the caller may not use a lane, on a forge that has no permissions:
+// there the role of the token stands for the role at a forge.
 func (s *Handlers) laneRefused(c echo.Context, q Brief, name string) error {
 	if name == "" || s.o.Requests == nil || q.Main.Config == nil {
 		return nil

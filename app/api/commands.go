@@ -21,8 +21,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// TokenVariable is the environment variable that the server reads its own token from, and
-// the command line the one that it sends.
+// TokenVariable is the environment variable with the server's own token on a server, and
+// with the token that the command line sends.
 const TokenVariable = "SUBMITQUEUE_TOKEN"
 
 // EventPrefix begins the ids of commands over HTTP.
@@ -37,12 +37,12 @@ type LandCommand struct {
 	Queue    string `json:"queue,omitempty"`  // may be left out where there is one queue
 	Number   int    `json:"number,omitempty"` // this or Branch
 	Branch   string `json:"branch,omitempty"`
-	User     string `json:"user,omitempty"`     // of older clients; who asks is whose token it is, who needs the permission to land
-	Retry    bool   `json:"retry,omitempty"`    // forget past failures: what failed runs again
-	Priority string `json:"priority,omitempty"` // a lane, which may need another permission; "": the default one, or the one that it is in
+	User     string `json:"user,omitempty"`     // of older clients; the command counts as given by the owner of the token, who needs the permission to land
+	Retry    bool   `json:"retry,omitempty"`    // forget past failures: steps that failed run again
+	Priority string `json:"priority,omitempty"` // a lane, which may need another permission; "": the default lane, or the lane that the change is in
 	Method   string `json:"method,omitempty"`   // by which it lands, as far as the configuration allows it; "": that of the configuration. Not with Retry
 
-	once queue.Digest // of the same command given again; "": it has no key
+	once queue.Digest // the same when the command is given again; "": it has no key
 	note string       // what of it does not count
 }
 
@@ -54,15 +54,15 @@ type CancelCommand struct {
 	User   string `json:"user,omitempty"`   // as in LandCommand
 }
 
-// Called returns the number of a change as its forge writes it; an older server does not
-// say, and has it written as at GitHub.
+// Called returns the number of a change as its forge writes it. Where an older server
+// does not say, it is as GitHub writes it.
 func (a Accepted) Called() string { return cmp.Or(a.Name, "#"+strconv.Itoa(a.Number)) }
 
 // PauseCommand holds landings; builds go on.
 type PauseCommand struct {
 	Queue  string `json:"queue,omitempty"`
 	User   string `json:"user,omitempty"` // as in LandCommand; needs the permission over the queue
-	Reason string `json:"reason"`         // shown to everybody who waits
+	Reason string `json:"reason"`         // shown to everybody whose change waits
 }
 
 // ResumeCommand lets landings go on.
@@ -71,38 +71,39 @@ type ResumeCommand struct {
 	User  string `json:"user"`
 }
 
-// Accepted says that a command is in the queue's inbox. Its result is
-// seen at GET /api/change once `answered` there is not before `at`, and of a
-// command about the queue at GET /api/queue.
+// Accepted says that a command is in the queue's inbox. GET /api/change shows its
+// result once `answered` there is not before `at`. GET /api/queue shows the result of a
+// command about the queue.
 type Accepted struct {
 	Queue  string    `json:"queue"`
 	Number int       `json:"number,omitempty"`
-	Name   string    `json:"name,omitempty"` // as that of a Change
+	Name   string    `json:"name,omitempty"` // as in Change
 	Event  string    `json:"event"`          // id; the same for a repeated command
 	At     time.Time `json:"at"`             // when it came, by the server's clock
 	User   string    `json:"user"`           // in whose name it is given
 	Note   string    `json:"note,omitempty"` // what of it does not count
 }
 
-// Requests are what a forge without pull requests has in their place. Errors:
-// forge.ErrNotFound where there is no such branch or request.
+// Requests are the requests to land a branch that a forge without pull requests has
+// instead. Errors: forge.ErrNotFound where there is no such branch or request.
 type Requests interface {
-	// OpenOnce opens, or finds, the request to land a branch by a command. One with a key,
-	// if it is not "", that was given before finds the request of then, whatever became of it.
+	// OpenOnce opens, or finds, the request to land a branch by a command. Where a command
+	// with the same key was given before, and the key is not "", it finds the request of that
+	// command, even one that has ended.
 	OpenOnce(ctx context.Context, key queue.Digest, branch, user, command string) (number int, err error)
 	// Asked returns the branch that a request asks to land.
 	Asked(ctx context.Context, number int) (branch string, err error)
-	// Base returns the branch that all of them land on.
+	// Base returns the branch that all requests land on.
 	Base() string
-	// Tip returns the commit that it is at now.
+	// Tip returns the present commit of that branch.
 	Tip(ctx context.Context) (queue.CommitID, error)
 }
 
-// freshLimit bounds how long a command waits for the queue to read the target
-// branch. It goes on after that: the queue refuses what it cannot follow.
+// freshLimit bounds how long a command waits for the queue to read the target branch.
+// After that the command goes on: the queue refuses a command that it cannot follow.
 const freshLimit = 5 * time.Second
 
-// branchPrefix may be before a branch, and tells one that is called 7 from request 7.
+// branchPrefix may stand before a branch, and distinguishes a branch called 7 from request 7.
 const branchPrefix = "refs/heads/"
 
 func (s *Handlers) land(c echo.Context) error {
@@ -150,7 +151,7 @@ func (s *Handlers) land(c echo.Context) error {
 	if cmd.Method != "" {
 		lane += " method=" + cmd.Method
 	}
-	asked := land.Body + lane // what it is once nothing is left to forget
+	asked := land.Body + lane // what a retry asks for once nothing is left to forget
 	if cmd.Retry {
 		land.Body = "/land retry"
 	}
@@ -194,9 +195,9 @@ func (s *Handlers) openRequest(ctx context.Context, name string, cmd LandCommand
 	return number, nil
 }
 
-// fresh returns the queue once it has seen where its target branch is now.
-// Nobody says when a plain repository is pushed to, and a command rests on what
-// whoever gives it sees there.
+// fresh returns the queue once it has read where its target branch is now. A plain
+// repository does not announce pushes, and the person who gives a command relies on the
+// present branch.
 func (s *Handlers) fresh(ctx context.Context, q Brief) (Brief, error) {
 	ctx, cancel := context.WithTimeout(ctx, freshLimit)
 	defer cancel()
@@ -209,7 +210,7 @@ func (s *Handlers) fresh(ctx context.Context, q Brief) (Brief, error) {
 		}
 		tip, err := s.o.Requests.Tip(ctx)
 		if err != nil || tip == q.Main.Tip {
-			return q, nil // the queue says by itself that it cannot read the branch
+			return q, nil // the queue itself says that it cannot read the branch
 		}
 		if !told {
 			moved := queue.Event{ID: EventPrefix + s.o.Random(), At: s.now(), Body: queue.MainMoved{Branch: q.Main.Branch}}
@@ -274,7 +275,7 @@ func (s *Handlers) resume(c echo.Context) error {
 	return s.aboutQueue(c, cmd.Queue, cmd.User, "/queue resume")
 }
 
-// aboutQueue puts a command into the inbox that is given on no pull request.
+// aboutQueue puts a command about no pull request into the inbox.
 func (s *Handlers) aboutQueue(c echo.Context, name, said, command string) error {
 	user, note := s.as(c, said)
 	q, err := s.name(name)
@@ -283,7 +284,8 @@ func (s *Handlers) aboutQueue(c echo.Context, name, said, command string) error 
 	}
 	at := s.now()
 	if s.o.Requests != nil {
-		// A push by force that nobody has told of must not pause what is resumed now.
+		// A forced push that the queue has not heard of yet must not pause a queue that is
+		// resumed now.
 		if q, err = s.fresh(c.Request().Context(), q); err != nil {
 			return err
 		}

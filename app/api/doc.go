@@ -1,7 +1,7 @@
-// Package api is the JSON API: its types, which the command line reads as well, and what
-// answers. Queues and changes are named in the query, because their names
-// contain slashes; `queue` may be left out where there is one queue, and `id`
-// is a change's id or a pull request's number.
+// Package api is the JSON API: its types, which the command line also reads, and its
+// handlers. Queues and changes are named in the query, because their names contain
+// slashes; `queue` may be left out where there is one queue, and `id` is a change's id
+// or a pull request's number.
 //
 //	GET  /api/queues                       []QueueSummary
 //	GET  /api/queue?queue=&full=           Queue, in short unless full=1 (short.go); ETag
@@ -32,10 +32,10 @@
 //
 // Anything but success is an Error.
 //
-// Options hold the needs of the package: a Source, which shows immutable
-// views and takes commands, and whose token a request came with. Words are of package
-// texts; times and names are shown as the state has them. Answers that are the same for
-// all who ask are made once for each version of a queue (shared.go).
+// Options hold the needs of the package: a Source, which shows immutable views and
+// takes commands, and a function that tells whose token a request came with. Words are
+// of package texts; times and names are shown as the state has them. Answers that are
+// the same for all callers are made once for each version of a queue (shared.go).
 //
 // To add an address: its types and its handler in one file, and its line in
 // Handlers.Register.

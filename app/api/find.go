@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// name returns the name of a queue that there is; without one, of the only queue.
+// name returns what is known of the queue with a name; without a name, of the only queue.
 func (s *Handlers) name(name string) (Brief, error) {
 	names := s.o.Source.Queues()
 	if name == "" {
@@ -23,7 +23,7 @@ func (s *Handlers) name(name string) (Brief, error) {
 	return b, nil
 }
 
-// whichQueue says what to do where a queue has to be named, or there is none.
+// whichQueue says what to do where the caller has to name a queue, or there is none.
 func whichQueue(names []string) string {
 	if len(names) == 0 {
 		return "This server has no queue yet. A repository gets one once the App is installed on it and its default branch has a .submitqueue.yml: /docs/install has the steps."

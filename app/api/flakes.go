@@ -7,34 +7,34 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Flakes are the targets of a queue that have passed what they had failed, with nothing
-// changed.
+// Flakes are the targets of a queue that have passed where they had failed before, with
+// nothing changed.
 type Flakes struct {
 	Queue   string        `json:"queue"`
-	Minutes float64       `json:"minutes"` // that the flakes of all have cost, as Lost
+	Minutes float64       `json:"minutes"` // that all flakes together have cost, as Lost
 	Targets []FlakyTarget `json:"targets"` // those first that have cost the most
 }
 
-// FlakyTarget is one of them, under one step.
+// FlakyTarget is a flaky target, under one step.
 type FlakyTarget struct {
 	Step        string  `json:"step"`
 	Target      string  `json:"target"`
-	Flakes      int     `json:"flakes"`          // how often it has passed what it had failed by name, since the queue has known it
+	Flakes      int     `json:"flakes"`          // how often it has passed where it had failed by name, since the queue has known it
 	Rate        float64 `json:"rate"`            // share of its latest results that were such passes; a part of one where the step names no targets
-	Low         float64 `json:"low"`             // of the 95 % interval of that share (Wilson's score), of as many results as it remembers
-	High        float64 `json:"high"`            // the same
+	Low         float64 `json:"low"`             // lower end of the 95 % interval of that share (Wilson's score), of as many results as the queue remembers
+	High        float64 `json:"high"`            // its upper end
 	Runs        int     `json:"runs"`            // results since the queue has known it
 	Excused     int     `json:"excused"`         // how often it has failed in quarantine, which did not count, since the queue has known it
 	Quarantined bool    `json:"quarantined"`     // it is in quarantine by the configuration of the branch
-	Seen        string  `json:"seen,omitempty"`  // when it was last flaky, or failed in quarantine
-	Build       string  `json:"build,omitempty"` // that showed it
+	Seen        string  `json:"seen,omitempty"`  // when it last was flaky, or failed in quarantine
+	Build       string  `json:"build,omitempty"` // the build that showed it
 	Log         string  `json:"log,omitempty"`   // path of its log
 	Lost        float64 `json:"lost"`            // minutes: the failing runs, each as long as the target takes
 }
 
 // FlakesSource is a Source that knows which targets are flaky.
 type FlakesSource interface {
-	// Flakes returns the flaky targets of a queue, those first that have cost the most.
+	// Flakes returns the flaky targets of a queue, the most costly first.
 	Flakes(ctx context.Context, name string) ([]FlakyTarget, error)
 }
 

@@ -28,13 +28,13 @@ type Ledger struct {
 	Mark    string `json:"mark,omitempty"` // what the forge writes before the number of a change; left out: "#"
 	Kind    string `json:"kind"`           // key, target or change
 	Change  string `json:"change,omitempty"`
-	Main    string `json:"main,omitempty"` // the commit that on_main speaks of
-	Keys    []Key  `json:"keys"`           // those of main first, then the latest
-	More    bool   `json:"more,omitempty"` // there are others, which `max` has cut off
+	Main    string `json:"main,omitempty"` // the commit that on_main is about
+	Keys    []Key  `json:"keys"`           // keys of main first, then the latest
+	More    bool   `json:"more,omitempty"` // there are more keys, which `max` has cut off
 	Unknown string `json:"unknown,omitempty"`
 }
 
-// Key is what is known of one key: a step on a target at a hash.
+// Key is what is known of one key, which is a step on a target at a hash.
 type Key struct {
 	ID        string       `json:"id"`
 	Step      string       `json:"step,omitempty"`
@@ -43,15 +43,15 @@ type Key struct {
 	State     string       `json:"state"` // passed, failed, running, forgotten or unknown
 	Passed    time.Time    `json:"passed,omitzero"`
 	Build     string       `json:"build,omitempty"`    // that passed it
-	Change    string       `json:"change,omitempty"`   // whose build that was; empty: main's
-	Commit    string       `json:"commit,omitempty"`   // on which it ran
-	Host      string       `json:"host,omitempty"`     // that it passed on
+	Change    string       `json:"change,omitempty"`   // the change of that build; empty: a build of main
+	Commit    string       `json:"commit,omitempty"`   // the commit that it ran on
+	Host      string       `json:"host,omitempty"`     // the host that it passed on
 	Tools     string       `json:"tools,omitempty"`    // fingerprint of what the step's environment command printed there
 	Confirmed time.Time    `json:"confirmed,omitzero"` // the latest pass, where that came after `passed`
 	Tries     int          `json:"tries,omitempty"`    // builds that gave a result
 	Running   string       `json:"running,omitempty"`  // the build that verifies it now
 	OnMain    bool         `json:"on_main,omitempty"`
-	Rests     []string     `json:"rests,omitempty"` // pending changes whose present merge has it
+	Rests     []string     `json:"rests,omitempty"` // pending changes whose present merge has this key
 	Failures  []KeyFailure `json:"failures,omitempty"`
 	Forgotten *Forgotten   `json:"forgotten,omitempty"`
 }
@@ -62,11 +62,11 @@ type KeyFailure struct {
 	Build   string    `json:"build"`
 	Host    string    `json:"host,omitempty"` // that it ran on
 	Timeout bool      `json:"timeout,omitempty"`
-	With    int       `json:"with,omitempty"` // so many keys failed together, and none was named; 0: this one was
+	With    int       `json:"with,omitempty"` // how many keys failed together, where none was named; 0: this one was named
 	Tail    string    `json:"tail,omitempty"` // hostile text
 }
 
-// Forgotten says who took passes back, and when.
+// Forgotten says which person took passes back, and when.
 type Forgotten struct {
 	What string    `json:"what"`
 	By   string    `json:"by"`
@@ -78,9 +78,9 @@ type Forget struct {
 	Queue   string   `json:"queue"`
 	Mark    string   `json:"mark,omitempty"` // as that of a Ledger
 	What    string   `json:"what"`
-	Passes  int      `json:"passes"`            // that main or a pending change rests on
+	Passes  int      `json:"passes"`            // passes that main or a pending change rests on
 	Main    []string `json:"main,omitempty"`    // targets of main that would be unproven
-	Changes []string `json:"changes,omitempty"` // that have some built again
+	Changes []string `json:"changes,omitempty"` // some of whose keys would be built again
 	Landing []string `json:"landing,omitempty"` // being pushed, and not affected
 }
 
@@ -92,7 +92,7 @@ type Ledgers interface {
 	Forgetting(ctx context.Context, name string, f queue.Forgotten) (ForgetView, error)
 }
 
-// ledgerDefault is how many keys an answer has where nobody says.
+// ledgerDefault is how many keys an answer has by default.
 const ledgerDefault = 50
 
 func (s *Handlers) ledger(c echo.Context) error {

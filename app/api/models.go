@@ -15,7 +15,7 @@ import (
 // Models are what a queue has learned of its own past.
 type Models struct {
 	Queue    string         `json:"queue"`
-	ModelUse                // which is used
+	ModelUse                // which model is used
 	Text     string         `json:"text"` // the same in words
 	Seen     int            `json:"seen"` // changes that have landed or failed since the queue began
 	Tried    *ModelAttempt  `json:"tried,omitempty"`
@@ -25,10 +25,10 @@ type Models struct {
 // ModelUse is which model a queue uses.
 type ModelUse struct {
 	Using     int     `json:"using"`           // version; 0: none
-	Fixed     bool    `json:"fixed,omitempty"` // somebody has chosen it, or none
-	By        string  `json:"by,omitempty"`    // who has
-	Chances   float64 `json:"chances"`         // how far its chances are believed, from 0 to 1
-	Durations float64 `json:"durations"`       // how far its durations are
+	Fixed     bool    `json:"fixed,omitempty"` // somebody has chosen it, or has chosen to use none
+	By        string  `json:"by,omitempty"`    // the person who has
+	Chances   float64 `json:"chances"`         // how much its chances are trusted, from 0 to 1
+	Durations float64 `json:"durations"`       // how much its durations are trusted
 	Unread    bool    `json:"unread,omitempty"`
 
 	Learning bool      `json:"learning,omitempty"` // a new one is being made
@@ -39,7 +39,7 @@ type ModelUse struct {
 type ModelAttempt struct {
 	At    time.Time `json:"at"`
 	Cause string    `json:"cause"`
-	Why   string    `json:"why,omitempty"` // it has made no model
+	Why   string    `json:"why,omitempty"` // why it has made no model; empty: it has made one
 }
 
 // ModelVersion is one model, without what it has learned.
@@ -47,10 +47,10 @@ type ModelVersion struct {
 	Version int       `json:"version"`
 	At      time.Time `json:"at"`
 	Cause   string    `json:"cause"`
-	Changes int       `json:"changes"` // that it was made from
+	Changes int       `json:"changes"` // how many changes it was made from
 	First   time.Time `json:"first"`   // when the first of these was analyzed
 	Last    time.Time `json:"last"`
-	Good    ModelPart `json:"good"` // chances that changes are sound by themselves
+	Good    ModelPart `json:"good"` // chances that changes are sound on their own
 	Took    ModelPart `json:"took"` // durations of first builds
 }
 
@@ -60,7 +60,7 @@ type ModelPart struct {
 	Text string `json:"text"` // in words
 }
 
-// ModelCommand chooses which model is planned with.
+// ModelCommand chooses the model that the queue plans with.
 type ModelCommand struct {
 	Queue  string `json:"queue,omitempty"`
 	User   string `json:"user,omitempty"` // as in LandCommand; needs the permission over the queue
@@ -133,7 +133,7 @@ func (s *Handlers) chooseModel(c echo.Context) error {
 	if p := queue.ParseCommands(command); !plainName(cmd.Choose, 20) || len(p) != 1 || p[0].Verb != queue.CommandModel {
 		return &Problem{http.StatusBadRequest, "`choose` is the version of a model, none, newest or learn."}
 	}
-	if version, err := strconv.Atoi(cmd.Choose); err == nil { // the queue itself would only say that it knows no such command
+	if version, err := strconv.Atoi(cmd.Choose); err == nil { // for a version that there is not, the queue itself would only say that it knows no such command
 		v, err := s.Named(cmd.Queue)
 		if err != nil {
 			return err

@@ -15,15 +15,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// OrderCommand is a command about one pull request, or, with a local forge, one branch:
-// what its comment would say, field by field. Fields that the command does not take are
-// refused. The header Idempotency-Key makes a repeated command the same command.
+// OrderCommand is a command about one pull request, or, with a local forge, one branch.
+// Its fields are the parts of the comment that would say the same. Fields that the
+// command does not take are refused. The header Idempotency-Key makes a repeated
+// command the same command.
 type OrderCommand struct {
 	Queue  string `json:"queue,omitempty"`  // may be left out where there is one queue
 	Number int    `json:"number,omitempty"` // this or Branch
 	Branch string `json:"branch,omitempty"` // of a local forge
 	User   string `json:"user,omitempty"`   // as in LandCommand
-	Method string `json:"method,omitempty"` // of try and explain: by which it would land
+	Method string `json:"method,omitempty"` // of try and explain: the method by which it would land
 	Reason string `json:"reason,omitempty"` // of now: why, for everybody to read
 	To     string `json:"to,omitempty"`     // of delegate and undelegate: a user of the forge; undelegate without one means all
 }
@@ -33,7 +34,7 @@ type FreezeCommand struct {
 	Queue  string `json:"queue,omitempty"`
 	User   string `json:"user,omitempty"`   // as in LandCommand; needs the permission over the queue
 	Until  string `json:"until"`            // "2h", "3d", "18:00", "2026-12-24 18:00", in UTC (queue.ParseUntil)
-	Reason string `json:"reason,omitempty"` // shown to everybody who waits
+	Reason string `json:"reason,omitempty"` // shown to everybody whose change waits
 }
 
 // order is an address that takes an OrderCommand.
@@ -41,11 +42,11 @@ type order struct {
 	path  string
 	verb  queue.Verb
 	takes []string // of method, reason and to
-	asks  bool     // it asks to land, so the request of a local forge does, too
+	asks  bool     // it asks to land; on a local forge it opens a request
 }
 
-// orders are the commands about one pull request that have an address of their own here,
-// beside land and cancel.
+// orders are the commands about one pull request, beside land and cancel, that have
+// their own address.
 var orders = []order{
 	{path: "/api/try", verb: queue.CommandTry, takes: []string{"method"}},
 	{path: "/api/explain", verb: queue.CommandExplain, takes: []string{"method"}},
@@ -54,8 +55,8 @@ var orders = []order{
 	{path: "/api/undelegate", verb: queue.CommandUndelegate, takes: []string{"to"}},
 }
 
-// line returns the line of a comment that says what an order does. Its error says which
-// field is not as the command takes it.
+// line returns the line of a comment that gives the same command as an order. The error
+// names a field that the command does not take, or not with that value.
 func (o order) line(cmd OrderCommand) (string, error) {
 	given := map[string]string{"method": cmd.Method, "reason": cmd.Reason, "to": cmd.To}
 	words := []string{queue.Commands().Row(o.verb).Words}
@@ -74,7 +75,7 @@ func (o order) line(cmd OrderCommand) (string, error) {
 	return spoken(o.verb, strings.Join(words, " "))
 }
 
-// spoken returns a line if a comment that says it asks for a verb and for nothing else.
+// spoken returns a line if a comment with that line asks for a verb and for nothing else.
 func spoken(verb queue.Verb, line string) (string, error) {
 	if p := queue.ParseCommands(line); len(p) == 1 && p[0].Verb == verb {
 		return line, nil
@@ -138,11 +139,11 @@ func (s *Handlers) give(o order) echo.HandlerFunc {
 	}
 }
 
-// commandLineDoc is where the documentation is about commands that come by this interface.
+// commandLineDoc is the place in the documentation about commands over this interface.
 const commandLineDoc = "commands#on-the-command-line-and-over-http"
 
-// oneOf says what is wrong with what a command (in an infinitive) is about: a pull request, or the branch of a
-// local forge.
+// oneOf returns an error unless a command is about exactly one thing: a pull request, or a branch
+// of a local forge. what is the command, in an infinitive.
 func (s *Handlers) oneOf(what string, number int, branch string) error {
 	local := s.o.Requests
 	switch {
@@ -158,8 +159,8 @@ func (s *Handlers) oneOf(what string, number int, branch string) error {
 	return nil
 }
 
-// roleRefused says why who asks may not give a command, on a forge that knows no
-// permissions of its own: there the role of the token stands for the role at a forge.
+// roleRefused says why the caller may not give a command, on a forge that has no
+// permissions: there the role of the token stands for the role at a forge.
 func (s *Handlers) roleRefused(c echo.Context, q Brief, verb queue.Verb) error {
 	var p config.Permissions
 	if q.Main.Config != nil {

@@ -7,9 +7,9 @@ import (
 
 // Partners are the changes that another is built or lands with, by id.
 type Partners struct {
-	Rollup []string `json:"rollup,omitempty"` // with which it is to land in one merge or, where it has landed, has done so
-	Shares []string `json:"shares,omitempty"` // for which its live builds are, too; each lands by itself
-	Text   string   `json:"text"`             // the same in words, of which the first are named
+	Rollup []string `json:"rollup,omitempty"` // the changes that it is to land with in one merge, or has landed with
+	Shares []string `json:"shares,omitempty"` // other changes that its live builds are for, too; each lands separately
+	Text   string   `json:"text"`             // the same in words; only the first ones are named
 }
 
 // partnersOf returns nil where a change is on its own.

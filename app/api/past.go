@@ -15,7 +15,7 @@ import (
 
 // Pasts is a Source that has event archives.
 type Pasts interface {
-	// Rows returns rows of a queue behind a place: see queue.Past.
+	// Rows returns rows of a queue after a place: see queue.Past.
 	Rows(ctx context.Context, name, place string, max int) (rows []queue.Row, next string, err error)
 	// Keep adds rows to a queue: see queue.Past.
 	Keep(ctx context.Context, name string, rows []queue.Row) error
@@ -25,7 +25,7 @@ type Pasts interface {
 type Rows struct {
 	Queue string      `json:"queue"`
 	Rows  []queue.Row `json:"rows"`
-	Next  string      `json:"next"` // the place behind them; the one that was asked for where there are no more
+	Next  string      `json:"next"` // the place after them; where there are no more rows, the place that was asked for
 }
 
 // RowsCommand adds rows to a queue's event archive.
@@ -71,8 +71,8 @@ func (s *Handlers) rows(c echo.Context) error {
 	return answer(c, Rows{Queue: q.Name, Rows: rows, Next: next})
 }
 
-// keepRows takes rows that another server, or this one in other days, has exported. What
-// it does not know of them it leaves out, as whoever reads a history does.
+// keepRows takes rows that another server, or this one at an earlier time, has exported.
+// It drops fields that it does not know, as every reader of a history does.
 func (s *Handlers) keepRows(c echo.Context) error {
 	var cmd RowsCommand
 	err := json.NewDecoder(http.MaxBytesReader(c.Response(), c.Request().Body, rowsBody)).Decode(&cmd)

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Problem is an error that is shown to who asked: what is wrong and what to do.
+// Problem is an error that is shown to the caller: what is wrong and what to do.
 type Problem struct {
 	Status int
 	Text   string
 }
 
-// Error implements error: what is shown.
+// Error implements error: it is the text that is shown.
 func (p *Problem) Error() string { return p.Text }
 
-// See returns a problem of which the documentation says more at a place, such as
-// "operate#tokens". Its text is that of the problem.
+// See returns a problem with a place in the documentation about it, such as
+// "operate#tokens". The text is that of the problem.
 func See(p *Problem, place string) error { return &seen{p, place} }
 
 type seen struct {
@@ -27,7 +27,7 @@ type seen struct {
 
 func (s *seen) Unwrap() error { return s.Problem }
 
-// PlaceOf returns the place of the documentation that says more of an error; "": none does.
+// PlaceOf returns the place in the documentation about an error; "": there is none.
 func PlaceOf(err error) string {
 	if s := (*seen)(nil); errors.As(err, &s) {
 		return s.place
@@ -39,7 +39,7 @@ func PlaceOf(err error) string {
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// An error here is the reader's hanging up: there is nobody left to tell.
+	// An error here means that the reader has hung up: there is nobody left to tell.
 	_ = json.NewEncoder(w).Encode(v)
 }
 

@@ -43,7 +43,7 @@ const (
 // RunnersAnswer is the answer to GET /api/runners.
 type RunnersAnswer struct {
 	Runners []Runner       `json:"runners"`
-	Waiting map[string]int `json:"waiting"` // parts of builds that wait, by what they ask for
+	Waiting map[string]int `json:"waiting"` // parts of builds that wait, by the tags, OS and architecture that they ask for
 }
 
 func (s *Handlers) runners(c echo.Context) error {

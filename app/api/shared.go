@@ -17,15 +17,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// sharedFor is how long an answer about what has not changed is given again: it says
-// how long things take from now on. One that nobody asked for sharedKept is forgotten.
+// sharedFor is how long an answer is given again while its queue has not changed: an
+// answer also has durations that count from now. An answer that is older than
+// sharedKept is forgotten.
 const (
 	sharedFor  = 5 * time.Second
 	sharedKept = time.Minute
 )
 
-// replies are the answers that are the same for all who ask: each is made once for a
-// version of its queue, and only where somebody asks.
+// replies are the answers that are the same for all callers: each is made once for a
+// version of its queue, and only when a caller asks for it.
 type replies struct {
 	mu   sync.Mutex
 	kept map[string]*reply
@@ -41,7 +42,7 @@ type reply struct {
 	err   error
 }
 
-// StampOf names what is shown of a queue; "" where that is not known.
+// StampOf names the state of a queue that is shown; "" where that is not known.
 func StampOf(v queue.QueueView) string {
 	if v.Version == 0 {
 		return ""
@@ -49,8 +50,8 @@ func StampOf(v queue.QueueView) string {
 	return fmt.Sprint(v.Key, "\x00", v.Version, "\x00", v.Waits, "\x00", strings.Join(v.Trouble, "\x00"))
 }
 
-// Shared returns the answer of a name to the facts of a stamp, which is made unless
-// somebody has it made, or is about to.
+// Shared returns the answer with a name for the facts of a stamp. It makes the answer
+// unless another caller has made it, or is making it.
 func (s *Handlers) Shared(name, stamp string, render func(io.Writer) error) ([]byte, error) {
 	b, err := s.shared(name, stamp, render)
 	return b.data, err
@@ -91,7 +92,7 @@ func (b *reply) make(render func(io.Writer) error) {
 	}
 }
 
-// sharedJSON answers with what of makes, unless whoever asks has it already.
+// sharedJSON answers with the value that of makes, unless the caller has it already.
 func (s *Handlers) sharedJSON(c echo.Context, name, stamp string, of func() any) error {
 	b, err := s.shared(name, stamp, func(w io.Writer) error { return json.NewEncoder(w).Encode(of()) })
 	if err != nil {

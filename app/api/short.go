@@ -9,8 +9,8 @@ import (
 )
 
 // The short form of a queue has each change in a few hundred bytes: its state, its
-// place, when its verdict is expected and why it is there in one line. The rest is at
-// GET /api/change, and at GET /api/queue?full=1 of all changes at once.
+// place, the reason in one line, and when its verdict is expected. GET /api/change has
+// the rest; GET /api/queue?full=1 has it for all changes at once.
 
 // Bounds of the short form.
 const (
@@ -18,7 +18,7 @@ const (
 	shortNames  = 100 // red targets
 )
 
-// fullOf reads whether the whole queue is asked for.
+// fullOf reports whether the request asks for the whole queue.
 func fullOf(c echo.Context) (bool, error) {
 	switch c.QueryParam("full") {
 	case "", "0":

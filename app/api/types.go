@@ -12,7 +12,7 @@ import (
 // Error is the answer to a request that did not work.
 type Error struct {
 	Error string `json:"error"`         // what is wrong and what to do next
-	Doc   string `json:"doc,omitempty"` // where this server says more of it, such as /docs/operate#tokens; "": nowhere
+	Doc   string `json:"doc,omitempty"` // path of this server's documentation about it, such as /docs/operate#tokens; "": none
 }
 
 // Reason says why, as data and in words.
@@ -29,8 +29,8 @@ type Reason struct {
 
 // QueueSummary is one queue of a list.
 type QueueSummary struct {
-	Key       string   `json:"key,omitempty"` // stands for the name wherever one is asked for, and never changes
-	Name      string   `json:"name"`          // as repository and branch are called by now
+	Key       string   `json:"key,omitempty"` // can be used in place of the name everywhere, and never changes
+	Name      string   `json:"name"`          // by the present names of repository and branch
 	Branch    string   `json:"branch"`
 	Tip       string   `json:"tip,omitempty"`
 	Length    int      `json:"length"` // changes without a verdict, parked ones included
@@ -41,9 +41,9 @@ type QueueSummary struct {
 	Red       int      `json:"red"`
 	Paused    bool     `json:"paused"`
 	Proven    bool     `json:"proven"`              // each check of the tip has passed
-	Waits     string   `json:"waits,omitempty"`     // why the forge is not asked at the moment, and until when
+	Waits     string   `json:"waits,omitempty"`     // why requests to the forge wait at the moment, and until when
 	Trouble   []string `json:"trouble,omitempty"`   // what keeps failing, and when it is tried again
-	Default   string   `json:"default,omitempty"`   // that the default branch is another one, and what to do
+	Default   string   `json:"default,omitempty"`   // says that the default branch is another one, and what to do
 	Isolation string   `json:"isolation,omitempty"` // of the steps that this server runs: uid, namespace, sandbox or none
 	Away      string   `json:"away,omitempty"`      // why this server does not show the present state, e.g. that it starts
 }
@@ -54,21 +54,21 @@ type Queue struct {
 	PausedBy     string     `json:"paused_by,omitempty"`
 	PausedReason string     `json:"paused_reason,omitempty"`
 	PausedAt     time.Time  `json:"paused_at,omitzero"`
-	PausedUntil  time.Time  `json:"paused_until,omitzero"`  // it ends by itself then
+	PausedUntil  time.Time  `json:"paused_until,omitzero"`  // the pause ends on its own then
 	ConfigError  string     `json:"config_error,omitempty"` // why the branch's configuration is not used
 	Configured   bool       `json:"configured"`             // a configuration is in force: that of the branch, or the last good one
 	Trust        Trust      `json:"trust"`
 	RedTargets   []string   `json:"red_targets,omitempty"`
-	Failing      []Evidence `json:"failing,omitempty"`         // what makes them red
-	Unrun        []Evidence `json:"unrun,omitempty"`           // what the branch is verified by and no runner can run
-	UnrunText    string     `json:"unrun_text,omitempty"`      // the same in words, with what to do
+	Failing      []Evidence `json:"failing,omitempty"`         // the failures that make them red
+	Unrun        []Evidence `json:"unrun,omitempty"`           // steps that verify the branch and that no runner can run
+	UnrunText    string     `json:"unrun_text,omitempty"`      // the same in words, with advice
 	Analyzer     string     `json:"analyzer,omitempty"`        // version of the analyzer in force
-	Model        ModelUse   `json:"model,omitzero"`            // that it plans with; /api/models has the others
+	Model        ModelUse   `json:"model,omitzero"`            // the model that it plans with; /api/models has the others
 	Upgrade      *Upgrade   `json:"upgrade,omitempty"`         // a newer version is being proven
-	Drift        []Drift    `json:"drift,omitempty"`           // what fails on the branch by now, though nothing in it has changed
+	Drift        []Drift    `json:"drift,omitempty"`           // checks that fail on the branch now, though nothing in it has changed
 	Over         []string   `json:"quarantine_over,omitempty"` // entries of quarantine whose last day is over, in words
 	MainBuilds   []Build    `json:"main_builds,omitempty"`     // builds of the branch itself
-	Hosts        []Host     `json:"hosts,omitempty"`           // on which its builds run, as far as they are known, by name
+	Hosts        []Host     `json:"hosts,omitempty"`           // hosts that its builds run on, as far as they are known, by name
 	Order        []Change   `json:"order"`                     // changes without a verdict; parked ones last
 	Recent       []Change   `json:"recent"`                    // verdicts, newest first; in short the latest 50
 	Verdicts     int        `json:"verdicts"`                  // how many there are of the last day
@@ -88,14 +88,14 @@ type Drift struct {
 type Host struct {
 	Name    string    `json:"name"`
 	Slots   int       `json:"slots"`                 // builds that it can run at once; 0: it is away
-	Faults  int       `json:"faults"`                // of so many of its latest builds another host has passed what they failed
-	Runs    int       `json:"runs"`                  // of so many
+	Faults  int       `json:"faults"`                // how many of its latest builds failed keys that another host has passed
+	Runs    int       `json:"runs"`                  // how many latest builds that counts
 	Benched bool      `json:"benched"`               // it gets no builds that another host can run
 	Since   time.Time `json:"since,omitzero"`        // when it was benched
 	Until   time.Time `json:"until,omitzero"`        // when it is probed
 	Probing string    `json:"probing,omitempty"`     // the build that probes it now
 	Text    string    `json:"text,omitempty"`        // the same in words
-	Other   []string  `json:"other_tools,omitempty"` // steps that it gets no builds of, and why
+	Other   []string  `json:"other_tools,omitempty"` // steps of which it gets no builds, and why
 }
 
 // Upgrade is the proof of the branch under a newer version of its analyzer.
@@ -109,11 +109,11 @@ type Upgrade struct {
 	Text       string   `json:"text"`
 }
 
-// Called is that of Accepted.
+// Called returns the number of the change as its forge writes it, as Accepted.Called does.
 func (c Change) Called() string { return cmp.Or(c.Name, "#"+strconv.Itoa(c.Number)) }
 
-// Change is one change. Times are RFC 3339 in UTC and left out where not
-// known. A queue in short has of each what changeShort fills in.
+// Change is one change. Times are RFC 3339 in UTC and left out where not known. In the
+// short form of a queue, each change has only the fields that changeShort fills in.
 type Change struct {
 	ID        string     `json:"id"`
 	Number    int        `json:"number"`
@@ -125,7 +125,7 @@ type Change struct {
 	URL       string     `json:"url,omitempty"`
 	Lane      string     `json:"lane,omitempty"`
 	Base      string     `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's
-	Parent    int        `json:"parent,omitempty"` // number of what it is on top of, until that has landed
+	Parent    int        `json:"parent,omitempty"` // number of the pull request that it is on top of, until that has landed
 	OnTop     string     `json:"on_top,omitempty"` // the same in words
 	Head      string     `json:"head"`
 	Phase     string     `json:"phase"` // one of queue.Phase
@@ -133,26 +133,26 @@ type Change struct {
 	Reason    *Reason    `json:"reason,omitempty"`
 	Position  int        `json:"position,omitempty"` // from 1
 	Total     int        `json:"total,omitempty"`
-	Waits     []Reason   `json:"waits,omitempty"`   // what it waits for, the most telling first
+	Waits     []Reason   `json:"waits,omitempty"`   // what it waits for, the most important first
 	Ahead     []string   `json:"ahead,omitempty"`   // ids of conflicting changes ahead that are not decided
 	Touches   *Touches   `json:"touches,omitempty"` // once it has been analyzed
 	Conflicts []Conflict `json:"conflicts,omitempty"`
 	Builds    []Build    `json:"builds,omitempty"`   // live ones
-	Partners  *Partners  `json:"partners,omitempty"` // whom it is built or lands with
+	Partners  *Partners  `json:"partners,omitempty"` // the changes that it is built or lands with
 	Attempts  int        `json:"attempts"`           // builds started for it so far
 	Arrived   time.Time  `json:"arrived,omitzero"`
-	From      time.Time  `json:"expected_from,omitzero"` // the verdict is expected between these, where that can be said
+	From      time.Time  `json:"expected_from,omitzero"` // the verdict is expected between these two times, where known
 	By        time.Time  `json:"expected_by,omitzero"`
 	Forecast  string     `json:"forecast,omitempty"` // the same in words
 	Notice    *Reason    `json:"notice,omitempty"`   // the answer to the latest command that was not followed
 	NoticeTo  string     `json:"notice_to,omitempty"`
-	Answer    []string   `json:"answer,omitempty"` // what its comment says to try and explain, in lines of plain text; not in lists
+	Answer    []string   `json:"answer,omitempty"` // its comment's answer to try and explain, in lines of plain text; not in lists
 	Decided   time.Time  `json:"decided,omitzero"`
 	Until     time.Time  `json:"until,omitzero"` // parked: looked at again then
 	Verdict   *Verdict   `json:"verdict,omitempty"`
 	Answered  time.Time  `json:"answered,omitzero"` // when a command on it last had its answer
 	Next      *Next      `json:"next,omitempty"`    // why no further build of it is started now
-	Outlook   *Outlook   `json:"outlook,omitempty"` // what the queue believes of it; not in lists
+	Outlook   *Outlook   `json:"outlook,omitempty"` // what the queue predicts of it; not in lists
 }
 
 // Conflict is a change that may influence another, with names that say why.
@@ -165,11 +165,11 @@ type Conflict struct {
 
 // Touches sums up what a change touches.
 type Touches struct {
-	Targets  int     `json:"targets"` // that it affects
-	Graph    bool    `json:"graph"`   // it adds edges to the graph, or changes what shapes it
+	Targets  int     `json:"targets"` // targets that it affects
+	Graph    bool    `json:"graph"`   // it adds edges to the graph, or changes files that shape the graph
 	Files    int     `json:"files"`
 	Dirs     int     `json:"dirs"`
-	All      bool    `json:"all"`               // it touches what everything depends on, or is unknown
+	All      bool    `json:"all"`               // it touches something that everything depends on, or it could not be analyzed
 	Unknown  string  `json:"unknown,omitempty"` // why it could not be analyzed
 	Unread   string  `json:"unread,omitempty"`  // why a part of the tree that it touches counts as one target
 	Again    bool    `json:"again,omitempty"`   // it is analyzed again after a while
@@ -181,7 +181,7 @@ type Build struct {
 	ID       string    `json:"id"`
 	Commit   string    `json:"commit"`
 	Chain    []string  `json:"chain,omitempty"` // changes it assumes landed
-	For      []string  `json:"for,omitempty"`   // changes that it is for, where they are several
+	For      []string  `json:"for,omitempty"`   // the changes that it is for, where there are several
 	Attempt  int       `json:"attempt"`
 	Why      string    `json:"why,omitempty"`   // not in short
 	Worth    *Worth    `json:"worth,omitempty"` // the same as data
@@ -194,7 +194,7 @@ type Build struct {
 
 // Verdict is how a change ended, with evidence.
 type Verdict struct {
-	Commit   string     `json:"commit,omitempty"` // landed: on the branch; does not merge: what it does not merge with
+	Commit   string     `json:"commit,omitempty"` // landed: the commit on the branch; does not merge: the commit that it does not merge with
 	Tested   bool       `json:"tested"`           // landed: this very commit was built
 	Keys     int        `json:"keys"`             // checks that the landed commit added
 	Reused   int        `json:"reused"`           // of these, passed in builds made for something else
@@ -215,20 +215,20 @@ type Evidence struct {
 	Run      string   `json:"run,omitempty"` // the step's command
 	Targets  []string `json:"targets"`
 	Build    string   `json:"build"`
-	Change   string   `json:"change,omitempty"`   // whose build it was
-	Commit   string   `json:"commit,omitempty"`   // that it ran on: a trial merge
+	Change   string   `json:"change,omitempty"`   // the change of the build
+	Commit   string   `json:"commit,omitempty"`   // the commit that it ran on: a trial merge
 	Main     string   `json:"main,omitempty"`     // the commit of the branch that it was made on
-	Chain    []string `json:"chain,omitempty"`    // changes merged there before
+	Chain    []string `json:"chain,omitempty"`    // changes merged onto it before this one
 	Attempts int      `json:"attempts,omitempty"` // builds that failed
-	Partners []string `json:"partners,omitempty"` // landed changes that it fails only together with, or with one of them
+	Partners []string `json:"partners,omitempty"` // landed changes; it fails only together with them, or with one of them
 	Timeout  bool     `json:"timeout"`
 	Log      string   `json:"log"`            // path of the whole log on this server
 	Tail     string   `json:"tail"`           // its last lines
-	Line     string   `json:"line,omitempty"` // the one of them that says what failed, as far as that can be told
+	Line     string   `json:"line,omitempty"` // the line that says what failed, as far as that can be told
 	Text     string   `json:"text"`           // where it failed, in words
 
-	At   time.Time `json:"at,omitzero"`    // of the branch itself: when it ran last
-	Host string    `json:"host,omitempty"` // of the branch itself: where that was
+	At   time.Time `json:"at,omitzero"`    // for a failure of the branch itself: when it ran last
+	Host string    `json:"host,omitempty"` // for a failure of the branch itself: where that was
 }
 
 // Note is one line of a queue's history.
@@ -249,7 +249,7 @@ type Note struct {
 // Log is a part of a build's log, without terminal codes.
 type Log struct {
 	Text string `json:"text"`
-	Next int64  `json:"next"` // ask with after=next for what follows
+	Next int64  `json:"next"` // ask with after=next for the rest
 	Done bool   `json:"done"` // nothing follows
 }
 
@@ -378,7 +378,7 @@ func (s *Handlers) verdictOf(c queue.Change) *Verdict {
 		Together: texts.Strings(v.Together), Bypassed: texts.Strings(v.Bypassed), Paths: v.Conflicts, Against: texts.Strings(v.Against), Text: s.o.Words.Against(c),
 	}
 	if len(v.Failures) > 0 {
-		out.Commit = "" // what it failed on, the failures say
+		out.Commit = "" // the failures say which commit it failed on
 	}
 	out.Failures = s.evidenceOf(c, v.Failures)
 	return out
@@ -412,5 +412,5 @@ type Link struct {
 	URL    string    `json:"url,omitempty"` // of the server, for people; "": it does not know
 	Path   string    `json:"path"`
 	Until  time.Time `json:"until"`
-	Public bool      `json:"public,omitempty"` // everybody may read: nobody needs it
+	Public bool      `json:"public,omitempty"` // everybody may read, so nobody needs the link
 }

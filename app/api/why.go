@@ -12,14 +12,14 @@ type Worth struct {
 	Kind      string       `json:"kind"` // one of queue.WorthKind
 	Value     float64      `json:"value"`
 	Parts     []Part       `json:"parts"`
-	Threshold float64      `json:"threshold,omitempty"`        // that the value had to reach
-	Single    float64      `json:"target_threshold,omitempty"` // that a target's chance to be needed had to reach
+	Threshold float64      `json:"threshold,omitempty"`        // the least value for a start
+	Single    float64      `json:"target_threshold,omitempty"` // the least chance of a target to be needed
 	Rank      int          `json:"rank,omitempty"`             // by value, among the builds that could be started then
 	Rivals    int          `json:"rivals,omitempty"`           // how many these were
 	Running   int          `json:"running"`                    // builds that ran then
 	Slots     int          `json:"slots"`
 	Lands     int          `json:"lands"`             // undecided changes that it assumes to land
-	Fails     int          `json:"fails"`             // and not to
+	Fails     int          `json:"fails"`             // undecided changes that it assumes not to land
 	Assumes   []Assumption `json:"assumes,omitempty"` // the least certain of both
 	Least     []Need       `json:"least,omitempty"`   // targets that are needed less than others
 	Covers    Coverage     `json:"covers"`
@@ -30,10 +30,10 @@ type Worth struct {
 type Part struct {
 	Name   string  `json:"name"` // one of queue.PartName
 	Factor float64 `json:"factor"`
-	Text   string  `json:"text"` // what it is, in words
+	Text   string  `json:"text"` // the meaning, in words
 }
 
-// Assumption is one outcome that a build takes for given.
+// Assumption is one outcome that a build assumes.
 type Assumption struct {
 	Change  string  `json:"change"`
 	Lands   bool    `json:"lands"`
@@ -41,13 +41,13 @@ type Assumption struct {
 	Flipped bool    `json:"flipped,omitempty"` // it is not the likelier one
 }
 
-// Need is how likely one target's result decides a change.
+// Need is the chance that one target's result decides a change.
 type Need struct {
 	Target string  `json:"target"`
 	Chance float64 `json:"chance"`
 }
 
-// Coverage counts the targets of a build's change by who verifies them.
+// Coverage counts the targets of a build's change by how they are verified.
 type Coverage struct {
 	Asked  int `json:"asked"`
 	Shared int `json:"shared"`
@@ -58,20 +58,20 @@ type Coverage struct {
 // Next is why no further build of a change is started now.
 type Next struct {
 	Reason    Reason   `json:"reason"`
-	Value     float64  `json:"value,omitempty"`     // of the build it would be
+	Value     float64  `json:"value,omitempty"`     // of the build that would be started
 	Threshold float64  `json:"threshold,omitempty"` // that the value would have to reach
-	Target    bool     `json:"target,omitempty"`    // both are chances of a target to be needed
+	Target    bool     `json:"target,omitempty"`    // value and threshold are chances of a target to be needed
 	Place     int      `json:"place,omitempty"`     // by value, among the builds that could be started
 	Rivals    int      `json:"rivals,omitempty"`
 	Least     float64  `json:"least_running,omitempty"` // the least value of a running build
 	For       []string `json:"for,omitempty"`           // changes
-	Builds    []string `json:"builds,omitempty"`        // that verify what it would
-	Known     string   `json:"known,omitempty"`         // what its likeliest future has shown
+	Builds    []string `json:"builds,omitempty"`        // live builds that verify the same
+	Known     string   `json:"known,omitempty"`         // what builds of its likeliest future have shown
 	Limit     int      `json:"limit,omitempty"`
 	Spent     int      `json:"spent,omitempty"`
 }
 
-// Outlook is what the queue believes of a pending change.
+// Outlook is what the queue predicts of a pending change.
 type Outlook struct {
 	Chance  float64   `json:"chance"`           // that it lands
 	Arrived float64   `json:"predicted_chance"` // the same, as predicted on arrival
@@ -104,7 +104,7 @@ type Pair struct {
 type Suspect struct {
 	Pair   string   `json:"pair,omitempty"` // together with this one
 	Chance float64  `json:"chance"`
-	Others []string `json:"others,omitempty"` // who may be to blame instead
+	Others []string `json:"others,omitempty"` // changes that may be to blame instead
 }
 
 // Trust is how often predictions have come true lately, and the thresholds
@@ -145,7 +145,7 @@ func (s *Handlers) nextOf(c queue.Change, n queue.Next) *Next {
 	}
 }
 
-// outlookOf returns nil where only a list was asked for.
+// outlookOf returns nil for a change in a list.
 func outlookOf(o queue.Outlook) *Outlook {
 	if o.Good == 0 {
 		return nil

@@ -4,9 +4,11 @@
 // # Rules for a page
 //
 //   - Links between pages are relative (configure.md#lanes), so that they work on a forge and
-//     at /docs alike; what lies outside this folder (../../deploy) leads to the repository.
-//   - Headings make anchors as GitHub makes them. A reason, a banner and an error of the
-//     program has a heading of its own, which texts link to: a test follows each of them.
+//     at /docs alike; a link to a file outside this folder (../../deploy) leads to the
+//     repository.
+//   - Headings make anchors as GitHub makes them. Each reason, banner and error of the
+//     program has a separate heading, which texts link to: a test follows each of these
+//     links.
 //   - Pages hold no HTML. Pictures are files of img; `.ci/picture` makes queue.png.
 //   - keys.md is generated: see package queue/config.
 //

@@ -10,10 +10,10 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// repository is where what lies outside this folder is read.
+// repository is where files outside this folder are read.
 const repository = "https://github.com/submitqueue/submitqueue/blob/main/"
 
-// links gives the relative links of a page the addresses that they have on a server.
+// links replaces the relative links of a page by their addresses on a server.
 type links struct{}
 
 // Transform implements parser.ASTTransformer.
@@ -31,7 +31,7 @@ func (links) Transform(root *ast.Document, _ text.Reader, _ parser.Context) {
 	})
 }
 
-// served returns where the server shows what a relative link of a page leads to.
+// served returns the server's address of the target of a relative link.
 func served(to string) string {
 	file, anchor, cut := strings.Cut(to, "#")
 	switch {
@@ -55,8 +55,8 @@ func served(to string) string {
 // slugs makes the anchors of one page's headings as GitHub does.
 type slugs map[string]bool
 
-// Generate implements parser.IDs. A page does not repeat a heading, so no number is put
-// behind an anchor: a test holds that.
+// Generate implements parser.IDs. A page does not repeat a heading, so anchors need no
+// number: a test checks that.
 func (s slugs) Generate(heading []byte, _ ast.NodeKind) []byte {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(string(heading))) {

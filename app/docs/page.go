@@ -27,8 +27,8 @@ var Images embed.FS
 // Home is the name of the first page.
 const Home = ""
 
-// contents are the pages in the order in which they are listed, by name and by what the
-// list says of them.
+// contents are the pages in the order of the list, with their names and their labels in
+// it.
 var contents = []struct{ name, label string }{
 	{Home, "Documentation"},
 	{"install", "Install"},
@@ -53,10 +53,10 @@ type Page struct {
 	Label    string        // in the list of pages
 	Title    string        // its heading of the first level
 	HTML     template.HTML // from our own files alone, without raw HTML
-	Sections []Section     // in order; the first is what stands below the title
+	Sections []Section     // in order; the first is the text below the title
 }
 
-// Section is what stands below one heading.
+// Section is the text below one heading.
 type Section struct {
 	Page   string // name of its page
 	Anchor string // of its heading
@@ -68,8 +68,8 @@ type Section struct {
 // Address returns where the server shows a section.
 func (s Section) Address() string { return Address(s.Page + "#" + s.Anchor) }
 
-// Address returns where a server shows what a reference names: "reasons#red-main" is at
-// /docs/reasons#red-main.
+// Address returns where a server shows the page or section that a reference names:
+// "reasons#red-main" is at /docs/reasons#red-main.
 func Address(ref string) string {
 	if ref == Home || strings.HasPrefix(ref, "#") {
 		return "/docs" + ref
@@ -86,7 +86,7 @@ func Link(base, ref string) string {
 	return strings.TrimRight(base, "/") + Address(ref)
 }
 
-// Online returns where a reference is read without a server: with the source.
+// Online returns where people read a reference without a server: in the source repository.
 func Online(ref string) string {
 	if ref == "" {
 		return ""
@@ -99,7 +99,7 @@ func Online(ref string) string {
 	return address
 }
 
-// Has reports whether the documentation has what a reference names.
+// Has reports whether the documentation has the page or section that a reference names.
 func Has(ref string) bool {
 	name, anchor, _ := strings.Cut(ref, "#")
 	p, ok := Find(name)
@@ -114,7 +114,7 @@ func Has(ref string) bool {
 	return false
 }
 
-// All returns the pages in order. Nobody may write to what it returns.
+// All returns the pages in order. Callers must not write to them.
 var All = sync.OnceValue(func() []Page {
 	pages := make([]Page, 0, len(contents))
 	for _, c := range contents {

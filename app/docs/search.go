@@ -21,9 +21,10 @@ type Hit struct {
 	Excerpt string // of its text, around the first word that was found
 }
 
-// Search returns the sections that have all words of q, in any case of letters and as
-// beginnings of longer words, the best first: a word in a title counts for more than one in
-// the text. It returns at most 30, and none where q has no letter and no digit.
+// Search returns the sections that have all words of q, in any case of letters and also as
+// beginnings of longer words. The best sections come first: a word in a title counts for
+// more than one in the text. It returns at most 30, and none where q has no letter and no
+// digit.
 func Search(q string) []Hit {
 	words := wordsOf(q)
 	if len(words) == 0 {
@@ -95,10 +96,10 @@ func (s Section) excerpt(words []string) string {
 	return out
 }
 
-// small are words that say nothing of what is looked for.
+// small are words that do not help a search.
 var small = map[string]bool{"a": true, "an": true, "the": true, "is": true, "are": true, "my": true, "i": true, "how": true, "do": true, "does": true, "why": true, "what": true, "to": true, "of": true, "it": true, "in": true}
 
-// wordsOf returns the words of a text in small letters, without those that say nothing.
+// wordsOf returns the words of a text in small letters, without those of small.
 func wordsOf(text string) []string {
 	all := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 	return slices.DeleteFunc(all, func(w string) bool { return small[w] })

@@ -12,7 +12,7 @@ import (
 type whereabouts map[string]forge.Place
 
 // Moved takes in where the repository of a configured name is by now, at the forge of a
-// hook: webhooks that bear its id, or its present name, are for its queues, and those of
+// hook. Webhooks with its id, or with its present name, are for its queues. Webhooks of
 // another repository that has taken its name are not.
 func (in *Intake) Moved(hook, configured string, now forge.Place) {
 	in.mu.Lock()
@@ -24,8 +24,9 @@ func (in *Intake) Moved(hook, configured string, now forge.Place) {
 	in.moved[hook][strings.ToLower(configured)] = now
 }
 
-// configured returns the name under which a repository has its queues, if it has
-// any; "" where only its name is that of another one. id may be 0, for not known.
+// configured returns the name under which a repository has its queues, if it has any.
+// It is "" where the repository only has taken the name of another one. id may be 0:
+// not known.
 func (in *Intake) configured(hook, name string, id int64) string {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -10,19 +10,19 @@ import (
 	"sync"
 )
 
-// Bounds of what is held of deliveries whose signatures have not been seen to be right.
+// Bounds of the bytes that are held of deliveries whose signatures have not been checked yet.
 const (
 	bodiesMemory = 8 << 20   // in memory, of all together
 	bodiesDisk   = 256 << 20 // on disk, of all together
-	bodyMemory   = 64 << 10  // in memory, of one; few deliveries are larger
+	bodyMemory   = 64 << 10  // in memory, of one delivery; few are larger
 )
 
-// errBusy is that the bodies that are being read take all the room there is.
+// errBusy says that the bodies that are being read take all the room.
 var errBusy = errors.New("app: too much is being delivered at once")
 
-// bodies are those that are being read. Everybody who knows the address can send one, so
-// they have their room together: the first bytes of each in memory, the rest on disk,
-// and what is over that is refused. One at a time is read back from the disk.
+// bodies are the bodies that are being read. Everybody who knows the address can send
+// one, so they share bounded room. The first bytes of each are in memory, the rest is on
+// disk, and a body without room is refused. One at a time is read back from the disk.
 type bodies struct {
 	dir    string // of files; "": the system's
 	memory budget
@@ -42,7 +42,7 @@ type budget struct {
 	used int64
 }
 
-// take takes n bytes, if there are as many.
+// take takes n bytes, if so many are left.
 func (b *budget) take(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,14 +59,14 @@ func (b *budget) giveBack(n int64) {
 	b.used -= n
 }
 
-// body is what has been read of one delivery. It is closed once nothing of it is used.
+// body is the part of one delivery that has been read. It is closed once nothing of it is used.
 type body struct {
 	of     *bodies
 	first  bytes.Buffer
-	file   *os.File // what did not get into first; nil: nothing
+	file   *os.File // the bytes that did not fit into first; nil: none
 	filed  int64
 	booked int64 // of the memory
-	whole  bool  // it holds the token of large
+	whole  bool  // it holds the token of bodies.large
 	broken error // of the disk
 }
 
@@ -93,7 +93,7 @@ func (b *body) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// fits takes the memory that n more bytes need, if they may be there.
+// fits takes the memory that n more bytes need, if the bounds allow it.
 func (b *body) fits(n int) bool {
 	need := b.first.Len() + n
 	if need > bodyMemory {
@@ -113,7 +113,7 @@ func (b *body) fits(n int) bool {
 	return true
 }
 
-// read returns all of it, once no other large one is in memory.
+// read returns the whole body, once no other large one is in memory.
 func (b *body) read(ctx context.Context) ([]byte, error) {
 	if b.file == nil {
 		return b.first.Bytes(), nil
@@ -132,11 +132,11 @@ func (b *body) read(ctx context.Context) ([]byte, error) {
 	return all, nil
 }
 
-// close gives back what it takes.
+// close gives back the memory and the disk space that the body takes.
 func (b *body) close() {
 	if b.file != nil {
 		_ = b.file.Close()
-		_ = os.Remove(b.file.Name()) // it is gone where it could be removed while open
+		_ = os.Remove(b.file.Name()) // fails where the file was removed while open
 	}
 	b.of.disk.giveBack(b.filed)
 	b.of.memory.giveBack(b.booked)

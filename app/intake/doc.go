@@ -4,7 +4,7 @@
 //
 //	intake.go  the handler: from a request to an answer
 //	body.go    bodies are read with a bounded memory for all deliveries together
-//	access.go  which queues a delivery is for, whatever its repository is called by now
+//	access.go  which queues a delivery is for, also where its repository was renamed
 //	drain.go   with the store away, deliveries wait in a spool and are moved to inboxes later
 //
 // An example: a comment "/land" on pull request 7 of acme/store, which has the queues

@@ -22,11 +22,11 @@ type Drainer interface {
 	Drain(ctx context.Context, give func(data []byte) error) (int, error)
 }
 
-// Drain moves spooled deliveries to the inboxes of their queues and
-// returns how many entries left the spool. It ends at the first that the store
-// does not take: call it again later. An entry that cannot be read, which
-// another version may have written, is logged and dropped, so that it does not
-// hold up the others; what it said is found by Forge.Missed.
+// Drain moves spooled deliveries to the inboxes of their queues and returns how many
+// entries left the spool. It ends at the first that the store does not take: call it
+// again later. An entry that cannot be read, which another version may have written, is
+// logged and dropped, so that it does not hold up the others; Forge.Missed finds the
+// events that were in it.
 func Drain(ctx context.Context, from Drainer, to Appender, log *slog.Logger) (int, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

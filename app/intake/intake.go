@@ -45,13 +45,14 @@ type Spool interface {
 type Hook struct {
 	Receiver forge.Receiver
 	Queues   map[string][]string // names of the queues of each repository ("owner/name", in any case)
-	// Find returns them where they come and go; nil: Queues is all there is. It gets
-	// the repository's name in lower case.
+	// Find returns the queues of a repository where queues come and go; nil: Queues has
+	// all. It gets the repository's name in lower case.
 	Find func(repository string) []string
-	// All returns them all by repository, in lower case, where there is a Find.
+	// All returns the queues of all repositories, by names in lower case, where there is a
+	// Find.
 	All func() map[string][]string
-	// CI is told what a delivery says of CI, and for which queues; it does not wait.
-	// Nil: nobody is.
+	// CI is given the news of CI in a delivery, and the queues that they are for; it
+	// does not wait. Nil: they are dropped.
 	CI func(queues []string, news forge.CINews)
 
 	name string
@@ -74,7 +75,7 @@ type Options struct {
 	Spool    Spool
 	Metrics  Counter
 	Now      func() time.Time
-	Dir      string       // of files that hold large deliveries while they are read; "": the system's folder for such
+	Dir      string       // of files that hold large deliveries while they are read; "": the system's folder for temporary files
 	Log      *slog.Logger // nil: no logs
 }
 
@@ -82,12 +83,12 @@ type Options struct {
 // is one forge, or the delivery has the header X-<Forge>-Event. It answers 2xx once the delivery's events are durable: in the
 // inboxes of the repository's queues, or, with the store away, in the spool.
 //
-//	202  stored, spooled, told to whoever waits for CI, not used by us, or of a repository without a queue
+//	202  stored, spooled, told to builds that wait for CI, not used by us, or of a repository without a queue
 //	400  the delivery cannot be read        401  its signature is missing or wrong
 //	404  no such forge                      405  not a POST
 //	413  larger than MaxDelivery            503  neither store nor spool took it, or too much is delivered at once
 //
-// An unsigned delivery is refused before its body is read. One that claims a signature is read with
+// An unsigned delivery is refused before its body is read. A delivery with a signature is read with
 // a bounded memory for all deliveries together (bodies), while the signature is checked.
 type Intake struct {
 	hooks    map[string]Hook
@@ -190,7 +191,7 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	held := &body{of: in.bodies}
 	defer held.close()
 	if status, result := in.read(w, r, hook, held); status != 0 {
-		w.Header().Set("Connection", "close") // what is left of the body is not read
+		w.Header().Set("Connection", "close") // the rest of the body is not read
 		return status, result, none
 	}
 	data, err := held.read(r.Context())
@@ -223,8 +224,8 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request) (int, string, for
 	return status, result, d
 }
 
-// read reads the body of a delivery and checks its signature meanwhile. It returns
-// what it answers where that is not all right, else 0.
+// read reads the body of a delivery and checks its signature meanwhile. Where something
+// is wrong, it returns the answer's status and the result, else 0.
 func (in *Intake) read(w http.ResponseWriter, r *http.Request, hook Hook, into *body) (status int, result string) {
 	sum, right, err := hook.Receiver.Verify(r.Header)
 	if err != nil {

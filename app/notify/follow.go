@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// follower tells one target what one queue notes.
+// follower tells one target of the notes of one queue.
 type follower struct {
 	*Notifier
 	name   string
@@ -15,8 +15,8 @@ type follower struct {
 	at   string // place that it has reached; "": not known yet
 	kept string // the same, as the store has it
 
-	tries int // of the message that is sent next
-	fails int // of the store, one after the other
+	tries int // tries so far of the message that is sent next
+	fails int // failures of the store in a row
 }
 
 // untilChange says that there is nothing to do before the queue changes.
@@ -24,9 +24,9 @@ const untilChange time.Duration = -1
 
 // follow tells the target until ctx ends.
 func (f *follower) follow(ctx context.Context) {
-	defer f.setTrouble(f.told(), "") // whoever owns the queue next says its own
+	defer f.setTrouble(f.told(), "") // the next owner of the queue sets its own
 	for ctx.Err() == nil {
-		changed := f.source.Changed() // before the look: what is noted after that wakes it
+		changed := f.source.Changed() // before the look: a later note wakes it
 		wait, err := f.step(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -50,8 +50,8 @@ func (f *follower) follow(ctx context.Context) {
 
 func (f *follower) told() told { return told{f.name, f.target.Name()} }
 
-// step sends one message, if there is one, and moves on behind it when that is done. It
-// says how long there is nothing to do. An error is the store's.
+// step sends one message, if there is one, and moves on to the next place when it is
+// sent. It returns how long there is nothing to do. An error comes from the store.
 func (f *follower) step(ctx context.Context) (wait time.Duration, err error) {
 	if f.at == "" {
 		if f.at, err = f.Feed.Follow(ctx, f.name, f.target.Name()); err != nil {
@@ -79,7 +79,8 @@ func (f *follower) step(ctx context.Context) (wait time.Duration, err error) {
 	return 0, f.reach(ctx, head[len(head)-1].Place)
 }
 
-// unsent returns what the target is to be told, oldest first, and the end of the history.
+// unsent returns the notes that the target is to be told of, oldest first, and the end of the
+// history.
 func (f *follower) unsent(ctx context.Context) (list []waiting, end string, err error) {
 	for end = f.at; ; {
 		notes, next, err := f.Feed.NotesAfter(ctx, f.name, end, page)
@@ -95,14 +96,14 @@ func (f *follower) unsent(ctx context.Context) (list []waiting, end string, err 
 	}
 }
 
-// tell sends a message once, and says how long to wait before the next try unless that
-// was the last.
+// tell sends a message once, and returns how long to wait before the next try, unless
+// this was the last one.
 func (f *follower) tell(ctx context.Context, m Message) (wait time.Duration, done bool) {
 	fault := f.send(ctx, f.target, m)
 	log := f.Log.With("queue", f.name, "target", f.target.Name(), "kind", m.Kind)
 	switch {
 	case fault != nil && ctx.Err() != nil:
-		return 0, false // nobody knows whether it has arrived
+		return 0, false // it is not known whether it has arrived
 	case fault == nil:
 		f.tries = 0
 		f.Record(f.name, f.target.Name(), Sent)
@@ -125,8 +126,8 @@ func (f *follower) tell(ctx context.Context, m Message) (wait time.Duration, don
 	return 0, true
 }
 
-// reach moves on, also where ctx has just ended: what has been sent is sent. Where the
-// store cannot keep the place, it is kept with the next.
+// reach moves on to a place, also where ctx has just ended, because the messages before
+// it were sent. Where the store cannot keep the place, it is kept with the next one.
 func (f *follower) reach(ctx context.Context, to string) error {
 	f.at = to
 	if f.at == f.kept {
@@ -141,8 +142,8 @@ func (f *follower) reach(ctx context.Context, to string) error {
 	return nil
 }
 
-// pause waits for a change or for some time, whichever there is, and reports whether
-// ctx still lives.
+// pause waits for a change or until some time has passed, whichever comes first, and
+// reports whether ctx still lives.
 func pause(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
 	var over <-chan time.Time
 	if d != untilChange {

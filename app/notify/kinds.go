@@ -10,15 +10,15 @@ import (
 type kind struct {
 	name  string
 	of    []string              // queue.Note.What
-	when  func(queue.Note) bool // which of these; nil: all
+	when  func(queue.Note) bool // which notes of these; nil: all
 	usual bool                  // told to a target that names no kinds
 }
 
-// kindMore is the kind of a message that stands for many.
+// kindMore is the kind of a message that stands for many others.
 const kindMore = "more"
 
-// kinds is the one table of what is told. A note is of the first kind that it fits.
-// Nothing writes to the table.
+// kinds is the table of the kinds of notifications. A note is of the first kind that it
+// fits. Nothing writes to the table.
 var kinds = []kind{
 	{name: "landed", of: []string{string(queue.Landed)}},
 	{name: "rejected", of: []string{string(queue.Rejected)}, usual: true},
@@ -35,17 +35,17 @@ var kinds = []kind{
 	{name: "benched", of: []string{"host-benched"}},
 }
 
-// asked says of a parked change that it waits for its author or its reviewers.
+// asked reports whether a parked change waits for its author, its reviewers or its parent.
 func asked(n queue.Note) bool {
 	return n.Reason.Code == queue.ReasonRequirements || n.Reason.Code == queue.ReasonParent
 }
 
-// passes says of the end of a hunt that what was red passes by now.
+// passes reports whether a hunt ended because the checks that were red pass by now.
 func passes(n queue.Note) bool {
 	return !slices.Contains(n.Reason.Names, string(queue.HuntForced))
 }
 
-// kindOf returns the kind of a note; ok is false where nobody is told of it.
+// kindOf returns the kind of a note; ok is false where no target is told of it.
 func kindOf(table []kind, n queue.Note) (name string, ok bool) {
 	for _, k := range table {
 		if slices.Contains(k.of, n.What) && (k.when == nil || k.when(n)) {

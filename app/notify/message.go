@@ -10,26 +10,26 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Message is one notification, and the JSON of a webhook. Fields may be added; the
-// meaning of one that is there changes with Version only.
+// Message is one notification, and the JSON of a webhook. Fields may be added without a
+// new Version. The meaning of a field changes only with Version.
 type Message struct {
 	Version int            `json:"version"`          // 1
 	ID      string         `json:"id"`               // the same when it is sent again
 	Queue   string         `json:"queue"`            // e.g. "acme/shop@main"
 	Kind    string         `json:"kind"`             // a name of kinds.go, or "more"
-	At      time.Time      `json:"at"`               // when it happened; of "more", the latest of them
+	At      time.Time      `json:"at"`               // when it happened; in "more", the latest of the messages
 	Text    string         `json:"text"`             // one line of plain text; it may quote hostile text
 	URL     string         `json:"url,omitempty"`    // page of the change, or of the queue
 	Change  *Change        `json:"change,omitempty"` // the pull request that it is about
 	Reason  string         `json:"reason,omitempty"` // code of the reason, e.g. "failed"
-	Commit  string         `json:"commit,omitempty"` // on the target branch, where it is about one
-	More    map[string]int `json:"more,omitempty"`   // of "more": how many of each kind
+	Commit  string         `json:"commit,omitempty"` // the commit on the target branch that it is about
+	More    map[string]int `json:"more,omitempty"`   // in "more": how many of each kind
 
-	noun string // what the change is at its forge
+	noun string // the forge's noun for the change
 }
 
-// Change is the pull request that a message is about. Only its number is known of one
-// that was decided long ago.
+// Change is the pull request that a message is about. Of a change that was decided long
+// ago, only the number is known.
 type Change struct {
 	Number int    `json:"number"`
 	Title  string `json:"title,omitempty"`  // hostile text
@@ -37,14 +37,14 @@ type Change struct {
 	URL    string `json:"url,omitempty"`    // at the forge
 }
 
-// Bounds of a message: its text is longer than what texts quotes in one line.
+// Bounds of a message. mostText is larger than any line of package texts.
 const (
 	mostText  = 1000
 	mostTitle = 120
 	mostURL   = 1000
 )
 
-// waiting is what a target has not been told yet.
+// waiting is a note that a target has not been told of yet.
 type waiting struct {
 	queue.Noted
 	kind string
@@ -69,7 +69,7 @@ func (n *Notifier) messageOf(ctx context.Context, name string, source Source, w 
 	return m
 }
 
-// manyOf makes the one message that stands for several.
+// manyOf makes one message that stands for several.
 func (n *Notifier) manyOf(name string, all []waiting) Message {
 	count := map[string]int{}
 	for _, w := range all {
@@ -98,7 +98,7 @@ func webPage(s string) string {
 }
 
 // find returns a change, or a zero one where the queue does not have it any more. A view
-// may be a moment older than the note of a change that has just come.
+// may be a moment older than the note of a new change.
 func (n *Notifier) find(ctx context.Context, source Source, id queue.ChangeID) queue.Change {
 	ctx, cancel := context.WithTimeout(ctx, n.late)
 	defer cancel()

@@ -23,17 +23,17 @@ type Options struct {
 	BaseURL string // of the server, for people
 	Now     func() time.Time
 	Log     *slog.Logger
-	Record  func(queue, target string, r Result) // counts what came of each try; nil: nobody counts
+	Record  func(queue, target string, r Result) // counts the result of each try; nil: they are not counted
 }
 
-// Result is what came of a try to send a message.
+// Result is the result of a try to send a message.
 type Result string
 
 // The results.
 const (
 	Sent    Result = "sent"
-	Failed  Result = "failed"  // it is tried again
-	Dropped Result = "dropped" // it is not
+	Failed  Result = "failed"  // the message is sent again
+	Dropped Result = "dropped" // the message is not sent again
 )
 
 // Source is what a notifier needs of the owner of a queue: a channel that is closed
@@ -52,17 +52,17 @@ type Notifier struct {
 
 	limit time.Duration                 // of one request
 	pace  time.Duration                 // least time between two looks at a history
-	late  time.Duration                 // by which a view may be older than a note
+	late  time.Duration                 // how much older a view may be than a note
 	rest  func(tries int) time.Duration // before another try
 
 	mu      sync.Mutex
 	trouble map[told]string // why a target is not told at the moment
 }
 
-// told is a target that is told of a queue.
+// told is a pair of a target and a queue that it is told of.
 type told struct{ queue, target string }
 
-// Bounds of what is sent.
+// Bounds of the messages and of sending them.
 const (
 	requestLimit = 10 * time.Second
 	keepLimit    = 2 * time.Second // of the store, to keep a place
@@ -70,8 +70,8 @@ const (
 	viewLate     = 2 * time.Second
 	mostTries    = 20
 	mostPause    = 5 * time.Minute
-	mostWaiting  = 20 // messages for a target, before they become fewer
-	newest       = 10 // of which these stay
+	mostWaiting  = 20 // messages for a target; beyond that, older ones become one
+	newest       = 10 // messages of these that stay
 	page         = 500
 )
 
@@ -88,13 +88,13 @@ func New(o Options) *Notifier {
 		trouble: map[told]string{}}
 }
 
-// doubling is how long is waited before another try.
+// doubling is how long to wait before another try.
 func doubling(tries int) time.Duration {
 	return min(time.Second<<min(tries-1, 16), mostPause)
 }
 
-// Run tells all targets what a queue notes, until ctx ends. It is for the owner of the
-// queue, while it is that.
+// Run tells all targets of the notes of a queue, until ctx ends. Only the owner of the
+// queue calls it, and ctx ends with the ownership.
 func (n *Notifier) Run(ctx context.Context, name string, source Source) {
 	if n == nil {
 		return
@@ -122,8 +122,8 @@ func (n *Notifier) Trouble(name string) (lines []string) {
 	return lines
 }
 
-// setTrouble notes why a target is not told; "" where it is. It reports whether that
-// is new.
+// setTrouble notes why a target is not told; "": it is told. It reports whether that is
+// new.
 func (n *Notifier) setTrouble(t told, why string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 // failure is why a message did not arrive. Neither its words nor its cause hold a secret.
 type failure struct {
 	words   string
-	cause   string        // for the operator: it may name hosts
-	refused bool          // the receiver has it, and does not want it
-	after   time.Duration // how long the receiver asks to wait; 0: it does not say
+	cause   string        // for the operator only: it may name hosts
+	refused bool          // the receiver has answered that it does not want it
+	after   time.Duration // how long the receiver asks us to wait; 0: it does not say
 }
 
 // Error implements error, for the operator: with the cause.
@@ -28,8 +28,9 @@ func (f failure) Error() string {
 	return f.words + ": " + f.cause
 }
 
-// wire sends requests: it follows no redirect, and each has a connection of its own, for
-// one that was kept may have died, and nobody would know what had arrived.
+// wire sends requests. It follows no redirect, and uses a new connection for each
+// request: a kept connection may have died, and then it would not be known what has
+// arrived.
 func wire() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes, t.DisableKeepAlives = 64<<10, true
@@ -64,7 +65,7 @@ func (n *Notifier) send(ctx context.Context, t Target, m Message) *failure {
 	case err != nil:
 		return &failure{words: "the receiver cannot be reached", cause: t.clean(err)}
 	}
-	answer.Body.Close() // its status is all that counts, and it may never end
+	answer.Body.Close() // only its status counts, and its body may never end
 	return judge(answer)
 }
 
@@ -89,7 +90,7 @@ func judge(answer *http.Response) *failure {
 	return f
 }
 
-// clean returns an error's words without what is secret of the target.
+// clean returns an error's words without the secrets of the target.
 func (t Target) clean(err error) string {
 	text := err.Error()
 	secrets := []string{t.url.String(), t.url.RequestURI(), t.url.EscapedPath(), t.url.Path, t.url.RawQuery, string(t.secret)}

@@ -13,11 +13,11 @@ type sink struct {
 }
 
 // encoder makes the body and the headers of the request that sends a message at a
-// moment. It sends nothing: send.go does, by the same rules for all. The secret is nil
-// for a sink that is not signed.
+// moment. It sends nothing: send.go sends, by the same rules for all sinks. The secret
+// is nil for a sink that is not signed.
 type encoder func(m Message, secret []byte, now time.Time) (body []byte, header http.Header, err error)
 
-// sinks is the one table of ways to tell. Nothing writes to it.
+// sinks is the table of the ways to tell. Nothing writes to it.
 var sinks = []sink{
 	{name: "slack", encode: encodeSlack},
 	{name: "webhook", signed: true, encode: encodeWebhook},

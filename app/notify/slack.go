@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// encodeSlack makes the JSON of Slack's incoming webhooks, which other chats take, too.
+// encodeSlack makes the JSON of Slack's incoming webhooks, which other chats accept, too.
 func encodeSlack(m Message, _ []byte, _ time.Time) (body []byte, header http.Header, err error) {
 	text := "*" + slackText(m.Queue) + "* " + slackText(m.Text)
 	if m.Change != nil {
@@ -17,20 +17,20 @@ func encodeSlack(m Message, _ []byte, _ time.Time) (body []byte, header http.Hea
 	text += slackLink(m.URL, "details")
 	body, err = json.Marshal(struct {
 		Text  string `json:"text"`
-		Links bool   `json:"unfurl_links"` // a title may name an address: nobody is to fetch it
+		Links bool   `json:"unfurl_links"` // a title may contain an address: Slack is not to fetch it
 		Media bool   `json:"unfurl_media"`
 	}{Text: text})
 	return body, nil, err
 }
 
-// slackText makes hostile text of Slack's markup that mentions nobody: <!channel> and
-// its like begin with a <, and some chats take a plain @channel for one.
+// slackText turns hostile text into Slack's markup that mentions nobody: mentions such
+// as <!channel> begin with a <, and some chats take a plain @channel for a mention.
 func slackText(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b").Replace(s)
 }
 
-// slackLink is a link to a page on the web, and nothing where there is none. The label is
-// ours.
+// slackLink is a link to a page on the web, and "" where there is none. The label is our
+// own text.
 func slackLink(to, label string) string {
 	if to = webPage(to); to == "" {
 		return ""

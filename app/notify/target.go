@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// Target is where notifications go, and which. Its printed form holds no secret.
+// Target is an address for notifications, and the kinds and queues that it is told of. Its
+// printed form holds no secret.
 type Target struct {
 	sink   sink
 	url    *url.URL // without its options
@@ -22,7 +23,7 @@ type Target struct {
 	secret []byte
 }
 
-// leastSecret is how long a secret is at least.
+// leastSecret is the least length of a secret.
 const leastSecret = 16
 
 // Name returns the name of the target for logs and metrics, and of its place in a
@@ -46,11 +47,12 @@ func (t Target) wants(name, kind string) bool {
 }
 
 // Parse reads targets as a command line has them, one or several (with spaces between
-// them) in each argument. An error says which target is wrong and in what, and nothing
+// them) in each argument. An error says which target is wrong and why, and has nothing
 // of its address.
 func Parse(args []string) ([]Target, error) { return parse(args, sinks, kinds) }
 
-// Files returns the files that hold targets of a command line: others are not to read them.
+// Files returns the files that hold targets of a command line: others must not be able to read
+// them.
 func Files(args []string) (paths []string) {
 	for text := range strings.FieldsSeq(strings.Join(args, " ")) {
 		if _, file, is := strings.Cut(text, "=@"); is {
@@ -86,7 +88,7 @@ func parseOne(text string, sinks []sink, kinds []kind) (t Target, err error) {
 	t.sink = sinks[at]
 	if file, is := strings.CutPrefix(address, "@"); is {
 		raw, err := os.ReadFile(file)
-		if err != nil { // its words name what may be an address
+		if err != nil { // the error's text has the file's name, which may be an address
 			return t, fmt.Errorf("the file behind its @ cannot be read: %w", cause(err))
 		}
 		address = strings.TrimSpace(string(raw))
@@ -120,7 +122,7 @@ func cause(err error) error {
 	return err
 }
 
-// options reads what stands behind the address.
+// options reads the options after the address.
 func (t *Target) options(text string, kinds []kind) error {
 	for option := range strings.SplitSeq(text, "&") {
 		if option == "" {

@@ -2,8 +2,8 @@ package texts
 
 import "github.com/submitqueue/submitqueue/queue"
 
-// unanalyzed says of a change that it could not be analyzed, and why. Where it
-// is another than the one in question, it is named.
+// unanalyzed says that a change could not be analyzed, and why. Where r names another
+// change than the one that the text is about, it is that one.
 func unanalyzed(w voice, r queue.Reason) string {
 	who := "It"
 	if len(r.Names) > 0 {
@@ -16,8 +16,8 @@ func unanalyzed(w voice, r queue.Reason) string {
 	return text
 }
 
-// unread says of a change that it touches a part of the tree that could not be
-// analyzed, and why.
+// unread says that a change touches a part of the tree that could not be analyzed, and
+// why.
 func unread(w voice, r queue.Reason) string {
 	text := "It touches a part of the repository that could not be analyzed, so that part counts as one target: every change there conflicts with it, and its steps run on all of it" + w.because(r.Detail)
 	if r.Until != 0 {
@@ -26,8 +26,7 @@ func unread(w voice, r queue.Reason) string {
 	return text
 }
 
-// analyzing says that an analysis is under way, and what has come of the attempt
-// before.
+// analyzing says that an analysis is under way, and how the attempt before it ended.
 func analyzing(w voice, r queue.Reason) string {
 	text := "Working out which targets it touches."
 	if r.Detail != "" {
@@ -36,8 +35,8 @@ func analyzing(w voice, r queue.Reason) string {
 	return text
 }
 
-// unknownOf says which of two changes could not be analyzed, where one could
-// not: the one in question, or the other.
+// unknownOf returns which of two changes could not be analyzed, where one could not:
+// the change of v, or the other.
 func unknownOf(v queue.View, with queue.ChangeID) (u queue.Unknown, ok bool) {
 	for _, u := range v.Unknown {
 		if u.Change == v.Change.ID || u.Change == with {
@@ -47,8 +46,8 @@ func unknownOf(v queue.View, with queue.ChangeID) (u queue.Unknown, ok bool) {
 	return u, false
 }
 
-// unknown says why two changes count as in conflict, as it follows the other's
-// name, where one of them could not be analyzed.
+// unknown says why two changes count as in conflict where one of them could not be
+// analyzed. The text follows the other's name.
 func (w voice) unknown(v queue.View, with queue.ChangeID) string {
 	u, ok := unknownOf(v, with)
 	switch {
@@ -80,8 +79,8 @@ func (w Words) Against(c queue.Change) string {
 	return w.plain(c).against(c.Verdict.Against)[1:]
 }
 
-// Conflict returns why two changes may influence each other, in plain text, as
-// it stands before the witnesses.
+// Conflict returns why two changes may influence each other, in plain text that stands
+// before the witnesses.
 func (w Words) Conflict(v queue.View, k queue.Conflict) string {
 	switch k.Kind {
 	case queue.ConflictClash:

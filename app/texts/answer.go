@@ -6,9 +6,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Answer returns what the comment of a pull request says to /land try and /land explain,
-// for who reads no comments: each line one line of plain text. It is empty where neither
-// was asked for. It may quote hostile text: what shows it escapes it.
+// Answer returns the answer to /land try and /land explain in the comment of a pull
+// request, for clients that read no comments. Each element is one line of plain text. It
+// is empty where nobody asked for either. It may quote hostile text: the code that shows
+// it escapes it.
 func (w Words) Answer(v queue.View) []string {
 	c := v.Change
 	p := w.plain(c)
@@ -17,7 +18,7 @@ func (w Words) Answer(v queue.View) []string {
 	case c.Would != nil && c.Phase == queue.Tried:
 		blocks = p.would(c)
 	case c.On != "" && c.Phase == queue.Tried:
-		if c.Verdict != nil { // what failed has more to it than lines: the API has it beside this
+		if c.Verdict != nil { // failures are more than lines: the API has them as separate fields
 			v := *c.Verdict
 			v.Failures, c.Verdict = nil, &v
 		}

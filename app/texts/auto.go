@@ -7,7 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// rulings says which rules of `auto` hold for a pull request, or what each lacks.
+// rulings says which rules of `auto` hold for a pull request, and which conditions of the
+// others it does not meet.
 func (w voice) rulings(list []queue.Ruling) []string {
 	if len(list) == 0 {
 		return nil

@@ -12,8 +12,8 @@ const maxCheckTitle = 100
 // Check returns the check of a pull request: its state as forge.CheckState
 // names it, a title in plain text, and a summary in Markdown.
 //
-// Forges count "neutral" as passed, so it is used only where the merge changes
-// nothing; a parked change stays queued, and whatever was refused is cancelled.
+// Forges count "neutral" as passed, so it is used only where the merge changes nothing;
+// a parked change stays queued, and a refused one is cancelled.
 func Check(v queue.View, o Options) (state, title, summary string) {
 	w := newVoice(v, o)
 	short := w

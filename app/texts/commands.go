@@ -6,7 +6,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// localCommands are the commands of a plain repository: of the command line.
+// localCommands are the commands of a plain repository: people give them on the command line.
 func localCommands() []queue.CommandForm {
 	return []queue.CommandForm{
 		{Usage: "submitqueue land BRANCH", Help: "`submitqueue land BRANCH` asks to land a branch as it is now."},

@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Options is what a text needs beside the facts. The zero value of each
-// field leaves out what it is for.
+// Options holds what a text needs beside the facts. Where a field has its zero value,
+// the text leaves out the part that needs it.
 type Options struct {
 	BaseURL string        // of the dashboard
 	RepoURL string        // of the repository at the forge, for links to commits
@@ -17,14 +17,14 @@ type Options struct {
 	Now     queue.Instant // the moment that "in 10 minutes" counts from
 	Broken  string        // why the configuration on the target branch is not used; hostile text
 	Words   Words         // of the forge
-	Method  config.Method // by which changes land that ask for none; empty: by merge
+	Method  config.Method // the method for changes that ask for none; empty: merge
 	Default string        // the repository's default branch, where the queue's is another one; hostile text
 
-	Checkbox bool // with a box, where the forge has such
+	Checkbox bool // with a checkbox, where the forge has checkboxes
 }
 
-// boxOf returns the box of a pull request's comment; nil where there is nothing to be
-// chosen by it.
+// boxOf returns the checkbox of a pull request's comment; nil where it would choose
+// nothing.
 func (w voice) boxOf(v queue.View) *queue.Box {
 	if !w.o.Checkbox || w.o.Words.Local {
 		return nil
@@ -78,14 +78,15 @@ func Marker(queue string) string {
 	return "<!-- submitqueue:" + b.String() + " -->"
 }
 
-// configBroken says, as Markdown, that the target branch's configuration, or
-// one of its .gitattributes files, is not used, and why. broken is the error with line and column; hostile text.
+// configBroken says, as Markdown, that the target branch's configuration, or one of its
+// .gitattributes files, is not used, and why. broken is the error with line and column. It is
+// hostile text.
 func (w voice) configBroken(broken string) string {
 	return "⚠️ The configuration on " + w.main() + " cannot be used as it is. The last good one stays in force until this is fixed:\n\n" +
 		fenced(broken, 12, 400)
 }
 
-// voice renders what is known of a change in words, as Markdown or as one plain line.
+// voice puts the facts about a change into words, as Markdown or as one plain line.
 type voice struct {
 	quote
 	reasons  reasonTable
@@ -127,7 +128,7 @@ func (w Words) plain(c queue.Change) voice {
 	return v
 }
 
-// footer offers the commands that do something as things are.
+// footer offers the commands that have an effect in the present state.
 func (w voice) footer(v queue.View) string {
 	text := "---\n" + strings.Join(offers(v), " · ")
 	if w.o.Words.Local {
@@ -146,8 +147,8 @@ func (w voice) footer(v queue.View) string {
 	return text
 }
 
-// offers are the commands of a forge with pull requests that do something where a
-// change is.
+// offers are the commands of a forge with pull requests that have an effect in a
+// change's phase.
 func offers(v queue.View) []string {
 	const land, cancel, again, why, help = "`/land` lands it as it is now", "`/land cancel` takes it out",
 		"`/land retry` runs failures again", "`/land explain` says why it waits", "`/land help`"

@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// dependency says how that stands which a description depends on, and what to do.
+// dependency says where the pull request stands that a description depends on, and what to do.
 func (w voice) dependency(q queue.Requirement) string {
 	if len(q.Names) < 2 {
 		return w.fill("It depends on another {noun}, which has not landed.")
@@ -49,7 +49,7 @@ func (w voice) dependency(q queue.Requirement) string {
 	return text + ", which has not landed."
 }
 
-// pullRef names a pull request, linked where it is of the same repository.
+// pullRef names a pull request, with a link where it is in the same repository.
 func (w quote) pullRef(s string) string {
 	if ref, ok := queue.ParsePullRef(s); ok && ref.Repository == "" {
 		return w.numbered(strconv.Itoa(ref.Number))

@@ -33,7 +33,7 @@
 // # Hostile text
 //
 // Text that we did not write (titles, names, branches, paths, logs, errors) is hostile.
-// It becomes part of a text by the methods of quote alone (quote.go), which show it in code
-// spans and fenced blocks made by escape.go: there it cannot mention people, refer to
-// issues, or carry markup.
+// Only the methods of quote (quote.go) make it part of a text. They show it in code spans
+// and fenced blocks made by escape.go: there it cannot mention people, refer to issues, or
+// carry markup.
 package texts

@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Drift says in plain text what of the target branch fails by now though nothing in it
-// has changed, and since when.
+// Drift says, in plain text, which check of the target branch fails now though nothing
+// in the branch has changed, and since when.
 func (w Words) Drift(d queue.Drift) string {
 	return w.plain(queue.Change{}).drift(d)
 }
@@ -24,7 +24,7 @@ func (w quote) drift(d queue.Drift) string {
 	return text + " fails there since " + w.clockText(d.Bad) + ", though nothing that it depends on in the repository has changed"
 }
 
-// drifts says so of each, as it follows another sentence.
+// drifts says so of each, as text that follows another sentence.
 func (w quote) drifts(all []queue.Drift) string {
 	var b strings.Builder
 	for _, d := range all {
@@ -33,7 +33,7 @@ func (w quote) drifts(all []queue.Drift) string {
 	return b.String()
 }
 
-// partners says with which landed changes alone a step fails.
+// partners says that a step fails only together with certain landed changes, and names them.
 func (w quote) partners(f queue.Evidence) string {
 	switch len(f.Partners) {
 	case 0:
@@ -44,7 +44,7 @@ func (w quote) partners(f queue.Evidence) string {
 	return ", and only together with " + w.refs(Strings(f.Partners)) + ", or one of them: it passed with this change before they landed"
 }
 
-// passedOnMain says when the target branch itself was seen to pass what has failed.
+// passedOnMain says when the target branch itself was seen to pass the keys that have failed.
 func (w quote) passedOnMain(f queue.Evidence) string {
 	switch {
 	case f.Good == 0:

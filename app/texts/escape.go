@@ -18,8 +18,8 @@ func OneLine(s string, most int) string {
 	return s
 }
 
-// visible drops the characters that are not seen or turn the direction of what
-// follows, and spoils the beginning of HTML comments. Line breaks and tabs stay.
+// visible drops characters that are invisible or turn the direction of the text after
+// them, and spoils the beginning of HTML comments. Line breaks and tabs stay.
 func visible(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -16,8 +16,8 @@ func explains(v queue.View) bool {
 	return v.Notice.Code == queue.ReasonExplain && v.Change.ID != "" && !v.Change.Phase.Final()
 }
 
-// explained says all that is known of a change in the queue, each thing once. What else a
-// comment says of waiting and of conflicts is left out beside it.
+// explained says all that is known of a change in the queue, each thing once. Beside it,
+// a comment leaves out its usual parts about waiting and conflicts.
 func (w voice) explained(v queue.View) string {
 	if v.Change.Phase.Final() || v.Change.ID == "" {
 		return ""
@@ -48,7 +48,7 @@ func (w voice) explained(v queue.View) string {
 	return text
 }
 
-// met lists the changes that it waits for or is in conflict with, a line for each, but for
+// met lists the changes that it waits for or is in conflict with, a line for each, except
 // those that clashes names.
 func (w voice) met(v queue.View) (lines []string) {
 	conflicts := map[queue.ChangeID]queue.Conflict{}

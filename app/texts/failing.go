@@ -11,8 +11,8 @@ import (
 // mostFailing is how many characters of a failing line are shown.
 const mostFailing = 160
 
-// failing are the shapes of lines that say what failed, as test runners, compilers
-// and shells write them.
+// failing are patterns of lines that say what failed, as test runners, compilers and
+// shells write them.
 var failing = []*regexp.Regexp{
 	regexp.MustCompile(`^\s*(vet: )?[^\s:(]+\.[A-Za-z]{1,5}:\d+(:\d+)?: \S`), // compilers, go test: file.go:12:3: message
 	regexp.MustCompile(`^\s*[^\s:(]+\.[A-Za-z]{1,5}\(\d+(,\d+)?\): error\b`), // tsc, msbuild: file.ts(12,3): error
@@ -26,9 +26,9 @@ var failing = []*regexp.Regexp{
 // framing are lines of a log's end that say only that something has failed.
 var framing = regexp.MustCompile(`^(FAIL|FAILED|exit status \d+|make: .*|\[submitqueue\].*|npm (ERR!|error).*|FAIL\s.*|ok\s.*|PASS)$`)
 
-// FailingLine returns the line of a failed step's output that says what failed, as
-// one line of plain text: the first that looks like a test's or a compiler's
-// message, else the last that says anything. "" where there is no output. It is
+// FailingLine returns the line of a failed step's output that says what failed, as one
+// line of plain text. It is the first line that looks like a message of a test or a
+// compiler, else the last line with any words. "" where there is no output. It is
 // hostile text.
 func FailingLine(f queue.Evidence) string {
 	last := ""
@@ -53,7 +53,7 @@ func failingLine(c queue.Change) string {
 	}
 	for _, f := range c.Verdict.Failures {
 		if f.Step == config.Path {
-			continue // it is shown whole, and says where
+			continue // its output is shown whole, and names the place
 		}
 		if line := FailingLine(f); line != "" {
 			return line

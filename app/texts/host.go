@@ -7,7 +7,7 @@ import (
 )
 
 // Host says in plain text why a host is benched and when it is probed, in a sentence
-// without its end; "" of one that is not benched.
+// without its full stop; "" for a host that is not benched.
 func (w Words) Host(h queue.HostView) string {
 	b := h.Bench
 	if b == nil {
@@ -36,7 +36,7 @@ func ofBuilds(faults, runs int) string {
 }
 
 // OtherTools says in plain text of which step a host gets no builds, in a sentence
-// without its end.
+// without its full stop.
 func (w Words) OtherTools(host string, o queue.OtherTools) string {
 	v := w.plain(queue.Change{})
 	text := v.code(host) + " gets no builds of step " + v.code(o.Step)

@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// culpritNote says in a line of the history which commit is accused of what.
+// culpritNote says, in a line of the history, which commit turned what red.
 func culpritNote(w voice, n queue.Note) string {
 	text := w.commit(n.Commit)
 	if n.Number != 0 {
@@ -42,8 +42,8 @@ func huntEnd(names []string) string {
 	return OneLine(names[0], 40)
 }
 
-// blame says who has turned the target branch red, one paragraph for each, or how far
-// the search is.
+// blame says which commits have turned the target branch red, with one paragraph for
+// each, or how far the search is.
 func (w voice) blame(r queue.Reason) string {
 	if r.Code == queue.ReasonCulprit && len(r.Culprits) == 0 {
 		return "It turned " + w.main() + " red."

@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// Isolation warns, for people, of steps that nothing keeps from the server, and of
-// homes that builds leave to later ones; "" where neither is so.
+// Isolation warns people that steps run without isolation from the server, and that
+// builds leave their homes to later builds; "" where neither is so.
 func Isolation(i workers.Isolation, keepHomes bool) string {
 	var texts []string
 	if i == workers.IsolateNone {

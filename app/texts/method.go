@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// howLanded says by which method a change has landed, where that is not a merge,
-// and how the pull request ends, where that is not as people expect it.
+// howLanded says by which method a change has landed, where that is not a merge, and
+// how the pull request ends, where people may not expect that.
 func (w voice) howLanded(c queue.Change) string {
 	if c.Verdict == nil {
 		return ""
@@ -17,8 +17,8 @@ func (w voice) howLanded(c queue.Change) string {
 	return strings.TrimSpace(w.asWhat(c) + w.ends(c))
 }
 
-// reconcile says what to do with a branch that does not merge: what lands commit by
-// commit is not helped by a merge.
+// reconcile says what to do with a branch that does not merge. A merge does not help a
+// change that lands commit by commit.
 func (w voice) reconcile() string {
 	if w.method.ByCommit() || w.method.Replays() {
 		return "Rebase it on " + w.main()
@@ -52,7 +52,7 @@ func (w voice) eachTried(c queue.Change) string {
 	return fmt.Sprintf(" It would land as %d commits, and each of them was tried.", c.Verdict.Commits)
 }
 
-// asWhat says as which commits a change has landed.
+// asWhat says which commits a change has landed as.
 func (w voice) asWhat(c queue.Change) string {
 	text := ""
 	switch n := c.Verdict.Commits; {
@@ -74,10 +74,10 @@ func (w voice) asWhat(c queue.Change) string {
 	return text
 }
 
-// ends says what becomes of the pull request of a landed change. GitHub shows one as
-// merged whose head is on the default branch, and only such ones: see shownMerged.
-// Closing keywords count in a description of one that is merged there, and in the
-// messages of commits that come there, whichever pull request brings them.
+// ends says what becomes of the pull request of a landed change. GitHub shows a pull
+// request as merged only where its head is on the default branch: see shownMerged.
+// Closing keywords count in the description of a pull request that is merged there, and
+// in the messages of commits that come there, whichever pull request brings them.
 func (w voice) ends(c queue.Change) string {
 	commit := "that commit"
 	if c.Verdict.Commits > 1 {
@@ -113,15 +113,15 @@ func (w voice) ends(c queue.Change) string {
 	return " The forge cannot show the " + w.o.Words.Noun() + " as merged, because its own commits are not on " + w.main() + closed + issues
 }
 
-// issues says what has become of those that a description closes.
+// issues says what happened to the issues that a description closes.
 const issues = " The issues of this repository that its description closes are closed, as a merge would have done."
 
 // LandedLabel is put on a pull request that has landed and that the forge cannot
 // show as merged.
 const LandedLabel = "landed"
 
-// CheckPassed is the check on the commit that a change landed as, where its
-// pull request was moved there.
+// CheckPassed returns the check on the commit that a change landed as, where its pull
+// request's branch was moved to that commit.
 func CheckPassed(c queue.Change) (state, title, summary string) {
 	return "success", "Landed", "This is the commit on the target branch. It was proven before it was pushed; the comment of the queue says how."
 }

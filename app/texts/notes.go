@@ -12,15 +12,15 @@ import (
 // noteRow has the words for one kind of line of a queue's history.
 type noteRow struct {
 	title string
-	more  noteTelling // what there is to say of it; nil: nothing
+	more  noteTelling // further words; nil: none
 
-	// line is for rows whose title depends on the note, in place of both.
+	// line replaces title and more in rows whose title depends on the note.
 	line func(voice, queue.Note) (what, more string)
 }
 
 type noteTelling func(voice, queue.Note) string
 
-// notes is the one table of what a history holds, by queue.Note.What. Nothing writes to it.
+// notes is the table of the lines of a history, by queue.Note.What. Nothing writes to it.
 var notes = map[string]noteRow{
 	"entered": {line: func(v voice, n queue.Note) (what, more string) {
 		if len(n.Reason.Names) == 0 {
@@ -117,8 +117,8 @@ var notes = map[string]noteRow{
 	"analyzer":        {line: upgradeNote},
 }
 
-// Note returns a line of the history in words: what happened, and what there is
-// to say of it. Both are plain text; the second may quote hostile text.
+// Note returns a line of the history in words: what happened, and further words about
+// it. Both are plain text; the second may quote hostile text.
 func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	v := w.plain(c)
 	row, ok := notes[n.What]
@@ -133,7 +133,7 @@ func (w Words) Note(c queue.Change, n queue.Note) (what, more string) {
 	return v.fill(row.title), ""
 }
 
-// unknownNote makes words of what a newer version has noted.
+// unknownNote returns words for a note that a newer version has written.
 func unknownNote(v voice, n queue.Note) (what, more string) {
 	text := strings.ReplaceAll(OneLine(n.What, 40), "-", " ")
 	if text == "" {
@@ -205,8 +205,8 @@ func stepNote(w voice, n queue.Note) (what, more string) {
 	return what, more
 }
 
-// headDoubts says why runs of CI on the change's own head were no proof: names are a
-// step and a reason each.
+// headDoubts says why CI runs on the change's own head were no proof. The note's names
+// are pairs of a step and a reason.
 func headDoubts(v voice, n queue.Note) string {
 	var out []string
 	for pair := range slices.Chunk(n.Reason.Names, 2) {

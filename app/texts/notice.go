@@ -10,9 +10,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Notice returns a line of the history as one line of plain text that is read apart
-// from the queue: the words of Note, behind the pull request that the note is about. c
-// is that one's change, or zero where it is not known any more. It may quote hostile text.
+// Notice returns a line of the history as one line of plain text that people read outside
+// the queue. It names the pull request that the note is about, and then has the words of
+// Note. c is that pull request's change, or zero where it is not known any more. It may
+// quote hostile text.
 func (w Words) Notice(c queue.Change, n queue.Note) string {
 	what, more := w.Note(c, n)
 	switch {
@@ -34,8 +35,8 @@ func (w Words) Notice(c queue.Change, n queue.Note) string {
 	return about + ". " + what
 }
 
-// Notices returns one line of plain text that stands for many: how many of each kind,
-// the most frequent first.
+// Notices returns one line of plain text in place of many notices: how many there are
+// of each kind, the most frequent first.
 func Notices(count map[string]int) string {
 	all, parts := 0, []string{}
 	kinds := slices.Sorted(maps.Keys(count))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Number returns a value of the plan as people read it: two or three digits.
+// Number returns a value of the plan for people, with two or three digits.
 func Number(q float64) string {
 	switch {
 	case q >= 100:
@@ -22,8 +22,8 @@ func Number(q float64) string {
 	return "0"
 }
 
-// Percent returns a chance as people read it. An uncertain one is never called
-// 0 or 100 per cent.
+// Percent returns a chance in per cent, for people. An uncertain one is never called 0
+// or 100 per cent.
 func Percent(q float64) string {
 	digits := 0
 	if q < 0.02 || q > 0.98 {

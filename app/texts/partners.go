@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Partners returns with whom a change is built or lands, in plain text: whole
-// sentences, and "" where it is on its own.
+// Partners returns the changes that a change is built or lands with, in whole sentences
+// of plain text; "" where it is on its own.
 func (w Words) Partners(v queue.View) string {
 	var said []string
 	p, voice := v.Partners(), w.plain(v.Change)
@@ -24,13 +24,13 @@ func (w Words) Partners(v queue.View) string {
 	return strings.Join(said, " ")
 }
 
-// rollup says with whom a change is to land, while there is no verdict.
+// rollup says which changes a change is to land with, while there is no verdict.
 func (w quote) rollup(with []queue.ChangeID) string {
 	return "Many changes wait for few builds, so it is built with " + w.refs(Strings(with)) +
 		" and is to land together with them in one merge. Each has its own verdict: if that merge fails, it is split until it is known through whom."
 }
 
-// landedWith says with whom a change has landed.
+// landedWith says which changes a change has landed with.
 func (w quote) landedWith(with []queue.ChangeID) string {
 	return "It landed together with " + w.refs(Strings(with)) + " in one merge; the checks are of that merge."
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// listed says that a command is for those on a list of roles, teams and users.
+// listed says that only the roles, teams and users of a list may give a command.
 func listed(w voice, r queue.Reason, who []string) string {
 	what := "this"
 	if len(r.Names) > 2 {
@@ -33,7 +33,7 @@ func listed(w voice, r queue.Reason, who []string) string {
 	return "Sorry" + w.name(r) + ", " + what + " is for " + text + ". One of them can give the command."
 }
 
-// delegated says to whom a pull request is delegated, and what that means.
+// delegated names the person that a pull request is delegated to, and says what that means.
 func delegated(w voice, r queue.Reason) string {
 	names := r.Names
 	if len(names) < 2 {
@@ -43,7 +43,7 @@ func delegated(w voice, r queue.Reason) string {
 		" says so. Without write access that is for its present commit only. " + w.command("/land undelegate") + " takes it back."
 }
 
-// emergency says that a change goes before all others, and who wants that.
+// emergency says that a change goes before all others, and names the person who asked for that.
 func (w quote) emergency(c queue.Change) string {
 	e := c.Now
 	if e == nil {

@@ -22,7 +22,7 @@ func quarantineOverNote(w voice, n queue.Note) (what, more string) {
 	return "The last day of a quarantine is over", w.codes(n.Reason.Names) + ": a failure there counts from now on, and " + w.main() + " is verified anew"
 }
 
-// QuarantineOver says in plain text of an entry of quarantine that it counts no more, and
+// QuarantineOver says, in plain text, that an entry of quarantine no longer counts, and
 // what to do.
 func (w Words) QuarantineOver(q config.QuarantineRow) string {
 	v := w.plain(queue.Change{})

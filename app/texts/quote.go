@@ -9,8 +9,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// quote puts into our texts what others have written, and names what they know. It is
-// the one place where hostile text becomes part of a text: see escape.go.
+// quote puts text that others have written into our texts, and names changes, commits
+// and branches. It is the one place where hostile text becomes part of a text: see
+// escape.go.
 type quote struct {
 	o     Options
 	plain bool   // one line without markup
@@ -25,7 +26,7 @@ func (w quote) code(s string) string {
 	return codeSpan(s, 100)
 }
 
-// codes lists hostile texts, a few of them.
+// codes lists hostile texts, at most mostNames of them.
 func (w quote) codes(list []string) string {
 	shown := make([]string, 0, len(list))
 	for i, s := range list {
@@ -38,7 +39,7 @@ func (w quote) codes(list []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// link returns label as a link, where url is one. The label must be safe.
+// link returns label as a link, where target is a URL of the web. The label must be safe.
 func (w quote) link(label, target string) string {
 	if u := safeLink(target); u != "" && !w.plain {
 		return "[" + label + "](" + u + ")"
@@ -49,7 +50,7 @@ func (w quote) link(label, target string) string {
 // ref names a change by its pull request, e.g. #12.
 func (w quote) ref(id string) string {
 	number, _, _ := strings.Cut(id, ".")
-	if number == "0" { // of main, and no pull request's
+	if number == "0" { // a revert for main, without a pull request
 		return "the revert " + w.link(w.code(id), w.changePage(id))
 	}
 	if number == "" || strings.Trim(number, "0123456789") != "" || len(number) > 10 {
@@ -157,7 +158,7 @@ func (w quote) bases(names []string) string {
 	return ": " + w.code(names[0]) + ", and this queue lands on " + w.code(names[1])
 }
 
-// renamedTo names what a branch was called, and is called.
+// renamedTo names a branch's former and present names.
 func (w quote) renamedTo(names []string) string {
 	if len(names) < 2 {
 		return ""
@@ -184,7 +185,7 @@ func (w quote) last(detail string) string {
 	return " (the last: " + w.long(detail) + ")"
 }
 
-// quoted adds an error to plain text; in Markdown it has a block of its own.
+// quoted adds an error to plain text; in Markdown the error has a separate block.
 func (w quote) quoted(detail string) string {
 	if !w.plain || OneLine(detail, 1) == "" {
 		return ""
@@ -199,7 +200,7 @@ func (w quote) long(s string) string {
 	return codeSpan(s, 300)
 }
 
-// numbered names a pull request of which nobody knows whether it has a change.
+// numbered names a pull request that may have no change.
 func (w quote) numbered(number string) string {
 	if w.pull == "" && number != "" && strings.Trim(number, "0123456789") == "" && len(number) <= 10 {
 		return w.o.Words.mark() + number
@@ -207,7 +208,8 @@ func (w quote) numbered(number string) string {
 	return w.ref(number)
 }
 
-// resume is who says what to let landings go on, as it follows "after".
+// resume names the command that lets landings go on, and who gives it. The text follows
+// "after".
 func (w quote) resume() string {
 	if w.o.Words.Local {
 		return w.command("submitqueue resume")

@@ -8,29 +8,29 @@ import (
 
 // reasonRow is all that people are told about one reason, wherever they read it.
 //
-// In title and in the text of sentence, {host} stands for what answers for the
-// repository and {noun} for what is asked to land: see Words.
+// In title and in the text of sentence, {host} stands for the server of the repository,
+// and {noun} for the thing that is asked to land: see Words.
 type reasonRow struct {
 	code queue.ReasonCode
-	doc  string // anchor of what the documents say about it; it stays when words change
+	doc  string // anchor of its section in the documents; it stays when words change
 
-	// title is the reason in a few words, as they follow "Parked: " or "3rd of 7: " in a
+	// title is the reason in a few words that follow "Parked: " or "3rd of 7: " in a
 	// comment and a check. It quotes nothing.
 	title string
 	local string // title of a plain repository; empty: title
 
-	// brief is the reason in a few words with what it names, for lists of the pages and of
-	// the command line. nil, or what returns "": the title.
+	// brief is the reason in a few words with the names in it, for lists of the pages and
+	// of the command line. Where it is nil or returns "", the title takes its place.
 	brief telling
-	// full says what is so, and what happens next or what a person can do: in comments and
-	// checks as Markdown, on pages and the command line as one plain line.
+	// full says what the state is, and what happens next or what a person can do: in
+	// comments and checks as Markdown, on pages and the command line as one plain line.
 	full telling
 }
 
 // telling says a reason in words.
 type telling func(voice, queue.Reason) string
 
-// sentence is a telling that needs nothing of the reason.
+// sentence is a telling that uses no data of the reason.
 func sentence(text string) telling {
 	return func(w voice, _ queue.Reason) string { return w.fill(text) }
 }
@@ -88,8 +88,8 @@ func tableOf(groups ...[]reasonRow) reasonTable {
 	return t
 }
 
-// Reason returns a reason in words, as one line of plain text. It may quote
-// hostile text: what shows it escapes it.
+// Reason returns a reason in words, as one line of plain text. It may quote hostile
+// text: the code that shows it escapes it.
 func Reason(r queue.Reason) string {
 	return Words{}.Reason(queue.Change{}, r)
 }
@@ -106,9 +106,9 @@ func DocPath(c queue.ReasonCode) string {
 	return ""
 }
 
-// about returns a link to what the documents say of the reason that a comment's headline
-// gives, and "" where it has landed, or nobody knows under which address people reach the
-// server.
+// about returns a link to the section of the documents about the reason in a comment's
+// headline. It is "" where the change has landed, or the address at which people reach
+// the server is not known.
 func (w voice) about(v queue.View) string {
 	code := v.Change.Reason.Code
 	switch {
@@ -124,14 +124,14 @@ func (w voice) about(v queue.View) string {
 	return w.link("what this means", strings.TrimSuffix(w.o.BaseURL, "/")+path)
 }
 
-// Reason returns a reason of a change in words, as one line of plain text. It
-// may quote hostile text: what shows it escapes it.
+// Reason returns a reason of a change in words, as one line of plain text. It may quote
+// hostile text: the code that shows it escapes it.
 func (w Words) Reason(c queue.Change, r queue.Reason) string {
 	return w.plain(c).reason(r)
 }
 
-// Short returns a reason in a few words, as one line of plain text. It quotes the
-// names of steps, which are words, and of a failed step the failing line, which is
+// Short returns a reason in a few words, as one line of plain text. It quotes the names
+// of steps, which are plain words, and the failing line of a failed step, which is
 // hostile text.
 func (w Words) Short(c queue.Change, r queue.Reason) string {
 	text := w.plain(c).brief(r)
@@ -150,7 +150,7 @@ func (w voice) title(c queue.ReasonCode) string {
 	return w.fill(row.title)
 }
 
-// brief is a reason in a few words, with what it names.
+// brief is a reason in a few words, with the names in it.
 func (w voice) brief(r queue.Reason) string {
 	if row := w.reasons[r.Code]; row.brief != nil {
 		if text := row.brief(w, r); text != "" {

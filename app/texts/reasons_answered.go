@@ -2,8 +2,8 @@ package texts
 
 import "github.com/submitqueue/submitqueue/queue"
 
-// reasonsAnswered has the words for answers to commands that were followed, and for what
-// is said of commits of the target branch.
+// reasonsAnswered has the words for answers to commands that were followed, and for
+// reasons about commits of the target branch.
 func reasonsAnswered() []reasonRow {
 	return []reasonRow{
 		{code: queue.ReasonHelp, doc: "reasons#help",

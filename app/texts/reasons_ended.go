@@ -100,7 +100,7 @@ func reasonsEnded() []reasonRow {
 
 func failed(w voice, r queue.Reason) string { return w.failedOn(r, "") }
 
-// failedOn says what failed, and what to do; on follows the target branch.
+// failedOn says what failed, and what to do; on is the text that follows the target branch.
 func (w voice) failedOn(r queue.Reason, on string) string {
 	if len(r.Names) > 0 && r.Names[0] == config.Path {
 		return "Its " + w.code(config.Path) + " cannot be used. Push a fix (" + w.command("submitqueue validate") + " checks it), then " + w.again()
@@ -122,7 +122,7 @@ func pushed(w voice, r queue.Reason) string {
 		return "Its branch was moved to " + head + " for a landing that has not come about, and the forge does not let the queue put it back to " +
 			w.commit(queue.CommitID(r.Names[0])) + ". Push that commit to the branch, then " + w.again()
 	}
-	if r.Names[0] == "" { // nobody has read at which one it was asked
+	if r.Names[0] == "" { // the head at which it was asked is not known
 		return "New commits were pushed (" + head + ") since that was asked, and an approval is for one commit. To land the new one, " + w.again()
 	}
 	return "New commits were pushed (" + head + "), and an approval is for one commit (" +

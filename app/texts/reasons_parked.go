@@ -2,7 +2,7 @@ package texts
 
 import "github.com/submitqueue/submitqueue/queue"
 
-// reasonsParked has the words for what is not the author's fault.
+// reasonsParked has the words for trouble that is not the author's fault.
 func reasonsParked() []reasonRow {
 	return []reasonRow{
 		{code: queue.ReasonInfra, doc: "reasons#infrastructure",

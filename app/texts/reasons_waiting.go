@@ -7,8 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// reasonsWaiting has the words for what a change in the queue waits for. Numbers that
-// change each minute are for pages only: a comment is read long after.
+// reasonsWaiting has the words for the reasons why a change in the queue waits. Numbers
+// that change each minute are for pages only: people read a comment long after it was
+// written.
 func reasonsWaiting() []reasonRow {
 	return []reasonRow{
 		{code: queue.ReasonInspecting, doc: "reasons#inspecting",
@@ -228,7 +229,7 @@ func quota(w voice, r queue.Reason) string {
 	return text + "."
 }
 
-// known says what a change's likeliest future has shown.
+// known says what the builds of a change's likeliest future have shown.
 func known(w voice, r queue.Reason) string {
 	shown := ""
 	if len(r.Names) > 0 {

@@ -59,7 +59,7 @@ func Revert(x queue.Culprit, o Options) string {
 	return strings.Join(blocks, "\n\n") + "\n"
 }
 
-// revertNote says in a line of the history what came of taking a culprit back.
+// revertNote says, in a line of the history, what came of reverting a culprit.
 func revertNote(v voice, n queue.Note) (what, more string) {
 	more = v.commit(n.Commit)
 	switch strings.TrimPrefix(n.What, "revert-") {

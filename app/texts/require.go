@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// lacks says in a few words what a pull request does not meet, as it follows
-// "Waiting: ". It quotes nothing.
+// lacks says in a few words, which follow "Waiting: ", what a pull request does not
+// meet. It quotes nothing.
 func (w voice) lacks(r queue.Reason) string {
 	if len(r.Unmet) == 0 {
 		return w.title(r.Code)
@@ -20,14 +20,13 @@ func (w voice) lacks(r queue.Reason) string {
 	return text
 }
 
-// requirementRow is what people are told about one thing that a pull request has to meet
-// and does not.
+// requirementRow has the words for one requirement that a pull request does not meet.
 type requirementRow struct {
 	title string // in a few words; it quotes nothing. {noun}: see Words
 	full  func(voice, queue.Requirement) string
 }
 
-// requirements has the words for each kind; the rules are of package queue (its
+// requirements has the words for each kind. The rules are in package queue (its
 // requirement.go), and the forge's adapter says which of them are not met.
 var requirements = map[queue.RequirementKind]requirementRow{
 	queue.RequireReviews: {"approving reviews are missing", func(w voice, q queue.Requirement) string {
@@ -154,7 +153,7 @@ func (w quote) mergedOn(q queue.Requirement) string {
 	return "Merged into " + w.main()
 }
 
-// count returns a number, or whatever is in its place as code.
+// count returns s where it is a number, and else s as code.
 func (w quote) count(s string) string {
 	if _, err := strconv.ParseUint(s, 10, 32); err != nil {
 		return w.code(s)
@@ -169,8 +168,8 @@ func (w quote) at(paths []string) string {
 	return ", at " + w.codes(paths)
 }
 
-// requirements says what a pull request does not meet, one thing a line; in plain
-// text as one line.
+// requirements says which requirements a pull request does not meet, one on each line;
+// in plain text, all are on one line.
 func (w voice) requirements(r queue.Reason) string {
 	lines := make([]string, 0, len(r.Unmet)+1)
 	if len(r.Unmet) == 0 {

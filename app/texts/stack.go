@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// OnTop returns what a change is on top of, in plain text: a sentence, and ""
-// where that is nothing, or nothing any more.
+// OnTop returns what a change is on top of, as a sentence of plain text; "" where it is
+// on top of nothing, or no longer of anything.
 func (w Words) OnTop(c queue.Change) string { return w.plain(c).onTop(c) }
 
 func (w quote) onTop(c queue.Change) string {
@@ -20,8 +20,8 @@ func (w quote) onTop(c queue.Change) string {
 	return ""
 }
 
-// parent says what became of that which a change is on top of, and what brings
-// the change back.
+// parent says what became of the pull request that a change is on top of, and what
+// brings the change back.
 func parent(w voice, r queue.Reason) string {
 	names := r.Names
 	if len(names) == 0 {

@@ -91,7 +91,7 @@ func (w voice) body(v queue.View) []string {
 	c := v.Change
 	add(w.notice(v))
 	add(w.emergency(c))
-	said := explains(v) // of waiting and of conflicts
+	said := explains(v) // waiting and conflicts are explained already
 	switch {
 	case c.Phase == queue.Pending || c.Phase == queue.Analyzing || c.Phase == queue.Landing:
 		if !said {
@@ -99,7 +99,7 @@ func (w voice) body(v queue.View) []string {
 		}
 		add(w.onTop(c))
 		if p := v.Partners(); len(p.Rollup) > 0 {
-			add(w.rollup(p.Rollup)) // who shares a build is named with the build
+			add(w.rollup(p.Rollup)) // changes that share a build are named with the build
 		}
 		if !said {
 			add(w.around(v))
@@ -166,8 +166,8 @@ func (w voice) notice(v queue.View) string {
 	return text
 }
 
-// waits lists what a change waits for, but for what the headline or a list
-// below says already.
+// waits lists what a change waits for, except reasons that the headline or a list below
+// has already.
 func (w voice) waits(v queue.View) string {
 	if v.Change.Phase != queue.Pending {
 		return ""
@@ -215,8 +215,8 @@ func (w voice) around(v queue.View) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// clashes says with which changes it does not merge: those ahead first, as one of
-// them will probably have this one turned down.
+// clashes says with which changes it does not merge. Changes ahead come first: one of
+// them will probably have this one rejected.
 func (w voice) clashes(v queue.View) []string {
 	var ahead, behind []string
 	var paths []string
@@ -302,7 +302,7 @@ func (w voice) build(b queue.BuildView) string {
 	switch {
 	case b.Build.Cancel:
 		return text + ", being cancelled"
-	case b.Build.Started == 0: // its start alone makes no new comment: "not started yet" would stay here
+	case b.Build.Started == 0: // its start alone does not update the comment: "not started yet" would stay in it
 		return text
 	}
 	text += ", running since " + w.clockText(b.Build.Started)
@@ -351,7 +351,7 @@ func (w voice) parked(c queue.Change) string {
 	return text
 }
 
-// asked says which commit the text is about, who asked, and in which lane.
+// asked says which commit the text is about, who asked for it, and in which lane it is.
 func (w voice) asked(v queue.View) string {
 	c := v.Change
 	if c.Head == "" {

@@ -82,7 +82,7 @@ func tryCheck(v queue.View) string {
 	return "cancelled"
 }
 
-// gap puts a text behind another: a list stands below it.
+// gap joins a text to the one before it: a list begins on a new line.
 func gap(text string) string {
 	if strings.HasPrefix(text, "- ") {
 		return "\n\n" + text
@@ -90,7 +90,7 @@ func gap(text string) string {
 	return " " + text
 }
 
-// would says what would become of a pull request that is not in the queue.
+// would says what would happen to a pull request that is not in the queue if it entered.
 func (w voice) would(c queue.Change) []string {
 	x := c.Would
 	var out []string

@@ -10,8 +10,8 @@ import (
 // Unrun implements web.Words.
 func (w Words) Unrun(f []queue.Evidence) string { return w.plain(queue.Change{}).unrun(f) }
 
-// unrun says which steps no runner can run, and what to do about it: a tool is missing,
-// which is nobody's change.
+// unrun says which steps no runner can run, and what to do about it. A tool is missing
+// on the runners: no change is at fault.
 func (w voice) unrun(list []queue.Evidence) string {
 	var steps []string
 	for _, f := range list {
@@ -29,7 +29,7 @@ func (w voice) unrun(list []queue.Evidence) string {
 		". Install it on the runners, or have " + w.code(config.Path) + " name runners that have it (" + w.code("tags") + " or " + w.code("image") + "). The queue tries again by itself."
 }
 
-// lastLine returns the last line that is not one of the runner's own.
+// lastLine returns the last line that the runner itself did not write.
 func lastLine(tail string) string {
 	last := ""
 	for line := range strings.Lines(tail) {

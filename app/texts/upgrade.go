@@ -9,7 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// longDigests are at the end of names of analyzers: what nobody reads.
+// longDigests matches the digests at the end of analyzers' names, which are of no use to
+// people.
 var longDigests = regexp.MustCompile(` ?\b[0-9a-f]{64}\b`)
 
 // analyzerName is the version of an analyzer for people.
@@ -26,7 +27,7 @@ func analyzerName(version string) string {
 }
 
 // Upgrade says how far a newer version of the analyzer is proven, in a sentence of
-// plain text without its end; "" where none is being proven.
+// plain text without its full stop; "" where none is being proven.
 func (w Words) Upgrade(u *queue.UpgradeView) string {
 	if u == nil {
 		return ""

@@ -9,7 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// forOthers says how many of the keys that are verified had passed for something else.
+// forOthers says how many of the verified keys had passed in builds made for something else, or
+// on heads.
 func forOthers(w Words, v *queue.Verdict) string {
 	heads := ", %d of them by the CI of " + w.Noun() + "s on their own heads"
 	switch {
@@ -27,7 +28,7 @@ func forOthers(w Words, v *queue.Verdict) string {
 	return fmt.Sprintf(", %d of them in builds made for something else", v.Reused)
 }
 
-// proof says by what a landed change was proven.
+// proof says which passes have proven a landed change.
 func (w voice) proof(v *queue.Verdict) string {
 	if v == nil {
 		return "It was found on " + w.main() + "."
@@ -112,7 +113,7 @@ func (w voice) failures(c queue.Change) []string {
 func (w voice) failure(c queue.Change, f queue.Evidence, lines int) string {
 	text := ""
 	switch {
-	case f.Step == config.Path: // a step of ours, which nobody has configured
+	case f.Step == config.Path: // a step of the queue's own, which no configuration has
 		text = "What is wrong with it"
 	default:
 		text = "**" + w.code(f.Step) + "** " + w.how(f) + w.partners(f)
@@ -131,7 +132,7 @@ func (w voice) failure(c queue.Change, f queue.Evidence, lines int) string {
 // mostCommand is how much of a step's command is shown.
 const mostCommand = 120
 
-// how says how a step ended, on what, and how often.
+// how says how a step ended, on which targets, and how often.
 func (w voice) how(f queue.Evidence) string {
 	text := "failed"
 	if f.Timeout {
@@ -163,8 +164,8 @@ func onWholeTree(f queue.Evidence) bool {
 	return len(f.Targets) == 0 || len(f.Targets) == 1 && f.Targets[0] == config.TargetTree
 }
 
-// ranOn says which build showed a failure, and on what: a commit that the queue
-// made for it, so that what it is made of is named, too.
+// ranOn says which build showed a failure, and on which commit. The queue made that
+// commit for the build, so the text also names the changes in it.
 func (w voice) ranOn(c queue.Change, f queue.Evidence) string {
 	if f.Build == "" {
 		return ""

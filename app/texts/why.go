@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Why returns what a build is for, as it follows "Build asked for: ", in plain
-// text. old is the sentence that older versions have stored in place of data.
+// Why returns what a build is for, in plain text that follows "Build asked for: ". old
+// is the sentence that older versions have stored in place of data.
 func (w Words) Why(x queue.Worth, old string) string {
 	return w.plain(queue.Change{}).why(x, old)
 }
@@ -71,7 +71,7 @@ func sized(x queue.Worth) string {
 	return fmt.Sprintf(": all of them are good with a chance of %.0f %%, and so many take about %.2f builds for each that lands, splits counted; one by one it would be %.2f", 100*x.AllGood, x.PerLanding, x.OneByOne)
 }
 
-// outcomes says what the likeliest future has landing.
+// outcomes says which changes land in the likeliest future.
 func (w quote) outcomes(x queue.Worth) string {
 	var lands []string
 	for _, a := range x.Assumes {
@@ -96,7 +96,7 @@ func (w quote) outcomes(x queue.Worth) string {
 	return text
 }
 
-// flips says in which outcomes a future is not the likeliest.
+// flips says in which outcomes a future differs from the likeliest one.
 func (w quote) flips(x queue.Worth) string {
 	var lands, not []string
 	for _, a := range x.Flips() {
@@ -123,7 +123,7 @@ func pick(n int, one, many string) string {
 	return many
 }
 
-// Part returns what one factor of a build's value is, in a few words.
+// Part returns the meaning of one factor of a build's value, in a few words.
 func (w Words) Part(x queue.Worth, p queue.PartName) string {
 	switch p {
 	case queue.PartFixed:
@@ -151,8 +151,8 @@ func (w Words) Part(x queue.Worth, p queue.PartName) string {
 	return OneLine(string(p), 40)
 }
 
-// fixedPart says what the whole value of a build is that is not about a change's
-// futures.
+// fixedPart says what the whole value of a build means whose value does not come from a
+// change's futures.
 func fixedPart(kind queue.WorthKind) string {
 	switch kind {
 	case queue.WorthTrain, queue.WorthTrial:

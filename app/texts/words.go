@@ -12,16 +12,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Words are how a change is spoken of where it comes from. The zero Words are
-// those of forges with pull requests and comments.
+// Words are the terms for changes that fit the forge that they come from. The zero
+// Words are those of forges with pull requests and comments.
 type Words struct {
 	Local  bool   // a plain repository: branches, and commands on the command line
 	Branch string // the queue's target branch; "": a text for several queues, or for none
-	Mark   string // what stands before the number of a change, as GitLab's "!"; "": "#"
+	Mark   string // stands before the number of a change, like GitLab's "!"; "": "#"
 }
 
-// Of returns the words of a queue, by its target branch and what its forge writes before
-// the number of a change.
+// Of returns the words of a queue, by its target branch and the mark that its forge
+// writes before the number of a change.
 func (w Words) Of(branch, mark string) Words {
 	w.Branch, w.Mark = branch, mark
 	return w
@@ -32,7 +32,7 @@ func (w Words) Numbered(n int) string { return w.mark() + strconv.Itoa(n) }
 
 func (w Words) mark() string { return cmp.Or(w.Mark, "#") }
 
-// Noun returns what is asked to land.
+// Noun returns the noun for the thing that people ask to land.
 func (w Words) Noun() string {
 	if w.Local {
 		return "branch"
@@ -43,7 +43,7 @@ func (w Words) Noun() string {
 	return "pull request"
 }
 
-// Host returns what answers for the repository.
+// host returns the noun for the server of the repository.
 func (w Words) host() string {
 	if w.Local {
 		return "repository"
@@ -67,8 +67,8 @@ func (w Words) Resume() string {
 	return "They go on after the comment /queue resume by a maintainer."
 }
 
-// Forecast returns when a verdict is expected, as it stands behind "verdict: ", and ""
-// where nobody knows.
+// Forecast returns when a verdict is expected, as text after "verdict: "; "" where that
+// is not known.
 func (w Words) Forecast(f queue.Forecast, now queue.Instant) string {
 	if f.Late == 0 {
 		return ""
@@ -91,7 +91,7 @@ func (w Words) Forecast(f queue.Forecast, now queue.Instant) string {
 	return "in " + from + " to " + to
 }
 
-// overdueText says that what was foreseen has not come.
+// overdueText says that the verdict is later than forecast.
 func overdueText(f queue.Forecast) string {
 	if f.Usual == 0 {
 		return "later than foreseen"
@@ -129,7 +129,7 @@ func (w Words) Failure(c queue.Change, f queue.Evidence) string {
 	return text + v.ranOn(c, f)
 }
 
-// oldWhy returns the sentence of a build with its changes named as people know them.
+// oldWhy returns the sentence of a build with its changes named by their numbers.
 func oldWhy(sentence string) string {
 	return regexp.MustCompile(`\b([1-9][0-9]{0,9})\.[0-9a-f]{8}\b`).ReplaceAllString(OneLine(sentence, 300), "#$1")
 }
@@ -157,7 +157,7 @@ func (w voice) land() string {
 	return "comment " + w.landAgain()
 }
 
-// landBy is land for what is to land by a method.
+// landBy is land for a change that is to land by a method.
 func (w voice) landBy(m config.Method) string {
 	if m == w.o.Method || w.o.Words.Local {
 		return w.land()
@@ -173,8 +173,8 @@ func (w voice) retry() string {
 	return w.command("/land retry")
 }
 
-// branchArgument is the branch as an argument of a shell command, where it is
-// one as it stands: whoever copies a command must not run what a branch's name says.
+// branchArgument is the branch as an argument of a shell command, where it needs no
+// quoting. Else a person who copies the command could run code in a branch's name.
 func (w voice) branchArgument() string {
 	if w.branch == "" || strings.HasPrefix(w.branch, "-") || len(w.branch) > 100 || strings.ContainsFunc(w.branch, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./", r)

@@ -64,7 +64,7 @@ type build struct {
 	Commit  string
 	Attempt int
 	Assumes []ref
-	For     []ref // where it is for several changes
+	For     []ref // the changes that it is for, where there are several
 	Main    bool  // a build of the target branch itself
 	Jobs    []job
 	Asked   stamp
@@ -107,7 +107,7 @@ func (p *Pages) build(d *directory, v queue.BuildView, logs []Log) build {
 	return out
 }
 
-// shared names the changes that a build is for, where they are several.
+// shared names the changes that a build is for, where there are several.
 func shared(d *directory, b queue.Build) []ref {
 	if len(b.Also) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Change is what is shown of one change.
+// Change holds the facts that the page of one change shows.
 type Change struct {
 	Queue     queue.QueueView
 	View      queue.View
@@ -23,7 +23,7 @@ type Change struct {
 type Log struct {
 	Build queue.BuildID
 	Text  string
-	Next  int64 // where what follows begins
+	Next  int64 // the byte at which the rest begins
 	Done  bool
 }
 
@@ -34,8 +34,8 @@ type changeModel struct {
 	HeadFull  string
 	HeadPage  string // of the head at the forge; empty: none
 	Requester string
-	Lane      string // where it is not the default one
-	OnTop     string // what it is on top of, in words
+	Lane      string // the lane, where it is not the default one
+	OnTop     string // the pull request that it is on top of, in words
 	Total     int
 	Waits     []wait
 	Notice    string
@@ -54,8 +54,8 @@ type changeModel struct {
 // wait is one thing that a change waits for.
 type wait struct {
 	Text  string
-	Until stamp  // looked at again then
-	Doc   string // where the documentation explains it; empty: nowhere
+	Until stamp  // when it is looked at again
+	Doc   string // the place in the documentation that explains it; empty: none
 }
 
 // conflict is a change that may influence this one.
@@ -78,11 +78,11 @@ type verdict struct {
 	Failures []failure
 }
 
-// failure is one failing step: what, how often, and where it showed.
+// failure is one failing step: what failed, how often, and on which commit.
 type failure struct {
 	Step     string
 	Run      string // its command
-	Own      bool   // not a step that anybody configured: the configuration cannot be used
+	Own      bool   // the queue's own step: the configuration cannot be used
 	Targets  []string
 	More     int
 	Attempts int
@@ -96,11 +96,11 @@ type failure struct {
 	Tail     string
 }
 
-// ran is on what a build ran.
+// ran is the commit that a build ran on.
 type ran struct {
 	Commit string
 	Full   string
-	Tip    bool // the branch itself, as it is
+	Tip    bool // it is the branch itself, as it is
 	Of     *ref // nil: this change
 	Main   string
 	Chain  []ref
@@ -191,7 +191,7 @@ func (p *Pages) verdict(d *directory, c queue.Change) *verdict {
 func (d *directory) failure(c queue.Change, f queue.Evidence) failure {
 	shown := f.Targets[:min(len(f.Targets), 12)]
 	if len(shown) == 1 && shown[0] == config.TargetTree {
-		shown = nil // all there is
+		shown = nil // the whole tree: there is nothing to name
 	}
 	text, _ := PlainLog([]byte(f.Output()), true)
 	out := failure{Step: clean(f.Step), Run: clipTo(clean(f.Run), commandShown), Own: f.Step == config.Path,
@@ -216,8 +216,8 @@ func (d *directory) failure(c queue.Change, f queue.Evidence) failure {
 // commandShown is how much of a step's command is shown.
 const commandShown = 160
 
-// noteCommit returns the commit that a line of the history is about, where
-// people can find it: the trial merges of builds are in the log.
+// noteCommit returns the commit that a line of the history is about, where people can
+// find that commit. They find the trial merges of builds in the log.
 func noteCommit(n queue.Note) string {
 	switch n.What {
 	case "entered", "landed":
@@ -226,7 +226,7 @@ func noteCommit(n queue.Note) string {
 	return ""
 }
 
-// proof says what a landing rests on.
+// proof says which checks a landing rests on.
 func proof(v queue.Verdict) string {
 	text := "Each of the " + count(v.Keys, "check", "checks") + " that it added had passed"
 	if v.Keys == 1 {

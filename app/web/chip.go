@@ -46,7 +46,7 @@ func chipOf(v queue.View) chip {
 	return chip{"calm", "waiting"}
 }
 
-// chipsOfMain returns how the target branch is, the gravest first.
+// chipsOfMain returns the states of the target branch, the gravest first.
 func chipsOfMain(v queue.QueueView) []chip {
 	var out []chip
 	if v.Main.Paused != nil {

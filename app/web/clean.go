@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// clean makes one line of hostile text harmless to read: no control
-// characters, and none that turn the direction of what follows around. HTML is
-// the templates' business.
+// clean makes one line of hostile text harmless to read: without control characters,
+// and without characters that change the direction of the text after them. The
+// templates escape HTML.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -35,7 +35,7 @@ func safeURL(s string) string {
 	return u.String()
 }
 
-// short returns the beginning of an object id, as people write it.
+// short returns the beginning of an object id, as long as people write it.
 func short[T ~string](id T) string { return string(id[:min(len(id), 8)]) }
 
 // clipTo returns s cut to n columns, where wide characters take two.

@@ -34,7 +34,7 @@ func stampOf(at, now queue.Instant) stamp {
 	return s
 }
 
-// clockOf is a moment as a clock shows it, with the day where that is another.
+// clockOf is a moment as a clock shows it, with the day where it is not today.
 func clockOf(at, now queue.Instant) stamp {
 	s := stampOf(at, now)
 	if at == 0 {
@@ -49,7 +49,8 @@ func clockOf(at, now queue.Instant) stamp {
 	return s
 }
 
-// dueOf is a moment at which something is to happen: once it is there, it does.
+// dueOf is a moment at which something is to happen. Once the moment has come, the words are
+// "now".
 func dueOf(at, now queue.Instant) stamp {
 	s := stampOf(at, now)
 	if at != 0 && at <= now {

@@ -1,8 +1,7 @@
-// Package web renders the pages of the dashboard: the queues, one queue, one
-// change. Pages are HTML from html/template and read-only; they hold no code,
-// and everything on them that people or programs wrote is hostile text, escaped
-// by the templates and never marked as safe. Only the pages of package docs, which are our
-// own files, come as HTML.
+// Package web renders the pages of the dashboard: the queues, one queue, one change. Pages
+// are HTML from html/template and read-only; they hold no code. All text on them that
+// people or programs wrote is hostile: the templates escape it, and it is never marked as
+// safe. Only the pages of package docs, which are our own files, come as HTML.
 //
 // A page is of use without scripts. static/live.js keeps it live: on each
 // "changed" of the stream /events it fetches the page again and swaps <main>,

@@ -6,12 +6,13 @@ import (
 	"github.com/submitqueue/submitqueue/app/docs"
 )
 
-// Docs renders a page of the documentation. Its reader may be unknown.
+// Docs renders a page of the documentation. Its reader may be a person who has not signed in.
 func (p *Pages) Docs(w io.Writer, d docs.Page) error {
 	return p.render(w, "docs", docsModel{page: page{Title: d.Title, Bare: true}, Docs: d, All: docs.All()})
 }
 
-// DocsSearch renders what the documentation has on q, which is hostile text.
+// DocsSearch renders the sections of the documentation that have the words of q, which is
+// hostile text.
 func (p *Pages) DocsSearch(w io.Writer, q string, found []docs.Hit) error {
 	q = clean(q)
 	return p.render(w, "docs", docsModel{page: page{Title: "Search", Bare: true}, All: docs.All(), Query: q, Hits: found})

@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// FlakyTarget is a target that has passed what it had failed, or has failed in quarantine,
-// under one step. Its texts may be hostile.
+// FlakyTarget is a target that has passed under one step where it had failed before, or
+// has failed in quarantine. Its texts may be hostile.
 type FlakyTarget struct {
 	Step, Target    string
 	Flakes, Runs    int
@@ -39,7 +39,7 @@ type flakyRow struct {
 	Seen                                           stamp
 }
 
-// Flakes renders the page of a queue's flaky targets, as they are given.
+// Flakes renders the page of a queue's flaky targets, in the given order.
 func (p *Pages) Flakes(w io.Writer, name string, list []FlakyTarget, now queue.Instant) error {
 	m := flakesModel{page: page{Title: "Flakes"}, Queue: clean(name)}
 	var lost time.Duration
@@ -66,7 +66,7 @@ func (p *Pages) Flakes(w io.Writer, name string, list []FlakyTarget, now queue.I
 	return p.render(w, "flakes", m)
 }
 
-// FlakesOf renders the page that asks of which queue.
+// FlakesOf renders the page that asks which queue's flaky targets to show.
 func (p *Pages) FlakesOf(w io.Writer, names []string) error {
 	m := flakesModel{page: page{Title: "Flakes"}}
 	for _, name := range names {

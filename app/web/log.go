@@ -8,11 +8,11 @@ import (
 // maxEscape is the longest terminal code that is waited for.
 const maxEscape = 256
 
-// PlainLog turns a part of a build's log into text for a page: no terminal
-// codes, no control characters but newline and tab, valid UTF-8; of a line that
-// was overwritten (a progress display) the last state is kept. Where the log
-// goes on, what may be half a character or half a code at the end is held back:
-// read again from `held` bytes before the end.
+// PlainLog turns a part of a build's log into text for a page: no terminal codes, no
+// control characters but newline and tab, valid UTF-8. A line that was overwritten (a
+// progress display) keeps its last state. Where the log goes on, bytes at the end that
+// may be half a character or half a code are held back: read again from `held` bytes
+// before the end.
 func PlainLog(data []byte, done bool) (text string, held int) {
 	if !done {
 		held = unfinished(data)
@@ -49,8 +49,8 @@ func PlainLog(data []byte, done bool) (text string, held int) {
 	return string(out), held
 }
 
-// unfinished returns how many bytes at the end may be continued by what
-// follows.
+// unfinished returns how many bytes at the end may be the beginning of a character or
+// code that later bytes complete.
 func unfinished(data []byte) int {
 	for i := len(data) - 1; i >= 0 && i >= len(data)-maxEscape; i-- {
 		if data[i] == 0x1b {

@@ -10,7 +10,7 @@ import (
 // logMark stands in the rendered page where the log goes. A build's name cannot hold it.
 const logMark = "the log goes here, between two halves of a page"
 
-// LogPage is the page around a whole log, which may be too long to be held.
+// LogPage is the page around a whole log, which may be too long to be held in memory.
 type LogPage struct {
 	w     io.Writer
 	after []byte

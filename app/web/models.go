@@ -8,8 +8,8 @@ import (
 
 // models are what a queue has learned of its own past.
 type models struct {
-	Text     string // which is used
-	Tried    string // why the latest attempt has made none
+	Text     string // which model is used
+	Tried    string // why the latest attempt has made no model
 	Versions []modelVersion
 }
 
@@ -23,7 +23,8 @@ type modelVersion struct {
 	Took    string
 }
 
-// models returns nil where nothing has been learned and nobody has said anything of it.
+// models returns nil where nothing has been learned, no attempt has failed and nobody has
+// chosen a model.
 func (p *Pages) models(v queue.ModelsView, now queue.Instant) *models {
 	if len(v.List) == 0 && !v.Fixed && v.Tried.Why == "" {
 		return nil

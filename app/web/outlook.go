@@ -5,7 +5,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// outlook is what the queue believes of a pending change.
+// outlook is what the queue predicts of a pending change.
 type outlook struct {
 	Chance    *chance // nil: it has not been planned for yet
 	Arrived   string
@@ -43,7 +43,7 @@ type doubt struct {
 	Others  []ref
 }
 
-// outlook returns nil where there is nothing to be believed any more.
+// outlook returns nil where there is nothing left to predict.
 func (d *directory) outlook(v queue.View) *outlook {
 	o := v.Outlook
 	if v.Change.Phase != queue.Pending || o.Good == 0 {

@@ -18,7 +18,7 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
-// Words are how changes are spoken of; all are plain text, and may quote hostile
+// Words put facts about changes into words. All are plain text, and may quote hostile
 // text. The pages escape it.
 type Words interface {
 	// Noun returns what a change is at its forge, e.g. "pull request".
@@ -26,45 +26,46 @@ type Words interface {
 	// Land and Resume say how to ask for landing, and how to let landings go on.
 	Land() string
 	Resume() string
-	// Reason and Short return a reason in words, whole and in a few.
+	// Reason returns a reason in words, Short in a few words.
 	Reason(c queue.Change, r queue.Reason) string
 	Short(c queue.Change, r queue.Reason) string
-	// Forecast returns when a verdict is expected; "" where nobody knows.
+	// Forecast returns when a verdict is expected; "" where that is not known.
 	Forecast(f queue.Forecast, now queue.Instant) string
-	// Partners returns with whom a change is built or lands; "" where with nobody.
+	// Partners returns the changes that a change is built or lands with; "" where there are
+	// none.
 	Partners(v queue.View) string
-	// Models says which model is planned with, ModelPart how good a part of one is, and
-	// ModelCause why it was learned.
+	// Models says which model the queue plans with, ModelPart how good a part of a
+	// model is, and ModelCause why a model was learned.
 	Models(v queue.ModelsView) string
 	ModelPart(p queue.ModelPart) string
 	ModelCause(c queue.LearnCause) string
 	// Upgrade says how far a newer version of the analyzer is proven, in a sentence
-	// without its end.
+	// without its full stop.
 	Upgrade(u *queue.UpgradeView) string
 	// Host says why a host is benched.
 	Host(h queue.HostView) string
 	// OtherTools says of which step a host gets no builds, and why.
 	OtherTools(host string, o queue.OtherTools) string
 	QuarantineOver(q config.QuarantineRow) string
-	// Drift says what of the target branch fails by now though nothing in it has
-	// changed, in a sentence without its end.
+	// Drift says which check of the target branch fails now though nothing in the
+	// branch has changed, in a sentence without its full stop.
 	Drift(d queue.Drift) string
-	// Unrun says that no runner can run what the target branch is verified by, and what
+	// Unrun says that no runner can run steps that verify the target branch, and what
 	// to do about it.
 	Unrun(f []queue.Evidence) string
-	// OnTop returns what a change is on top of; "" where that is nothing.
+	// OnTop returns what a change is on top of; "" where it is on top of nothing.
 	OnTop(c queue.Change) string
-	// Conflict returns why two changes may influence each other, as it stands
-	// before the witnesses.
+	// Conflict returns why two changes may influence each other. The witnesses follow
+	// the text.
 	Conflict(v queue.View, k queue.Conflict) string
-	// Why returns what a build is for; old is its own sentence, where an older
+	// Why returns what a build is for; old is the build's sentence, where an older
 	// version has stored one.
 	Why(w queue.Worth, old string) string
-	// Part and Covers return what a factor of a build's value is, and what of its
-	// change it verifies; "" where that is not known.
+	// Part returns the meaning of a factor of a build's value, and Covers which targets
+	// of its change the build verifies; "" where that is not known.
 	Part(w queue.Worth, p queue.PartName) string
 	Covers(c queue.Coverage) string
-	// Note returns what a line of the history says, and what there is to add.
+	// Note returns a line of the history in words, and further words about it.
 	Note(c queue.Change, n queue.Note) (what, more string)
 }
 
@@ -73,15 +74,15 @@ type Options struct {
 	Words Words // required
 	// WordsOf returns the words of a queue. nil: Words.
 	WordsOf func(v queue.QueueView) Words
-	Warning string // shown on every page but the way in; "": none
+	Warning string // shown on every page but those of signing in; "": none
 	Notice  string // shown at the foot of every page of the queues; "": none
-	Closed  bool   // who reads them has signed in, and may sign out
+	Closed  bool   // the reader has signed in, and may sign out
 }
 
 // Pages renders pages. Its methods may be called at the same time.
 type Pages struct {
 	options Options
-	words   Words // of whose queue is shown
+	words   Words // of the queue that is shown
 }
 
 // New returns the pages.
@@ -131,7 +132,7 @@ type page struct {
 	Queue string // name of the queue the page is about; empty: none
 	Noun  string // what a change is
 	Live  bool
-	Bare  bool // its reader may not be known: it shows nothing of the server
+	Bare  bool // its reader may not have signed in: it shows nothing of the server
 }
 
 // Queues renders the list of queues.
@@ -157,7 +158,7 @@ func (p *Pages) Problem(w io.Writer, status int, text string) error {
 	}{page{Title: http.StatusText(status), Bare: true}, status, clean(text)})
 }
 
-// frame is what the layout shows: a page, and what its server says on every page.
+// frame is what the layout shows: a page, and the server's texts for every page.
 type frame struct {
 	Warning, Notice string
 	Closed          bool

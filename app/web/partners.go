@@ -2,10 +2,10 @@ package web
 
 import "github.com/submitqueue/submitqueue/queue"
 
-// partners are the changes that one is built or lands with.
+// partners are the changes that a change is built or lands with.
 type partners struct {
 	Text   string
-	Landed bool // it is no plan any more
+	Landed bool // the change has landed: this is no plan any more
 	Rollup []ref
 	Shares []ref
 }

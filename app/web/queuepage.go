@@ -10,7 +10,7 @@ import (
 // recentShown is how many verdicts a queue's page lists.
 const recentShown = 20
 
-// queueHead is what is said of a queue as a whole.
+// queueHead is the summary of a queue as a whole.
 type queueHead struct {
 	Name       string
 	Repository string
@@ -23,7 +23,7 @@ type queueHead struct {
 	Parked     int
 	Slots      int
 	Used       int
-	Next       string // when the next verdict is expected; empty: nobody knows
+	Next       string // when the next verdict is expected; empty: not known
 }
 
 func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
@@ -55,9 +55,9 @@ type alert struct {
 	Title string
 	Text  string
 	Names []string
-	Doc   string // what the documentation says of it: page and anchor
+	Doc   string // its place in the documentation: page and anchor
 
-	Failures []failure // what it rests on
+	Failures []failure // the evidence
 }
 
 type queueModel struct {
@@ -191,7 +191,7 @@ func (p *Pages) alerts(d *directory, v queue.QueueView, now queue.Instant) []ale
 	return out
 }
 
-// failures are what the target branch itself fails by.
+// failures are the failing steps of the target branch itself.
 func (d *directory) failures(list []queue.Evidence, unrun bool) []failure {
 	out := make([]failure, 0, len(list))
 	for _, f := range list {

@@ -19,7 +19,7 @@ type ref struct {
 	Known  bool // the queue view holds it
 }
 
-// directory finds what is known of changes by id.
+// directory finds changes by id.
 type directory struct {
 	queue string
 	mark  string // what the forge writes before the number of a change
@@ -74,16 +74,16 @@ type row struct {
 	Author   string
 	Chip     chip
 	Words    string // why it is where it is
-	Also     string // why no build of it begins, where Words do not say so
+	Also     string // why no build of it begins, where Words do not say that
 	Due      stamp  // when that is looked at again
 	Builds   []bar
 	Ahead    []ref
 	More     int // further ones ahead
 	Arrived  stamp
-	Forecast string // when its verdict is expected; empty: nobody knows
+	Forecast string // when its verdict is expected; empty: not known
 	Decided  stamp
 	Until    stamp
-	Commit   string // that it landed as
+	Commit   string // the commit that it landed as
 	Page     string // of that commit at the forge; empty: none
 }
 
@@ -118,7 +118,7 @@ func (p *Pages) row(d *directory, v queue.View) row {
 	return r
 }
 
-// why returns the most telling reason of a change in words.
+// why returns the most important reason of a change in words.
 func (p *Pages) why(v queue.View) string {
 	if len(v.Waits) > 0 {
 		return p.say(v.Change, v.Waits[0])

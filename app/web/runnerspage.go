@@ -38,7 +38,7 @@ type runnersModel struct {
 type runnerRow struct {
 	Name, Token, System, Tags string
 	Chip                      chip
-	Idle                      string // what is said where it runs nothing
+	Idle                      string // the text where it runs nothing
 	Jobs                      []runnerJobRow
 	Seen                      stamp
 }
@@ -57,8 +57,8 @@ type waitingRow struct {
 // runnerTones are the tones of the states of runners.
 var runnerTones = map[string]string{"idle": "good", "busy": "busy", "paused": "warn", "away": "bad", "none": "calm"}
 
-// Runners renders the page of the machines that run builds, and of what waits for them, by
-// what it asks for.
+// Runners renders the page of the machines that run builds, and of the parts of builds
+// that wait for them, by the tags, OS and architecture that they ask for.
 func (p *Pages) Runners(w io.Writer, list []Runner, waiting map[string]int, now queue.Instant) error {
 	m := runnersModel{page: page{Title: "Runners"}}
 	for _, r := range list {

@@ -11,7 +11,7 @@ import (
 // searchShown is how many changes one page of a search lists.
 const searchShown = 100
 
-// Search is what to look for among the changes of a queue that are kept.
+// Search says what to look for among the kept changes of a queue.
 type Search struct {
 	Text string // words that all have to appear; hostile text; "": every change
 	Page int    // from 1
@@ -22,14 +22,14 @@ type searchModel struct {
 	Head   queueHead
 	Search string
 	Rows   []row
-	Found  string // how many were found among how many
+	Found  string // how many changes of how many were found
 	Prev   int    // page before this one; 0: none
-	Next   int    // page behind this one; 0: none
+	Next   int    // page after this one; 0: none
 }
 
-// Search renders the changes of a queue that have all words of a text in what is
-// known of them: number, title, branch, people, commits, state and reason. Those
-// without a verdict come first, in order, then the latest verdicts.
+// Search renders the changes of a queue whose facts have all words of a text. The facts
+// are number, title, branch, people, commits, state and reason. Those without a verdict
+// come first, in order, then the latest verdicts.
 func (p *Pages) Search(w io.Writer, v queue.QueueView, s Search, now queue.Instant) error {
 	p = p.of(v)
 	d := newDirectory(v, now)
@@ -68,7 +68,7 @@ func (p *Pages) Search(w io.Writer, v queue.QueueView, s Search, now queue.Insta
 	return p.render(w, "search", m)
 }
 
-// matches reports whether each word is part of something that is known of a change.
+// matches reports whether each word is part of a known fact of a change.
 func matches(words []string, c queue.Change, r row) bool {
 	known := []string{r.Mark + count(c.Number, "", ""), c.Title, c.Branch, c.Author, c.Requester, c.Lane, string(c.Head), r.Chip.Label, r.Words}
 	if c.Verdict != nil {

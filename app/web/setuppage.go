@@ -27,7 +27,7 @@ type SetupForm struct {
 	Events       []SetupPermission
 }
 
-// SetupForm renders it.
+// SetupForm renders the page f.
 func (p *Pages) SetupForm(w io.Writer, f SetupForm) error {
 	f.Problem = clean(f.Problem)
 	return p.render(w, "setup", struct {
@@ -36,15 +36,15 @@ func (p *Pages) SetupForm(w io.Writer, f SetupForm) error {
 	}{page{Title: "Set-up"}, f})
 }
 
-// SetupGo is the page that hands the manifest to GitHub, by itself where
-// scripts run.
+// SetupGo is the page that hands the manifest to GitHub, without a click where scripts
+// run.
 type SetupGo struct {
 	Action   string // GitHub's page
 	Site     string
 	Manifest string
 }
 
-// SetupGo renders it.
+// SetupGo renders the page g.
 func (p *Pages) SetupGo(w io.Writer, g SetupGo) error {
 	return p.render(w, "setupgo", struct {
 		page
@@ -52,17 +52,17 @@ func (p *Pages) SetupGo(w io.Writer, g SetupGo) error {
 	}{page{Title: "On to GitHub"}, g})
 }
 
-// SetupMade is the page that says that the App is there.
+// SetupMade is the page that says that the App was made.
 type SetupMade struct {
 	Name        string // of the App
 	Install     string // GitHub's page on which it is installed
 	File        string // where its credentials are; empty: nowhere
-	Credentials string // the file's text, to be copied, where it is nowhere
-	Problem     string // why it could not be kept
+	Credentials string // the file's text, to be copied, where there is no file
+	Problem     string // why the file could not be written
 	Idle        string // why the server does not work as the App yet; empty: it does
 }
 
-// SetupMade renders it.
+// SetupMade renders the page m.
 func (p *Pages) SetupMade(w io.Writer, m SetupMade) error {
 	m.Name, m.Problem, m.Idle = clean(m.Name), clean(m.Problem), clean(m.Idle)
 	return p.render(w, "setupmade", struct {
@@ -86,7 +86,7 @@ type SetupLab struct {
 	Events   []SetupPermission
 }
 
-// SetupLab renders it.
+// SetupLab renders the page f.
 func (p *Pages) SetupLab(w io.Writer, f SetupLab) error {
 	f.Problem, f.Report = clean(f.Problem), cleanLines(f.Report)
 	return p.render(w, "setuplab", struct {
@@ -103,7 +103,7 @@ type SetupLabMade struct {
 	Problem  string // why the choice could not be kept; empty: it could
 }
 
-// SetupLabMade renders it.
+// SetupLabMade renders the page m.
 func (p *Pages) SetupLabMade(w io.Writer, m SetupLabMade) error {
 	m.Problem, m.Report = clean(m.Problem), cleanLines(m.Report)
 	return p.render(w, "setuplabmade", struct {
@@ -112,7 +112,7 @@ func (p *Pages) SetupLabMade(w io.Writer, m SetupLabMade) error {
 	}{page{Title: "Connected to GitLab"}, m})
 }
 
-// cleanLines is clean that keeps the lines.
+// cleanLines is clean for each line of a text.
 func cleanLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -2,13 +2,13 @@ package web
 
 import "io"
 
-// SignIn is the page for whoever is not known yet. It shows nothing of what the server has.
+// SignIn is the page for a visitor who has not signed in. It shows nothing that the server has.
 type SignIn struct {
-	Next    string // the page that was asked for, of this server
+	Next    string // the page of this server that the visitor asked for
 	Problem string // what was wrong with the last attempt
 }
 
-// SignIn renders it.
+// SignIn renders the page s.
 func (p *Pages) SignIn(w io.Writer, s SignIn) error {
 	s.Problem = clean(s.Problem)
 	return p.render(w, "signin", struct {

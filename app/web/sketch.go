@@ -6,9 +6,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// sketch is the order as a picture: main on the left, each change a box, an
-// arrow to what is directly ahead of it. An arrow that follows from others (a
-// is ahead of b, b of c) is left out; the table names all.
+// sketch is the order as a picture: main is on the left, and each change is a box with
+// arrows to main or to the changes directly ahead of it. An arrow that follows from
+// others (a is ahead of b, b of c) is left out; the table names all.
 type sketch struct {
 	Width, Height int
 	Main          box
@@ -35,7 +35,7 @@ type arrow struct {
 	Tone string
 }
 
-// Measures of the sketch, in its own units.
+// Measures of the sketch, in units of the SVG picture.
 const (
 	boxWidth   = 168
 	barWidth   = 154
@@ -98,11 +98,12 @@ func newSketch(d *directory, v queue.QueueView) *sketch {
 // cell is a place in the sketch's grid; column 0 is main's.
 type cell struct{ col, row int }
 
-// layout puts changes into cells: a column behind the last one ahead, and the
-// free row nearest to it. The cells that a change's arrows cross stay free.
+// layout puts each change into a cell: one column to the right of the last change
+// ahead, in the free row nearest to it. The cells that a change's arrows cross stay
+// free.
 type layout struct {
 	cells  map[queue.ChangeID]cell
-	before map[queue.ChangeID]map[queue.ChangeID]bool // all that is ahead, through others too
+	before map[queue.ChangeID]map[queue.ChangeID]bool // all changes ahead, also through other changes
 	direct map[queue.ChangeID][]queue.ChangeID
 	taken  map[cell]bool
 	hidden map[queue.ChangeID]bool // left out of the picture
@@ -121,7 +122,7 @@ func newLayout() *layout {
 // place finds a cell for the next change of the order, and reports false where
 // there is none.
 func (l *layout) place(v queue.View) bool {
-	var ahead []queue.ChangeID // those in the picture
+	var ahead []queue.ChangeID // the changes ahead that are in the picture
 	for _, id := range v.Ahead {
 		if l.hidden[id] {
 			return false // behind something that did not fit
@@ -170,8 +171,8 @@ func (l *layout) place(v queue.View) bool {
 	return true
 }
 
-// row returns the row nearest to the wanted one that is free from behind the
-// column `first` up to the wanted column.
+// row returns the row nearest to the wanted one that is free from the column after
+// `first` up to the wanted column.
 func (l *layout) row(want cell, first int) (int, bool) {
 	for off := range mostRows {
 		for _, row := range []int{want.row + off, want.row - off} {
@@ -199,8 +200,8 @@ func left(col int) int {
 
 func top(row int) int { return margin + row*(boxHeight+gapY) }
 
-// curve returns the path of an arrow: along the row of the box it comes from,
-// then bent to the one it points at.
+// curve returns the path of an arrow: along the row of the box that it comes from, then
+// bent to the box that it points at.
 func curve(from, to cell) string {
 	width := boxWidth
 	if to.col == 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // tall is the sketch for narrow screens: one box below the other, main on top, and the
-// arrows beside them. It has the boxes of the wide one.
+// arrows beside them. It has the boxes of the wide sketch.
 type tall struct {
 	Width, Height int
 	Main          box
@@ -22,7 +22,7 @@ type tallBox struct {
 	Second string
 }
 
-// Measures of the tall sketch, in its own units.
+// Measures of the tall sketch, in units of the SVG picture.
 const (
 	tallWidth  = 340
 	tallGutter = 58 // of the arrows
@@ -32,8 +32,8 @@ const (
 	tallTitle  = 36 // columns of a line
 )
 
-// newTall stands the boxes of a sketch below each other. titles are those of its changes,
-// not cut, and direct the changes that each has an arrow to.
+// newTall places the boxes of a sketch one below the other. titles are the uncut titles
+// of its changes, and direct the changes that each has an arrow to.
 func newTall(s *sketch, titles map[string]string, direct map[queue.ChangeID][]queue.ChangeID) tall {
 	t := tall{Width: tallWidth, Main: s.Main}
 	t.Main.X, t.Main.Y = tallGutter, margin
@@ -67,8 +67,8 @@ func newTall(s *sketch, titles map[string]string, direct map[queue.ChangeID][]qu
 	return t
 }
 
-// inTwo breaks a title into two lines of n columns, at a space where it has one; what does
-// not fit into the second is cut there.
+// inTwo breaks a title into two lines of n columns, at a space where it has one. A rest
+// that does not fit into the second line is cut.
 func inTwo(title string, n int) (first, second string) {
 	if clipTo(title, n) == title {
 		return title, ""

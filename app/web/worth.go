@@ -5,18 +5,18 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// worth is why a build was started: its value and what it is the product of.
+// worth is why a build was started: its value and the factors of the value.
 type worth struct {
 	Value    string
 	Parts    []part
-	From     string // the value that was asked for; empty: any
-	Single   string // the chance that was asked of a target; empty: any
+	From     string // the least value for a start; empty: any
+	Single   string // the least chance of a target to be needed; empty: any
 	Rank     int
 	Rivals   int
 	Running  int
 	Slots    int
 	Assumes  []assumed
-	More     int // further assumptions, each likelier
+	More     int // number of further assumptions, each likelier
 	Least    []need
 	Coverage string
 }
@@ -27,7 +27,7 @@ type part struct {
 	Words  string
 }
 
-// assumed is one outcome that a build takes for given.
+// assumed is one outcome that a build assumes.
 type assumed struct {
 	ref
 	Lands   bool
@@ -35,7 +35,7 @@ type assumed struct {
 	chance
 }
 
-// chance is one in words and as the length of a bar.
+// chance is a chance in words and as the length of a bar.
 type chance struct {
 	Percent string
 	Value   int
@@ -43,7 +43,7 @@ type chance struct {
 
 func chanceOf(q float64) chance { return chance{Percent: texts.Percent(q), Value: int(100*q + 0.5)} }
 
-// need is how likely a target's result decides a change.
+// need is the chance that a target's result decides a change.
 type need struct {
 	Target  string
 	Percent string

@@ -32,8 +32,8 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/simulate"
 )
 
-// cli is the command line. Every flag has an environment twin where a server
-// may want one.
+// cli is the command line. A flag that a server may need also has an environment
+// variable.
 type cli struct {
 	Demo       live.Command      `cmd:"" help:"Watch real pull requests land on a simulated GitHub or GitLab, then see main proven green."`
 	Serve      server.Serve      `cmd:"" help:"Run the server."`
@@ -138,7 +138,7 @@ func newParser() (*kong.Kong, error) {
 		kong.Vars(simulate.Vars()), kong.Vars(server.Vars()), kong.Vars{"data": client.DataFolder(), "runner_data": client.DataFolder() + "-runner", "version": version()}, kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 }
 
-// usage says what is wrong with a command line and how it is meant.
+// usage says what is wrong with a command line and where its help is.
 func usage(out io.Writer, parser *kong.Kong, err error) int {
 	fmt.Fprintln(out, "submitqueue:", err)
 	help := "submitqueue --help"

@@ -1,21 +1,21 @@
-// Package analyzers is the table of the build systems there are: what makes each one's
-// analyzer, and how it is recognised in a repository. Server, validate, init and inspect
-// take theirs from here.
+// Package analyzers is the table of the known build systems: it makes their analyzers,
+// and recognises them in a repository. Server, validate, init and inspect take their
+// analyzers from here.
 //
 // # How do I add an analyzer?
 //
 // One package below conflict (its doc says what an analyzer must do), and one row of All
 // here. Its name is a constant of package queue/config and a word in the tags of
-// Analysis.Analyzer and SubAnalysis.Analyzer; a test here holds that the file may name
-// what is in the table, and nothing else. For example
+// Analysis.Analyzer and SubAnalysis.Analyzer; a test here checks that the file may name
+// the analyzers of the table, and no others. For example
 //
 //	{Name: maven.Name, New: plain(func(config.Analysis) (conflict.Analyzer, error) { return maven.New(), nil }),
 //		Markers: []string{"pom.xml"}, Find: func(t Tree) []Found {
 //			return t.workspaces(Found{Run: "mvn -pl $(echo {targets} | tr ' ' ,) verify"}, "pom.xml")
 //		}}
 //
-// One that runs a tool gets a pool of checkouts to run it in; without one (validate only
-// asks whether the settings are right) it is nil.
+// An analyzer that runs a tool gets a pool of checkouts to run it in. The pool is nil
+// where the tool is not run (validate only checks the settings).
 package analyzers
 
 import (
@@ -41,16 +41,17 @@ type Row struct {
 	Name string // in the configuration
 	// New makes it with its settings; pool is nil where it will not be run.
 	New func(s config.Analysis, pool *checkout.Pool) (conflict.Analyzer, error)
-	// Markers are files that speak for it at the root of what it can analyze.
+	// Markers are files at the root of a folder that show that it can analyze the folder.
 	Markers []string
 	// Find returns where in a repository it can run, outermost folders only, and the step
-	// that verifies its targets; the rest of Found is filled in. nil: files do not tell.
+	// that verifies its targets; the caller fills in the rest of Found. nil: files do not
+	// show it.
 	Find func(Tree) []Found
-	// Whole says that whatever is within a workspace of it is built by it.
+	// Whole says that it builds everything within a workspace of it.
 	Whole bool
 }
 
-// Table is the analyzers there are.
+// Table is the table of the known analyzers.
 type Table []Row
 
 // All returns the analyzers of this program.
@@ -76,15 +77,15 @@ func All() Table {
 	}
 }
 
-// plain is New of an analyzer that runs no tool.
+// plain makes the New of an analyzer that runs no tool.
 func plain(made func(config.Analysis) (conflict.Analyzer, error)) func(config.Analysis, *checkout.Pool) (conflict.Analyzer, error) {
 	return func(s config.Analysis, _ *checkout.Pool) (conflict.Analyzer, error) { return made(s) }
 }
 
-// Of makes the analyzer that settings name, to see whether they are right; nil for none.
+// Of makes the analyzer that settings name, to check the settings; nil for none.
 func (t Table) Of(s config.Analysis) (conflict.Analyzer, error) { return t.With(nil)(s) }
 
-// With makes analyzers, with a place for those that run tools.
+// With makes analyzers, with a pool of checkouts for those that run tools.
 func (t Table) With(pool *checkout.Pool) app.Analyzers {
 	var one app.Analyzers
 	one = func(s config.Analysis) (conflict.Analyzer, error) {

@@ -14,14 +14,14 @@ type Found struct {
 	Under    string   // folder; "": the whole repository
 	Run      string   // shell command of its step; lines end in a newline where there are several
 	Report   string   // "": by exit code
-	Files    []string // that the report is in
+	Files    []string // files that hold the report
 	Note     string   // what a person should know of it
 }
 
 // Tree is a repository's files.
 type Tree struct {
 	Files []string                 // sorted
-	Read  func(name string) string // what one holds; "": there is none, or it cannot be read
+	Read  func(name string) string // the content of a file; "": there is none, or it cannot be read
 }
 
 // Has reports whether there is a file of that name.
@@ -33,8 +33,8 @@ func (t Tree) Has(name string) bool {
 // foreign are folders whose manifests are not the repository's own.
 var foreign = regexp.MustCompile(`(^|/)(node_modules|testdata|vendor|third_party|fixtures|__fixtures__|\.[^/]*)/`)
 
-// roots returns the folders of a manifest that are within no other such one,
-// and whether there are more within.
+// roots returns the outermost folders with a manifest, and whether there are further
+// ones within them.
 func (t Tree) roots(manifests ...string) (list []string, nested bool) {
 	var all []string
 	for _, f := range t.Files {
@@ -60,11 +60,11 @@ func within(dir, up string) bool {
 	return up == "" || dir == up || strings.HasPrefix(dir, up+"/")
 }
 
-// maxRoots bounds how many folders of one build system are told apart.
+// maxRoots bounds how many folders of one build system are found separately.
 const maxRoots = 10
 
-// Detect finds the build systems of a repository. A build system that builds all of its
-// workspace hides those within it.
+// Detect finds the build systems of a repository. A build system that builds everything
+// in its workspace hides the build systems within it.
 func (t Table) Detect(in Tree) (list []Found) {
 	var outer, inner []Found
 	for _, row := range t {
@@ -106,7 +106,7 @@ func (t Tree) gn() []Found {
 	return t.workspaces(Found{Run: `gn gen out && ninja -C out $(printf '%s\n' {targets} | sed 's,^//,,')`}, ".gn")
 }
 
-// workspaces are the outermost folders with one of these files.
+// workspaces returns f for each of the outermost folders with one of the files.
 func (t Tree) workspaces(f Found, files ...string) (list []Found) {
 	dirs, _ := t.roots(files...)
 	for _, f.Under = range dirs[:min(len(dirs), maxRoots)] {
@@ -120,7 +120,7 @@ func (t Tree) golang() (list []Found) {
 	for _, dir := range dirs[:min(len(dirs), maxRoots)] {
 		f := Found{Under: dir, Run: "go vet {targets} && go test -json {targets}", Report: "go-test-json"}
 		if nested && !t.Has(path.Join(dir, "go.work")) {
-			// Without a workspace, a go command sees the module that it is in, and no other.
+			// Without a workspace, a go command sees only the module that it is in.
 			f.Run = "failed=0\n" +
 				"for t in {targets}; do\n" +
 				"  case $t in\n" +

@@ -23,7 +23,7 @@ type packageJSON struct {
 }
 
 func (t Tree) manifest(dir string) (p packageJSON) {
-	_ = json.Unmarshal([]byte(t.Read(path.Join(dir, "package.json"))), &p) // one that cannot be read has no scripts
+	_ = json.Unmarshal([]byte(t.Read(path.Join(dir, "package.json"))), &p) // a manifest that cannot be read has no scripts
 	return p
 }
 
@@ -37,8 +37,8 @@ func (t Tree) node() (list []Found) {
 	return list
 }
 
-// nodeAt returns the step of one root. No line of it ends with 0 without having run a
-// script: package managers skip a package that has not got it, and say nothing.
+// nodeAt returns the step of one root. No line of it may exit with 0 without having run
+// a script: package managers silently skip a package that lacks the script.
 func (t Tree) nodeAt(dir string) (Found, bool) {
 	in := func(name string) bool { return t.Has(path.Join(dir, name)) }
 	p := t.manifest(dir)
@@ -83,14 +83,15 @@ func (t Tree) nodeAt(dir string) (Found, bool) {
 // plainTool is a script that is one run of Jest or Vitest.
 var plainTool = regexp.MustCompile(`^(jest|vitest run)( [a-zA-Z0-9@._/=-]+)*$`)
 
-// testFile is a file that Jest and Vitest take for tests.
+// testFile matches files that Jest and Vitest take for tests.
 var testFile = regexp.MustCompile(`(\.(test|spec)\.[cm]?[jt]sx?$|/__tests__/)`)
 
-// reportFile is what a package's report is written to.
+// reportFile is the name of a package's report.
 const reportFile = "test-report.json"
 
-// reporting returns the step of a workspace of npm or pnpm whose packages all have the same
-// script, one run of Jest or Vitest: it has each package write a report.
+// reporting returns a step that has each package of a workspace write a report. It needs a
+// workspace of npm or pnpm whose packages all have the same script, one run of Jest or
+// Vitest.
 func (t Tree) reporting(dir string, root packageJSON, script, install string, in func(string) bool) (Found, bool) {
 	members := t.members(dir, root)
 	if in("turbo.json") || in("nx.json") || len(members) == 0 {
@@ -108,7 +109,7 @@ func (t Tree) reporting(dir string, root packageJSON, script, install string, in
 	if strings.HasPrefix(run, "jest") {
 		run += " --passWithNoTests --json --outputFile=" + reportFile
 	} else {
-		for _, m := range members { // of none, Vitest writes no report
+		for _, m := range members { // for no tests, Vitest writes no report
 			if !slices.ContainsFunc(t.Files, func(f string) bool { return within(path.Dir(f), m.dir) && testFile.MatchString(f) }) {
 				return Found{}, false
 			}

@@ -49,7 +49,7 @@ func (l *Land) Run(ctx context.Context) error {
 	return wait(ctx, c, ok, l.Wait)
 }
 
-// numberOf returns the number of a pull request that a word is, or 0.
+// numberOf returns the number of a pull request in a word, or 0.
 func numberOf(word string) int {
 	n, err := strconv.Atoi(strings.TrimLeft(word, "#!"))
 	if err != nil {
@@ -62,8 +62,8 @@ func numberOf(word string) int {
 // waits for the queue's answer.
 const answerLimit = 10 * time.Second
 
-// wait follows a change, from the command that asked for it on, until the queue
-// has answered it, or to its verdict.
+// wait follows a change from its command on, until the queue has answered the command,
+// or until the verdict.
 func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict bool) error {
 	var enough <-chan time.Time
 	if !verdict {
@@ -81,7 +81,7 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 				fmt.Fprintln(os.Stderr, "submitqueue: still waiting:", print.OneLine(text))
 				trouble = text
 			}
-		case ch.Answered.Before(asked.At): // what it says is of before
+		case ch.Answered.Before(asked.At): // the answer is from before the command
 		case ch.ID == "" && ch.Notice == nil:
 			fmt.Printf("%s is not in the queue: there is no such change\n", asked.Called())
 			return print.ExitCode(1)

@@ -16,7 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// about is what a command is about.
+// about names the branch or pull request of a command.
 type about struct {
 	client.Flags
 	What string `arg:"" help:"Branch of a local repository, or number of a pull or merge request." placeholder:"BRANCH|NUMBER"`
@@ -71,7 +71,7 @@ func (l *Try) Run(ctx context.Context) error {
 	return nil
 }
 
-// Explain says what would become of a change, or why it is where it is.
+// Explain says what would happen to a change, or why it is where it is.
 type Explain struct {
 	about
 	Method string `help:"By merge, squash, rebase, semi-linear or fast-forward." placeholder:"METHOD"`
@@ -116,7 +116,7 @@ func (l *Now) Run(ctx context.Context) error {
 	return wait(ctx, c, ok, l.Wait)
 }
 
-// trust is of the commands that say who else may land a pull request.
+// trust has the flags of the commands that say who else may land a pull request.
 type trust struct {
 	client.Flags
 	Number int `arg:"" help:"Number of a pull or merge request."`
@@ -186,11 +186,11 @@ func (l *Freeze) Run(ctx context.Context) error {
 	return nil
 }
 
-// orderLimit bounds how long the answer to a command is waited for that is not a build.
+// orderLimit bounds the wait for the answer to a command, apart from builds.
 const orderLimit = 2 * time.Minute
 
-// answered waits until the queue has answered a command, and what it says of its change is
-// enough.
+// answered waits until the queue has answered a command, and enough reports true for its
+// change.
 func answered(ctx context.Context, c *client.Client, asked api.Accepted, enough func(api.Change) bool) (ch api.Change, err error) {
 	path := "/api/change?" + url.Values{"queue": {asked.Queue}, "id": {strconv.Itoa(asked.Number)}}.Encode()
 	end := time.After(orderLimit)
@@ -218,7 +218,7 @@ func answered(ctx context.Context, c *client.Client, asked api.Accepted, enough 
 // followed are the answers to commands that were followed.
 var followed = []queue.ReasonCode{queue.ReasonExplain, queue.ReasonDelegated, queue.ReasonUndelegated}
 
-// refused prints why a command was not followed, if so.
+// refused prints why a command was not followed, where it was not.
 func refused(ch api.Change, asked api.Accepted) error {
 	switch {
 	case ch.Notice != nil && !slices.Contains(followed, queue.ReasonCode(ch.Notice.Code)):

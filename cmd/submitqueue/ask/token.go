@@ -18,8 +18,8 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 )
 
-// Token keeps the tokens of a server, in its data folder. The server sees at once
-// what is changed there; none needs to run.
+// Token manages the tokens of a server, in its data folder. A running server sees
+// changes at once; no server needs to run.
 type Token struct {
 	Add    tokenAddCommand    `cmd:"" help:"Make a token for somebody, or for a program, and print it once."`
 	List   tokenListCommand   `cmd:"" help:"List the tokens."`
@@ -27,12 +27,12 @@ type Token struct {
 	Link   tokenLinkCommand   `cmd:"" help:"Print a link that signs one browser in, once, within an hour."`
 }
 
-// tokenFlags say whose tokens are meant.
+// tokenFlags name the server whose tokens are meant.
 type tokenFlags struct {
 	Data string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server." type:"path"`
 }
 
-// open returns the tokens of the folder, which must be there.
+// open returns the tokens of the folder, which must exist.
 func (f tokenFlags) open() (*access.Tokens, error) {
 	if info, err := os.Stat(f.Data); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("no server has its data in %s: say the --data that it was started with, or start it first", f.Data)
@@ -67,7 +67,7 @@ func (l *tokenAddCommand) Run() error {
 	if err != nil {
 		return err
 	}
-	// The token alone is on the standard output, for whoever puts it into a file.
+	// Only the token is on the standard output, so that it can be redirected into a file.
 	fmt.Fprintf(os.Stderr, "%s, until %s. This is shown once:\n", mayDo(l.Name, role), until(expires))
 	fmt.Println(secret)
 	return nil
@@ -90,7 +90,7 @@ func until(expires time.Time) string {
 	return expires.UTC().Format("2006-01-02 15:04 MST")
 }
 
-// expiry returns the moment that a person means; zero is never.
+// expiry returns the moment that a text names; zero means never.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if text == "never" {
 		return time.Time{}, nil

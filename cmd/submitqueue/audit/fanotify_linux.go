@@ -16,7 +16,7 @@ import (
 // fanotify watches the file system that the checkout is on.
 type fanotify struct{}
 
-// What fanotify is asked for.
+// The flags and the events that fanotify is asked for.
 const (
 	fanInit = unix.FAN_CLASS_NOTIF | unix.FAN_CLOEXEC | unix.FAN_NONBLOCK | unix.FAN_UNLIMITED_QUEUE
 	fanMask = unix.FAN_OPEN | unix.FAN_OPEN_EXEC | unix.FAN_ONDIR
@@ -74,7 +74,7 @@ func (w *fanWatch) End() (Reads, error) {
 	if w.file == nil {
 		return Reads{}, errors.New("fanotify: the command has not begun")
 	}
-	// An open of our own is the last event: all before it have been read then.
+	// An open by this process is the last event: all events before it have been read then.
 	err := os.WriteFile(w.last, nil, 0o600)
 	if err != nil {
 		err = errors.Join(err, w.file.Close())
@@ -115,7 +115,7 @@ func (w *fanWatch) read() {
 	}
 }
 
-// event notes one event, and reports whether it is the one that ends all.
+// event notes one event, and reports whether it is the last one.
 func (w *fanWatch) event(at []byte) (last bool, err error) {
 	mask, fd, pid := binary.NativeEndian.Uint64(at[8:]), int32(binary.NativeEndian.Uint32(at[16:])), int32(binary.NativeEndian.Uint32(at[20:]))
 	if mask&unix.FAN_Q_OVERFLOW != 0 {

@@ -18,10 +18,10 @@ import (
 // target: a change to it does not run the step.
 type Finding struct {
 	File     string   `json:"file"`
-	Programs []string `json:"programs"` // that read it
+	Programs []string `json:"programs"` // programs that read it
 	Ignored  string   `json:"ignored,omitempty"`
 	Line     int      `json:"line,omitempty"` // of .submitqueue.yml, where Ignored is written
-	Holders  []string `json:"holders"`        // the nodes that have it, all of them of other targets
+	Holders  []string `json:"holders"`        // the nodes that have it, all of other targets
 }
 
 // Why says why the file is in no hash of the target.
@@ -45,19 +45,20 @@ func (f *Finding) Why() string {
 // Judged is what the reads of one target mean.
 type Judged struct {
 	Findings []Finding `json:"findings"`
-	// Partly are files of which the hash has what the analyzer has read in them.
+	// Partly are files that are in the hash only by what the analyzer reads in them.
 	Partly []string `json:"partly"`
-	// Listed are the folders, with files that are in no hash of the target, the
-	// names in which were read: a new file there does not run the step.
+	// Listed are folders in which names were read and which have files that are in no
+	// hash of the target: a new file there does not run the step.
 	Listed []string `json:"listed"`
 	// Tested are the files that were looked up and not read, and are in no hash
 	// of the target.
 	Tested []string `json:"tested"`
 	// Missing are the paths that were looked up and are not in the commit.
 	Missing []string `json:"missing"`
-	// Scanned is how many files were read by what looks at all of them.
+	// Scanned is how many files were read by programs that look at all files.
 	Scanned int `json:"scanned"`
-	// Own is how many of the files read are in the target's hash, and not in all.
+	// Own is how many of the read files are in the target's hash, and not in the hashes of all
+	// targets.
 	Own int `json:"own"`
 	// Unread says that there are such files, and none of them was read.
 	Unread bool `json:"unread,omitempty"`
@@ -160,9 +161,9 @@ func (t *Tree) directlyIn(dir string) []string {
 	return list
 }
 
-// partly returns those of the files that the analyzer has read for the target's
-// hash: without them it is another. Files that make no difference together make
-// none alone, so a tree or two settle most of them.
+// partly returns those of the files that the analyzer has read for the target's hash:
+// without them, the hash is different. Files that make no difference together make none
+// alone, so analyzing one or two trees settles most of them.
 func (t *Tree) partly(ctx context.Context, target string, files []string) ([]string, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -211,8 +212,8 @@ func (t *Tree) finding(file string, programs []string) Finding {
 	return f
 }
 
-// lineOf returns the line of the configuration in which a glob of ignore is
-// written; 0 where that does not show.
+// lineOf returns the line of the configuration in which a glob of ignore is written; 0
+// where it is not found.
 func lineOf(text, glob string) int {
 	n, in := 0, false
 	for line := range strings.Lines(text) {

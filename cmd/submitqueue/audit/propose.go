@@ -9,12 +9,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// fewFiles is up to how many files of one kind a proposal names one by one.
+// fewFiles is the largest number of files of one kind that a proposal names one by one.
 const fewFiles = 3
 
-// Propose returns the declared inputs that take the findings of each target into
-// its hashes. Where the names in a folder were read as well, or many files of
-// one kind, it names them by a glob, so that the next such file is among them.
+// Propose returns the declared inputs that take the findings of each target into its
+// hashes. Where the command also read the names in a folder, or many files of one kind,
+// it names the files by a glob, so that the next such file is included.
 func Propose(judged map[string]*Judged) []config.Inputs {
 	targets := map[string][]string{} // by their files, joined
 	for target, j := range judged {
@@ -38,7 +38,7 @@ func Propose(judged map[string]*Judged) []config.Inputs {
 
 // globsOf names the findings of a target.
 func globsOf(j *Judged) []string {
-	kinds := map[string][]string{} // files by ending; those without one by themselves
+	kinds := map[string][]string{} // files by ending; those without an ending are named one by one
 	for _, f := range j.Findings {
 		kind := path.Ext(f.File)
 		if kind == path.Base(f.File) {
@@ -87,7 +87,7 @@ func above(dirs []string) string {
 	return strings.Join(common, "/")
 }
 
-// escaped returns a name as a glob that means it alone.
+// escaped returns a glob that matches only this name.
 func escaped(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(name)
 }

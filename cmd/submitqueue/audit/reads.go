@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Reads are what the processes of a command have looked at in a checkout: paths
-// from its root, each with the programs that did.
+// Reads are the paths that the processes of a command have looked at in a checkout,
+// relative to its root, each with the programs that did.
 type Reads struct {
 	Content, Listed, Tested, Scanned map[string][]string
 }
@@ -23,7 +23,7 @@ func note(m map[string][]string, path, program string) {
 	}
 }
 
-// recorder makes Reads of what a tracer sees.
+// recorder makes Reads from the events that a tracer sees.
 type recorder struct {
 	root  string // absolute, without symbolic links
 	links map[string]bool
@@ -39,8 +39,8 @@ func newRecorder(root string, links []string) *recorder {
 	return r
 }
 
-// inside returns an absolute path as one from the root of the checkout, "." for
-// the root.
+// inside returns an absolute path relative to the root of the checkout, "." for the
+// root.
 func (r *recorder) inside(abs string) (string, bool) {
 	if !path.IsAbs(abs) {
 		return "", false
@@ -95,7 +95,7 @@ func (r *recorder) tested(abs string, p *process) {
 	}
 }
 
-// wrote notes that what is at a path from now on is not the commit's.
+// wrote notes that the file at a path is not the commit's from now on.
 func (r *recorder) wrote(abs string) {
 	rel, ok := r.inside(abs)
 	if !ok {
@@ -106,7 +106,8 @@ func (r *recorder) wrote(abs string) {
 	}
 }
 
-// done returns what was seen: of folders and lookups what is not content as well.
+// done returns what was seen. A path that is in Content is left out of Scanned, and a path in
+// Content or Listed is left out of Tested.
 func (r *recorder) done() Reads {
 	maps.DeleteFunc(r.Tested, func(file string, _ []string) bool { return r.Content[file] != nil || r.Listed[file] != nil })
 	maps.DeleteFunc(r.Scanned, func(file string, _ []string) bool { return r.Content[file] != nil })
@@ -132,8 +133,8 @@ func (p *process) name() string {
 	return p.program
 }
 
-// scans reports whether the process reads a file as part of looking at
-// everything: see the package's doc.
+// scans reports whether the process reads a file only because it looks at all files:
+// see the package's doc.
 func (p *process) scans(file string) bool {
 	switch p.program {
 	case "git":
@@ -147,7 +148,7 @@ func (p *process) scans(file string) bool {
 	return false
 }
 
-// runs notes what a process has begun to run.
+// runs notes the program that a process has begun to run.
 func (p *process) runs(program string, args []string) {
 	p.program, p.verb = path.Base(program), ""
 	if p.program != "git" {

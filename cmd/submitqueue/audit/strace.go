@@ -17,9 +17,9 @@ import (
 // ErrUnavailable: a tracer cannot be used on this machine. The error says why.
 var ErrUnavailable = errors.New("not available")
 
-// Tracer watches what commands look at.
+// Tracer watches which files commands look at.
 type Tracer interface {
-	// Name is what people call it.
+	// Name is the tracer's name for people.
 	Name() string
 	// Watch prepares to watch one command in a checkout. scratch is an empty
 	// folder outside of it; links are the paths of the symbolic links that the
@@ -29,20 +29,20 @@ type Tracer interface {
 
 // Watch is the watching of one command.
 type Watch interface {
-	// Shell is what gets the command as its last argument, in the place of sh -c.
+	// Shell is the argument list that takes the place of sh -c; the command is appended to it.
 	Shell() []string
-	// Begin is called when the checkout is there and nothing runs in it yet.
+	// Begin is called when the checkout is complete and nothing runs in it yet.
 	Begin() error
-	// End is called when nothing of the command runs any more. An error says
-	// that it was not watched as a whole.
+	// End is called when no process of the command runs any more. An error says that
+	// the command was not watched completely.
 	End() (Reads, error)
 }
 
 // Tracers are the ways to trace, the preferred one first.
 var Tracers = []string{"strace", "fanotify"}
 
-// NewTracer returns a tracer by its name, or with "auto" the first that can be
-// used here. ErrUnavailable: there is none; the error says why, of each.
+// NewTracer returns a tracer by its name, or with "auto" the first that can be used
+// here. ErrUnavailable: there is none; the error says why for each tracer.
 func NewTracer(ctx context.Context, name string) (Tracer, error) {
 	names := []string{name}
 	if name == "auto" {
@@ -72,7 +72,7 @@ func newTracer(ctx context.Context, name string) (Tracer, error) {
 // strace is the tracer of that name.
 type strace struct{ argv []string }
 
-// newStrace tries whether this machine lets processes be traced.
+// newStrace tries whether this machine allows processes to be traced.
 func newStrace(ctx context.Context) (*strace, error) {
 	program, err := exec.LookPath("strace")
 	if err != nil {
@@ -84,7 +84,7 @@ func newStrace(ctx context.Context) (*strace, error) {
 	}
 	rest := []string{"-D", "-f", "-y", "-q", "-s", "4096", "-e", "signal=none", "-e", "trace=" + strings.Join(wanted, ",")}
 	var said string
-	for _, fast := range [][]string{{"--seccomp-bpf"}, nil} { // without it each call of any kind costs
+	for _, fast := range [][]string{{"--seccomp-bpf"}, nil} { // without it, strace stops at every system call
 		argv := append(append([]string{program}, fast...), rest...)
 		var out bytes.Buffer
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -121,8 +121,8 @@ type straced struct {
 	recorder *recorder
 }
 
-// Shell implements Watch. The tracer is the command's grandchild (-D), so that
-// the runner sees the command itself end, whatever it leaves running.
+// Shell implements Watch. The tracer is the command's grandchild (-D), so that the
+// runner sees the command itself end, also where it leaves processes running.
 func (s *straced) Shell() []string {
 	return append(append([]string(nil), s.argv...), "-o", s.log, "sh", "-c")
 }

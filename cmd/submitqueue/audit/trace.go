@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// calls are the system calls that strace is asked for; one that the machine
-// does not have is none for strace because of its question mark.
+// calls are the system calls that strace traces. newStrace puts a question mark before
+// each, so that strace ignores one that the machine does not have.
 var calls = []string{
 	"open", "openat", "openat2", "creat", "open_by_handle_at", "execve", "execveat", "getdents", "getdents64", "readlink", "readlinkat",
 	"stat", "lstat", "newfstatat", "statx", "stat64", "lstat64", "fstatat64", "access", "faccessat", "faccessat2",
@@ -19,19 +19,19 @@ var calls = []string{
 // trace reads the output of strace -f -y, line by line.
 type trace struct {
 	*recorder
-	dir       string // that the first process began in
+	dir       string // the folder in which the first process began
 	first     int    // the first process; 0: none yet
 	ended     bool   // the first process has ended
 	processes map[int]*process
 	begun     map[int]string // calls that have not returned, by process
-	forking   []int          // processes that are starting another, the latest last
+	forking   []int          // processes that are starting another one, the latest last
 }
 
 func newTrace(r *recorder, dir string) *trace {
 	return &trace{recorder: r, dir: dir, processes: map[int]*process{}, begun: map[int]string{}}
 }
 
-// line reads one line. What is not understood is skipped.
+// line reads one line. It skips a line that it does not understand.
 func (t *trace) line(line string) {
 	number, rest, ok := strings.Cut(strings.TrimRight(line, "\n"), " ")
 	pid, err := strconv.Atoi(number)
@@ -77,8 +77,8 @@ func forks(call string) bool {
 	return name == "clone" || name == "clone3" || name == "fork" || name == "vfork"
 }
 
-// process returns what is known of a process. One that is seen before its
-// parent's call has returned is taken for the child of whoever is starting one.
+// process returns what is known of a process. A process that is seen before its
+// parent's call has returned is taken for a child of a process that is starting one.
 func (t *trace) process(pid int) *process {
 	if p := t.processes[pid]; p != nil {
 		return p
@@ -109,7 +109,7 @@ func (p *process) abs(dir, name string) string {
 	return dir + "/" + name // not cleaned: a link may be before a ".."
 }
 
-// at is the path of a call with a directory; fd < 0: without.
+// at is the path of a call that may have a directory; fd < 0: it has none.
 func (p *process) at(c call, fd, name int) string {
 	dir := ""
 	if fd >= 0 {
@@ -186,7 +186,7 @@ func (t *trace) looked(p *process, named string) {
 	t.tested(named, p)
 }
 
-// ran notes a program that a process becomes; its words are the argument argv.
+// ran notes the program that a process becomes; argument number argv of the call has its words.
 func (t *trace) ran(p *process, c call, named string, argv int) {
 	if !c.good() {
 		t.looked(p, named)
@@ -211,7 +211,7 @@ func (t *trace) forked(pid int, p *process, c call) {
 	}
 }
 
-// opened notes an open of a file, by the path that the file has in the end.
+// opened notes an open of a file, by the real path of the file.
 func (t *trace) opened(p *process, c call, named, flags string) {
 	if named != "" {
 		t.through(named, p.name())
@@ -233,8 +233,8 @@ func (t *trace) opened(p *process, c call, named, flags string) {
 	}
 }
 
-// moved notes that a file has got another name: whoever reads it there reads
-// what the commit has here.
+// moved notes that a file has got another name: a read of the new name reads the
+// commit's file of the old name.
 func (t *trace) moved(p *process, c call, from, to string) {
 	if !c.good() || from == "" || to == "" {
 		return
@@ -354,7 +354,7 @@ func unquoted(s string) (string, bool) {
 	return unescaped(s), ok
 }
 
-// unescaped undoes what strace does to unusual bytes: \n, \", \303.
+// unescaped undoes strace's escapes of unusual bytes: \n, \", \303.
 func unescaped(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Command measures this build of the queue. Nothing in it is a test: it
-// prints figures, and fails only where what was done is wrong.
+// Command measures this build of the queue. It is no test: it prints figures, and fails
+// only where the queue did something wrong.
 type Command struct {
 	Calls   benchCalls   `cmd:"" help:"Calls to the code host's API for each landed change, and from a command to its builds, in a long queue."`
 	Hooks   benchHooks   `cmd:"" help:"Webhooks until they are acknowledged, at a steady rate, and whether any is lost when the server is killed."`
@@ -21,7 +21,7 @@ type Command struct {
 	Server  benchServer  `cmd:"" hidden:"" help:"The server that bench land measures."`
 }
 
-// machine says on what was measured.
+// machine describes the machine of the measurement.
 type machine struct {
 	CPUs       int    `json:"cpus"`
 	Load       string `json:"load,omitempty"` // averages of 1, 5 and 15 minutes
@@ -29,8 +29,8 @@ type machine struct {
 	Folder     string `json:"folder"`
 }
 
-// machineOf looks at the machine and at what file system a folder is on. What
-// the system does not tell is left out.
+// machineOf looks at the machine and at the file system of a folder. Facts that the
+// system does not tell are left out.
 func machineOf(dir string) machine {
 	m := machine{CPUs: runtime.NumCPU(), Folder: dir}
 	if raw, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -55,7 +55,7 @@ func machineOf(dir string) machine {
 	return m
 }
 
-// String describes it in a line, for people.
+// String describes the machine in a line, for people.
 func (m machine) String() string {
 	return fmt.Sprintf("%d CPUs, load %s, %s on %s", m.CPUs, m.Load, m.Folder, m.FileSystem)
 }

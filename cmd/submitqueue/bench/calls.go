@@ -16,9 +16,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// benchCalls counts what a queue in its steady state asks of its code host: a simulated
-// one, whose webhooks all arrive. Whenever a change lands the next one is asked
-// for, so that the queue stays as long as it is.
+// benchCalls counts the requests of a queue in its steady state to its code host: a
+// simulated one, whose webhooks all arrive. Whenever a change lands, the bench asks for
+// the next one, so that the length of the queue stays the same.
 type benchCalls struct {
 	hostFlag
 
@@ -49,11 +49,11 @@ type callFigures struct {
 	Full     int            `json:"full"`
 	Landed   int            `json:"landed"`
 	Calls    float64        `json:"calls_per_landed"`
-	Free     float64        `json:"free_per_landed"` // of these, answered 304: they cost nothing of the hourly limit
+	Free     float64        `json:"free_per_landed"` // of these, answered 304: they do not count against the hourly limit
 	Git      float64        `json:"git_per_landed"`
 	Pushes   float64        `json:"pushes_per_landed"` // of these, pushes: of main, heads and refs for builds
 	Refresh  int            `json:"refresh"`           // calls that no webhook caused
-	Notes    float64        `json:"notes_per_landed"`  // of the calls, those that write a comment anew
+	Notes    float64        `json:"notes_per_landed"`  // of the calls, those that rewrite a comment
 	Routes   map[string]int `json:"routes"`
 	Reaction spread         `json:"comment_to_reaction_seconds"`
 	Before   float64        `json:"calls_to_reaction"` // of one command in a queue where nothing else happens
@@ -76,7 +76,7 @@ func (b *benchCalls) Run(ctx context.Context) error {
 		return err
 	}
 	if b.Probes > 0 && !b.CI {
-		n := b.Full + b.Probes // each in an area of its own: all of them are built at once
+		n := b.Full + b.Probes // each in a separate area: all of them are built at once
 		o := rigOptions{shape: benchShape{Changes: n, Areas: n}, orders: benchOrders{Slots: 2 * n, Took: time.Hour.Seconds()}}
 		if err := b.with(ctx, o, &f, (*callRun).probe); err != nil {
 			return err
@@ -86,7 +86,7 @@ func (b *benchCalls) Run(ctx context.Context) error {
 	return print.Figures(b.JSON, f)
 }
 
-// with measures one thing on a server of its own.
+// with measures one thing on a separate server.
 func (b *benchCalls) with(ctx context.Context, o rigOptions, f *callFigures, measure func(*callRun, context.Context, *callFigures) error) (err error) {
 	o.shape.Files, o.shape.Commits, o.shape.Method = 500, 1, b.Method
 	o.redis, o.keep, o.forge = b.Redis, b.Keep, b.on(b.Asks, b.Build)
@@ -113,7 +113,7 @@ type callRun struct {
 	bench *benchCalls
 	child *benchChild
 	host  benchHost
-	left  []string // branches that nobody has asked for
+	left  []string // branches that nobody has asked to land
 	asked int
 }
 
@@ -128,8 +128,8 @@ func (r *callRun) ask(ctx context.Context) (int, error) {
 	return r.host.land(ctx, branch)
 }
 
-// fill asks until there are so many changes without a verdict; decided is how
-// many had theirs.
+// fill asks for changes until so many are pending; decided is how many have their
+// verdict.
 func (r *callRun) fill(ctx context.Context, pending, decided int) error {
 	for r.asked < decided+pending {
 		if _, err := r.ask(ctx); err != nil {
@@ -147,7 +147,7 @@ func (r *callRun) count(ctx context.Context, f *callFigures) error {
 		if err := r.fill(ctx, r.bench.Pending, decided); err != nil {
 			return err
 		}
-		if begun < 0 && decided >= r.bench.Pending { // those that came together at the start have gone
+		if begun < 0 && decided >= r.bench.Pending { // the changes that came together at the start have landed
 			calls, fetches := r.host.requests()
 			begun, api, git = decided, len(calls), len(fetches)
 		}
@@ -196,8 +196,8 @@ func (r *callRun) probe(ctx context.Context, f *callFigures) error {
 	return nil
 }
 
-// react asks to land and waits for the reaction; calls are those about this
-// command that the host saw up to then.
+// react asks to land and waits for the reaction; calls is how many requests about this
+// command the host saw until then.
 func (r *callRun) react(ctx context.Context) (number, calls int, took time.Duration, err error) {
 	before, _ := r.host.requests()
 	sent := time.Now()
@@ -242,10 +242,10 @@ func (f *callFigures) tally(api, git []benchRequest, polls func(route string) bo
 	f.Calls, f.Free, f.Git, f.Pushes, f.Notes = each(len(api)), each(free), each(len(git)), each(pushes), each(notes)
 }
 
-// hostNames are what people call the hosts.
+// hostNames are the names of the hosts for people.
 var hostNames = map[string]string{"github": "GitHub", "gitlab": "GitLab"}
 
-// routeOf makes paths that differ in their subject the same.
+// routeOf returns one route for paths that differ only in their subject.
 func routeOf(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {

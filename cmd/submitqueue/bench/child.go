@@ -40,7 +40,7 @@ type benchChild struct {
 type benchVerdict struct {
 	phase queue.Phase
 	at    time.Time
-	cpu   time.Duration // that the server and its git processes that have ended had used when it was heard of
+	cpu   time.Duration // CPU time that the server, and those of its git processes that have ended, had used when the verdict was reported
 }
 
 // startBenchChild starts the server and waits until it takes commands.
@@ -78,7 +78,7 @@ func startBenchChild(ctx context.Context, o benchOrders) (*benchChild, error) {
 	return c, nil
 }
 
-// benchChildVariable is set for the server of a bench. Its value says nothing.
+// benchChildVariable is set for the server of a bench. Its value has no meaning.
 const benchChildVariable = "SUBMITQUEUE_BENCH_SERVER"
 
 func (c *benchChild) listen(out io.Reader) {
@@ -120,13 +120,13 @@ func (c *benchChild) listen(out io.Reader) {
 	_, _ = io.Copy(io.Discard, out)
 }
 
-// signal wakes whoever waits; the caller holds mu.
+// signal wakes the goroutines that wait; the caller holds mu.
 func (c *benchChild) signal() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// until waits for what the server reports; ok is called under the lock.
+// until waits until ok is true after a report of the server; ok is called under the lock.
 func (c *benchChild) until(ctx context.Context, ok func() bool) error {
 	for {
 		c.mu.Lock()
@@ -146,9 +146,9 @@ func (c *benchChild) until(ctx context.Context, ok func() bool) error {
 	}
 }
 
-// stop ends the server and returns what it has counted.
+// stop ends the server and returns its counts.
 func (c *benchChild) stop() (benchCount, error) {
-	_ = c.stdin.Close() // ends it, unless it has ended
+	_ = c.stdin.Close() // ends the server, unless it has ended
 	ended := time.AfterFunc(time.Minute, func() { _ = c.cmd.Process.Kill() })
 	defer ended.Stop()
 	_ = c.until(context.Background(), func() bool { return c.ended != nil })
@@ -161,20 +161,20 @@ func (c *benchChild) stop() (benchCount, error) {
 	return *c.count, nil
 }
 
-// cpu is what the server and its git processes have used since it was ready;
-// stop comes first.
+// cpu is the CPU time that the server and its git processes have used since it was
+// ready. Call stop first.
 func (c *benchChild) cpu() time.Duration {
 	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime() - c.begun
 }
 
-// processCPU is the user and system time of a process and of its children that
-// have ended, where the system tells it.
+// processCPU is the user and system time of a process and of its children that have
+// ended; 0 where the system does not tell it.
 func processCPU(pid int) time.Duration {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(raw), ") ") // past the name, which may hold spaces
+	_, rest, _ := strings.Cut(string(raw), ") ") // after the name, which may hold spaces
 	fields := strings.Fields(rest)
 	const utime, cstime = 11, 14 // counted from the field after the name
 	if len(fields) <= cstime {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// landFigures are the figures of `bench land`. Wall runs from the first command
-// to the last change landed, latency from a change's command to its landing
-// being stored. CPU is user and system time from the first command to the last
-// word to people: the server's with its git processes, and Redis's.
+// landFigures are the figures of `bench land`. Wall runs from the first command to the
+// last change landed, latency from a change's command to its landing being stored. CPU
+// is user and system time from the first command to the last publication: of the server
+// with its git processes, and of Redis.
 type landFigures struct {
 	Changes   int     `json:"changes"`
 	Areas     int     `json:"areas"`
@@ -28,17 +28,17 @@ type landFigures struct {
 	RSS       float64 `json:"rss_mb"`         // the server's peak
 	Packs     int     `json:"packs"`          // of the mirror, at most
 
-	Span  int  `json:"span,omitempty"` // so many landings at the beginning, and as many at the end
+	Span  int  `json:"span,omitempty"` // how many landings at the beginning, and at the end
 	First pace `json:"first,omitzero"`
 	Last  pace `json:"last,omitzero"`
 
 	Readers *readers `json:"readers,omitempty"` // of --readers
 
-	RedisBytes int64            `json:"redis_bytes"` // that Redis was sent
+	RedisBytes int64            `json:"redis_bytes"` // bytes that were sent to Redis
 	Actions    map[string]int64 `json:"actions"`     // of the server, by kind
 	Redis      string           `json:"redis"`
 	Machine    machine          `json:"machine"`
-	Rounds     []landFigures    `json:"rounds,omitempty"` // in their order; the rest is the median's
+	Rounds     []landFigures    `json:"rounds,omitempty"` // in their order; the other figures are those of the median round
 }
 
 type landCPU struct {

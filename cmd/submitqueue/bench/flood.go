@@ -13,14 +13,14 @@ import (
 	"sync"
 )
 
-// floodSize is how large the webhooks are that nobody has signed, in bytes.
+// floodSize is the size of the large webhooks without a right signature, in bytes.
 const floodSize = 23 << 20
 
-// floodFigures tell what large webhooks, all at once, cost the server: those without a
-// signature, and those with a wrong one.
+// floodFigures tell how much memory large webhooks, all at once, cost the server:
+// webhooks without a signature, and with a wrong one.
 type floodFigures struct {
 	Connections int   `json:"connections"`
-	Unsigned    int64 `json:"unsigned_bytes"` // memory over that before, at its peak
+	Unsigned    int64 `json:"unsigned_bytes"` // peak memory above that before
 	Wrong       int64 `json:"wrongly_signed_bytes"`
 	Refused     int   `json:"refused"` // answered with 401 or 503, of both kinds
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 )
 
-// benchForge is where the bench's commands come from.
+// benchForge is the forge that the bench's commands come from.
 type benchForge interface {
-	// orders adds to a server's orders where the repository is.
+	// orders adds the place of the repository to a server's orders.
 	orders(o *benchOrders)
-	// started hears of the server, which is ready.
+	// started is called with the server once it is ready.
 	started(ctx context.Context, c *benchChild) error
-	// land asks to land a branch and returns the number it has at the forge. It
-	// returns when the command is accepted, or sent.
+	// land asks to land a branch and returns the number it has at the forge. It returns
+	// once the command is accepted, or sent.
 	land(ctx context.Context, branch string) (int, error)
-	// dir is the bare repository that is landed on.
+	// dir is the bare repository that changes land on.
 	dir() string
 	close() error
 }
 
 const (
-	benchRefs     = "submitqueue" // what the names of refs for builds begin with
+	benchRefs     = "submitqueue" // beginning of the names of refs for builds
 	benchUser     = "bench"
 	benchReviewer = "reviewer"
 	benchCheck    = "ci"
@@ -68,8 +68,8 @@ type benchHub struct {
 const benchSecret = "the-simulated-forge-signs-with-this"
 
 // newBenchHub makes the simulated GitHub. With asks, main's protection asks for a review
-// and a check of each pull request, which all have; with a CI, each of its jobs takes so
-// long and passes.
+// and a check of each pull request, and all pull requests have them. With a CI, each of
+// its jobs takes so long and passes.
 func newBenchHub(ctx context.Context, dir string, from *benchRepo, asks bool, takes time.Duration) (*benchHub, error) {
 	hub, err := forgetest.New(forgetest.Options{Dir: filepath.Join(dir, "forge"), WebhookSecret: benchSecret, RateLimit: 1 << 30})
 	if err != nil {
@@ -121,8 +121,8 @@ func (f *benchHub) fill(ctx context.Context, from *benchRepo, asks bool) (err er
 	return nil
 }
 
-// Helper, Errorf and Cleanup make it a forgetest.TB: the simulated CI says what is wrong
-// with how it is used.
+// Helper, Errorf and Cleanup make it a forgetest.TB: the simulated CI reports wrong use
+// of it.
 func (f *benchHub) Helper()        {}
 func (f *benchHub) Cleanup(func()) {}
 func (f *benchHub) Errorf(format string, args ...any) {

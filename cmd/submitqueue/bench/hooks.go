@@ -17,10 +17,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// benchHooks measures the intake of webhooks: at a steady rate, whether or not
-// those before are answered, against a whole server that works on them. Then it
-// kills the server while a simulated GitHub delivers, starts it again, and looks
-// whether every webhook has had its effect.
+// benchHooks measures the intake of webhooks by a whole server that works on them. It
+// sends them at a steady rate, whether or not earlier ones are answered. Then it kills
+// the server while a simulated GitHub delivers, starts it again, and checks whether
+// every webhook has had its effect.
 type benchHooks struct {
 	Rate    int           `default:"500" help:"Webhooks in a second."`
 	For     time.Duration `default:"10s" help:"How long they come."`
@@ -43,8 +43,8 @@ type hookFigures struct {
 	CPU     float64 `json:"server_cpu_seconds"`
 
 	Killed  int          `json:"killed"` // webhooks while the server was killed
-	Failed  int          `json:"failed"` // of these, deliveries that nobody took
-	Lost    int          `json:"lost"`   // that had no effect in the end
+	Failed  int          `json:"failed"` // of these, deliveries that no server took
+	Lost    int          `json:"lost"`   // webhooks that had no effect in the end
 	Flood   floodFigures `json:"flood"`
 	Redis   string       `json:"redis"`
 	Machine machine      `json:"machine"`
@@ -102,7 +102,7 @@ func (b *benchHooks) pour(ctx context.Context, child *benchChild, f *hookFigures
 			1+i%100, 1_000_000+i, time.Now().UTC().Format(time.RFC3339), filler)
 		wg.Go(func() {
 			results[i] = to.post(ctx, fmt.Sprint("bench-", i), body)
-			took[i] = time.Since(due) // from when it was to be sent: a queue here counts, too
+			took[i] = time.Since(due) // since it was due: waiting in this process counts, too
 		})
 	}
 	wg.Wait()
@@ -126,7 +126,7 @@ type intake struct {
 	url    string
 }
 
-// post sends a webhook and returns what the server says it did with it.
+// post sends a webhook and returns the server's answer about it.
 func (to intake) post(ctx context.Context, guid string, body []byte) string {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url, bytes.NewReader(body))
 	if err != nil {
@@ -147,8 +147,8 @@ func (to intake) post(ctx context.Context, guid string, body []byte) string {
 	return res.Status
 }
 
-// kill kills the server while labels are set that each ask for a landing, which
-// nothing but their webhooks tells, and starts it again.
+// kill kills the server and starts it again while labels are set. Each label asks for a
+// landing, and only its webhook tells the server so.
 func (b *benchHooks) kill(ctx context.Context, rig *rig, f *hookFigures) (err error) {
 	f.Killed = b.Killed
 	child, hub := rig.child, rig.host.(*benchHub)
@@ -169,7 +169,7 @@ func (b *benchHooks) kill(ctx context.Context, rig *rig, f *hookFigures) (err er
 				return err
 			}
 			_ = child.cmd.Process.Kill()
-			_ = child.cmd.Wait() // killed: that is no news
+			_ = child.cmd.Wait() // it was killed: the error says only that
 			take(child)
 		}
 	}
@@ -189,7 +189,7 @@ func (b *benchHooks) kill(ctx context.Context, rig *rig, f *hookFigures) (err er
 	}
 	wait, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
-	_ = hub.repo.WaitFor(wait, func(v forgetest.View) bool { // what is missing then is counted below
+	_ = hub.repo.WaitFor(wait, func(v forgetest.View) bool { // what is missing after that is counted below
 		for _, n := range hub.pulls {
 			if !v.Pull(n).Merged {
 				return false

@@ -14,14 +14,14 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
 )
 
-// benchHost is a simulated code host: it counts what it is asked for, and can be in trouble.
+// benchHost is a simulated code host: it counts its requests, and can be in trouble.
 type benchHost interface {
 	benchForge
-	// requests are those to its interface and to git so far, each in order.
+	// requests returns the requests to its API and to git so far, each in order.
 	requests() (api, git []benchRequest)
 	// polls reports whether a request is one that no webhook causes.
 	polls(route string) bool
-	// acknowledged returns when it has acknowledged a command on this change.
+	// acknowledged returns once the queue has acknowledged a command on this change.
 	acknowledged(ctx context.Context, number int) error
 	beginOutage(chance *rand.Rand, share float64, hooks bool)
 	endOutage()
@@ -33,12 +33,12 @@ type benchRequest struct {
 	status       int
 }
 
-// hostFlag is the flag of which host is simulated.
+// hostFlag is the flag that says which host is simulated.
 type hostFlag struct {
 	Forge string `enum:"github,gitlab" default:"github" help:"Which code host is simulated: github or gitlab."`
 }
 
-// on has a rig's repository on the simulated host.
+// on puts a rig's repository on the simulated host.
 func (h hostFlag) on(asks bool, takes time.Duration) func(context.Context, string, *benchRepo) (benchForge, error) {
 	if h.Forge != "gitlab" {
 		return onHub(asks, takes)
@@ -62,9 +62,9 @@ const (
 	benchSigning = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 )
 
-// newBenchLab makes the simulated GitLab. With asks, it is one with tiers whose project asks
-// for an approval, resolved threads and a pipeline of each merge request, which all have;
-// with a CI, each job takes so long and passes.
+// newBenchLab makes the simulated GitLab. With asks, it has tiers, and its project asks for
+// an approval, resolved threads and a pipeline of each merge request; all merge requests
+// have them. With a CI, each job takes so long and passes.
 func newBenchLab(ctx context.Context, dir string, from *benchRepo, asks bool, takes time.Duration) (*benchLab, error) {
 	lab, err := gitlab.New(gitlab.Options{Dir: filepath.Join(dir, "forge"), Premium: asks})
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *benchLab) fill(from *benchRepo, asks bool) (err error) {
 	return nil
 }
 
-// run has each job pass when it has taken its time.
+// run lets each job pass once it has taken its time.
 func (f *benchLab) run(ctx context.Context, takes time.Duration) {
 	const look = 20 * time.Millisecond
 	began := map[int]time.Time{}
@@ -189,7 +189,7 @@ func (f *benchLab) close() error {
 	return f.lab.Close()
 }
 
-// What GitHub is as a host.
+// GitHub as a benchHost.
 
 func (f *benchHub) requests() (api, git []benchRequest) {
 	for _, q := range f.hub.Requests("", "/**") {

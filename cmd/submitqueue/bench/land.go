@@ -17,9 +17,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 )
 
-// benchLand lands changes through a whole server: real Redis, real git merges
-// and pushes on a bare repository, commands over HTTP. Only builds are not
-// real: they pass at once.
+// benchLand lands changes through a whole server: real Redis, real git merges and
+// pushes on a bare repository, commands over HTTP. Only the builds are not real: they
+// pass at once.
 type benchLand struct {
 	Changes     int           `default:"100" help:"Changes to land."`
 	Areas       int           `default:"50" help:"Areas they are spread over; changes of one area conflict, though their texts merge. 1: all conflict."`
@@ -82,7 +82,7 @@ func (b *benchLand) Run(ctx context.Context) error {
 	return print.Figures(b.JSON, figures)
 }
 
-// round lands everything once, in a folder of its own.
+// round lands everything once, in a separate folder.
 func (b *benchLand) round(ctx context.Context, readers int) (f landFigures, err error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
@@ -146,7 +146,7 @@ type landRun struct {
 	store    *redisstore.Store
 	branches []string
 	open     int                              // 0: any number
-	make     func(context.Context, int) error // makes a branch; nil: they are there
+	make     func(context.Context, int) error // makes a branch; nil: all branches exist
 	began    redisstore.Usage
 	sent     sync.Map // number → when the command was sent
 }
@@ -223,8 +223,8 @@ func (r *landRun) together(ctx context.Context, concurrency int, f *landFigures)
 	return r.figures(f)
 }
 
-// room waits until another change may be in the queue. It is off by the number of
-// those who ask at once.
+// room waits until another change may be in the queue. It may be off by the number of
+// commands that are sent at once.
 func (r *landRun) room(ctx context.Context) error {
 	if r.open == 0 {
 		return nil
@@ -282,8 +282,8 @@ func (r *landRun) figures(f *landFigures) error {
 	return nil
 }
 
-// finish waits until the queue has said everything to everybody, ends the
-// server and takes its counts.
+// finish waits until the queue has published everything, ends the server and takes its
+// counts.
 func (r *landRun) finish(ctx context.Context, f *landFigures) error {
 	idle := r.child.until(ctx, func() bool { return r.child.idle })
 	used, usage := r.store.Usage(ctx)

@@ -18,9 +18,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// benchOutage has a simulated code host fail by chance for some time, while changes are in
-// the queue and more are asked for. It fails where a change is lost, is on main twice, or
-// needs a person.
+// benchOutage lets a simulated code host fail at random for some time, while changes are
+// in the queue and more are asked for. It fails where a change is lost, is on main twice,
+// or needs a person.
 type benchOutage struct {
 	hostFlag
 
@@ -37,20 +37,21 @@ type benchOutage struct {
 	Keep     bool          `help:"Keep the folder with repository, Redis and log."`
 }
 
-// outageAfter is how long after the end of an outage all is to be decided. Commands whose
-// webhooks were lost are found by reading what the host has not delivered.
+// outageAfter is how long after the end of an outage all changes must be decided. The
+// server finds commands whose webhooks were lost by reading what the host has not
+// delivered.
 const outageAfter = 20 * time.Minute
 
 // outageRun is one run.
 type outageRun struct {
 	Seed    uint64   `json:"seed"`
 	Share   float64  `json:"share"`
-	Failed  int      `json:"failed"`            // requests that failed while it lasted
-	Within  int      `json:"landed_within"`     // changes that landed while it lasted
+	Failed  int      `json:"failed"`            // requests that failed during the outage
+	Within  int      `json:"landed_within"`     // changes that landed during the outage
 	First   float64  `json:"first_seconds"`     // from its end to the first landing; -1: all had landed before
 	All     float64  `json:"all_seconds"`       // from its end until all had landed
-	Stopped []string `json:"stopped,omitempty"` // what a person would have to lift
-	Wrong   string   `json:"wrong,omitempty"`   // lost, doubled or not decided
+	Stopped []string `json:"stopped,omitempty"` // stops that only a person could lift
+	Wrong   string   `json:"wrong,omitempty"`   // changes lost, landed twice or not decided
 }
 
 // outageFigures are the figures of `bench outage`.
@@ -130,7 +131,7 @@ func seedsOf(text string) ([]uint64, error) {
 	return seeds, nil
 }
 
-// one is a run on a server of its own.
+// one does a run on a separate server.
 func (b *benchOutage) one(ctx context.Context, seed uint64) (run outageRun, err error) {
 	chance := rand.New(rand.NewPCG(seed, 18))
 	run = outageRun{Seed: seed, Share: b.Share, First: -1}
@@ -253,14 +254,14 @@ func (c *benchChild) decidedNow() int {
 	return c.decided()
 }
 
-// stoppedNow is what has stopped the queue or a change so far.
+// stoppedNow returns what has stopped the queue or a change so far.
 func (c *benchChild) stoppedNow() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.stopped)
 }
 
-// String tells what came of a run.
+// String describes a run in a line.
 func (r outageRun) String() string {
 	first := "all had landed before the end"
 	if r.First >= 0 {

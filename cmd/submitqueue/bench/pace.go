@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// paceSpan is how many landings a pace is taken of, and paceLeast how many landings
-// there have to be for two of them.
+// paceSpan is the most landings that a pace is measured over, and paceLeast is how many
+// landings two paces need.
 const (
 	paceSpan  = 500
 	paceLeast = 20
@@ -17,10 +17,10 @@ const (
 // pace is how changes landed at the beginning or at the end.
 type pace struct {
 	PerMinute float64 `json:"per_minute"`
-	CPU       float64 `json:"cpu_per_landed"` // seconds of the server and its git processes; says more where other work runs beside
+	CPU       float64 `json:"cpu_per_landed"` // seconds of the server and its git processes; the better figure where other work runs on the machine
 }
 
-// pacesOf returns the pace at the beginning and at the end, of a quarter of the
+// pacesOf returns the paces at the beginning and at the end, each over a quarter of the
 // verdicts, at most paceSpan; span 0: there are too few.
 func pacesOf(ends []benchVerdict) (span int, first, last pace) {
 	if len(ends) < paceLeast {
@@ -38,8 +38,8 @@ func pacesOf(ends []benchVerdict) (span int, first, last pace) {
 // packsEach is how often the packs are counted.
 const packsEach = 200 * time.Millisecond
 
-// watchPacks counts the packs of the mirrors in a folder until it is asked for the
-// most that there were in one of them.
+// watchPacks counts the packs of the mirrors in a folder until most is called, which
+// returns the most packs that one mirror had.
 func watchPacks(ctx context.Context, dir string) (most func() int) {
 	ctx, stop := context.WithCancel(ctx)
 	told := make(chan int, 1)

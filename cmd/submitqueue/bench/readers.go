@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// readerPaths is what readers of a bench look at, in turn.
+// readerPaths are the addresses that readers of a bench look at, in turn.
 var readerPaths = []string{"/", "/api/queue", "/api/queues", "/queue", "/api/queue"}
 
-// readers look at a server's pages and its API while it lands.
+// readers are the figures of readers that look at a server's pages and its API while it lands.
 type readers struct {
 	Count   int     `json:"count"`
 	Answers int     `json:"answers"`
 	Bytes   int64   `json:"bytes"`
-	Same    int     `json:"not_modified"` // answers that a reader had already
+	Same    int     `json:"not_modified"` // answers that a reader already had
 	Latency spread  `json:"latency_seconds"`
-	Rate    float64 `json:"rate_of_landing,omitempty"` // with them, of that without; 0: not compared
+	Rate    float64 `json:"rate_of_landing,omitempty"` // the rate with readers as a part of the rate without; 0: not compared
 
 	mu   sync.Mutex
 	took []time.Duration
 	err  error
 }
 
-// watchers are readers that are to come: so many, each of which looks at a server
-// once in every.
+// watchers are readers that have not started: count of them, each of which looks at a
+// server once in every.
 type watchers struct {
 	base, token string
 	count       int
 	every       time.Duration
 }
 
-// start has them ask again and again until stop is called, which returns what they
-// saw.
+// start has them look again and again until stop is called, which returns their
+// figures.
 func (w watchers) start(ctx context.Context) (stop func() (*readers, error)) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &readers{Count: w.count}
@@ -69,7 +69,7 @@ func (w watchers) start(ctx context.Context) (stop func() (*readers, error)) {
 	}
 }
 
-// ask is one look at one address; tags has what was last seen of each.
+// ask is one look at one address; tags has the last ETag of each.
 func (r *readers) ask(ctx context.Context, url, token string, tags map[string]string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *readers) ask(ctx context.Context, url, token string, tags map[string]st
 	return nil
 }
 
-// words says what readers saw, and what they cost.
+// words says how many answers readers had, and what they cost.
 func (r *readers) words() string {
 	text := fmt.Sprintf("%d had %d answers of %.1f KB, %d of them nothing new, P50 %.3f s, P95 %.3f s", r.Count, r.Answers,
 		float64(r.Bytes)/1024/float64(max(r.Answers, 1)), r.Same, r.Latency.P50, r.Latency.P95)

@@ -13,26 +13,26 @@ import (
 	"time"
 )
 
-// benchRepo is the bare repository of a bench: files spread over areas, and
-// branches that each change files of their own in one of the areas.
+// benchRepo is the bare repository of a bench: files spread over areas, and branches,
+// each of which changes separate files in one of the areas.
 type benchRepo struct {
 	dir   string
-	start string            // where main was
+	start string            // where main began
 	heads map[string]string // branch → its tip
-	names []string          // of the branches, in the order of making
+	names []string          // the branches, in the order of making
 	shape benchShape
 
 	mu sync.Mutex // of heads
 }
 
-// benchShape says what the repository of a bench is like.
+// benchShape describes the repository of a bench.
 type benchShape struct {
 	Files   int // on main
 	Areas   int
 	Changes int    // branches
 	Commits int    // of each branch, one file each
 	Moved   bool   // main has moved on since the branches began: no merge is trivial
-	CI      bool   // builds are made by the forge's CI, as its check benchCheck
+	CI      bool   // the forge's CI builds, as its check benchCheck
 	Method  string // how changes land, as in the configuration; empty: its default
 	Later   bool   // the branches are not made yet; see branch
 }
@@ -55,7 +55,7 @@ func makeBenchRepo(ctx context.Context, dir string, s benchShape) (*benchRepo, e
 		file(fmt.Sprintf("%s/s%d/f%05d.txt", benchArea(i%s.Areas), i/1000, i), strings.Repeat(fmt.Sprintf("line of file %d\n", i), 20))
 	}
 	if s.Later {
-		for i := range s.folders() { // what branches will write, so that main is as large at the end
+		for i := range s.folders() { // the files that branches will write, so that main has the same size at the end
 			for k := range s.Commits {
 				file(s.path(i, k), "part of no change yet\n")
 			}
@@ -90,7 +90,7 @@ func makeBenchRepo(ctx context.Context, dir string, s benchShape) (*benchRepo, e
 	return r, nil
 }
 
-// benchDate is when a bench's repository begins, in seconds.
+// benchDate is the date of the first commit, in Unix seconds.
 const benchDate = 1700000000
 
 // benchPoint is a commit of a bench's repository.
@@ -99,7 +99,7 @@ type benchPoint struct {
 	branch, message, from string // from "": on the branch
 }
 
-// write begins the commit for fast-import; its files follow.
+// write begins the commit for fast-import; the caller writes its files after it.
 func (p benchPoint) write(in *bytes.Buffer) {
 	who := fmt.Sprintf("Bench <bench@localhost> %d +0000", p.date)
 	fmt.Fprintf(in, "commit refs/heads/%s\nauthor %s\ncommitter %s\ndata %d\n%s\n", p.branch, who, who, len(p.message), p.message)
@@ -112,14 +112,14 @@ func benchFile(in *bytes.Buffer, path, content string) {
 	fmt.Fprintf(in, "M 100644 inline %s\ndata %d\n%s\n", path, len(content), content)
 }
 
-// benchFolders is how many folders branches share that begin on a recent main, so that
-// it does not grow with what has landed.
+// benchFolders is how many folders the branches of a bench share that begin on a recent
+// main, so that main does not grow with the landings.
 const benchFolders = 200
 
-// folders is how many folders branches share; a multiple of the areas.
+// folders returns how many folders branches share; a multiple of the areas.
 func (s benchShape) folders() int { return benchFolders/s.Areas*s.Areas + s.Areas }
 
-// path is the file that a commit of a branch writes.
+// path returns the file that a commit of a branch writes.
 func (s benchShape) path(i, k int) string {
 	folder := benchBranch(i)
 	if s.Later {
@@ -169,8 +169,9 @@ func benchConfig(s benchShape) string {
 	return b.String()
 }
 
-// verify looks with git alone whether main holds each branch exactly once, each
-// by a merge of the tip before with the branch, and with nothing but their merge.
+// verify checks with git alone that main holds each branch exactly once. Each branch
+// must have come by a merge of the tip before and the branch, whose tree is exactly
+// what git makes of the two.
 func (r *benchRepo) verify(ctx context.Context, dir string) error {
 	out, err := runGit(ctx, dir, nil, "rev-list", "--first-parent", "--parents", "--reverse", r.start+"..refs/heads/main")
 	if err != nil {

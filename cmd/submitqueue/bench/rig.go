@@ -13,17 +13,16 @@ import (
 	"github.com/submitqueue/submitqueue/queue/redisstore"
 )
 
-// rigOptions say what a bench measures on.
+// rigOptions describe the rig of a bench.
 type rigOptions struct {
 	shape  benchShape
 	redis  string      // as the flag --redis
-	orders benchOrders // for the server; where its data, Redis and repository are is filled in
-	keep   bool        // the folder stays
+	orders benchOrders // for the server; newRig fills in the places of data, Redis and repository
+	keep   bool        // the folder is not removed
 	forge  func(ctx context.Context, dir string, repo *benchRepo) (benchForge, error)
 }
 
-// rig is a repository, a forge that has it, a Redis and a server beside them, in a
-// folder of their own.
+// rig is a repository, a forge that has it, a Redis and a server, in a separate folder.
 type rig struct {
 	folder string
 	data   string // of the server
@@ -37,7 +36,7 @@ type rig struct {
 	closes []func() error // in the order of making
 }
 
-// newRig makes one whose server runs; close ends all of it but the server.
+// newRig makes a rig whose server runs; close ends all of it but the server.
 func newRig(ctx context.Context, o rigOptions) (_ *rig, err error) {
 	r := &rig{orders: o.orders}
 	defer func() {
@@ -78,7 +77,7 @@ func newRig(ctx context.Context, o rigOptions) (_ *rig, err error) {
 	return r, err
 }
 
-// close ends what stands beside the server, newest first.
+// close ends all parts but the server, newest first.
 func (r *rig) close() error {
 	var errs []error
 	for i := len(r.closes) - 1; i >= 0; i-- {
@@ -93,7 +92,7 @@ func (r *rig) failed(err error) error {
 	return errors.Join(fmt.Errorf("%w (give --keep to look at %s)", err, filepath.Join(r.data, "server.log")), stopped)
 }
 
-// onHub has a rig's repository on a simulated GitHub.
+// onHub puts a rig's repository on a simulated GitHub.
 func onHub(asks bool, takes time.Duration) func(context.Context, string, *benchRepo) (benchForge, error) {
 	return func(ctx context.Context, dir string, repo *benchRepo) (benchForge, error) {
 		return newBenchHub(ctx, dir, repo, asks, takes)

@@ -35,16 +35,16 @@ type benchRunners struct {
 	JSON    string        `help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 }
 
-// runnersFigures are what it prints.
+// runnersFigures are the figures that it prints.
 type runnersFigures struct {
 	Machine machine `json:"machine"`
 	Jobs    int     `json:"jobs"`
-	P50     float64 `json:"p50_ms"` // from when a job is asked for to when a runner has it
+	P50     float64 `json:"p50_ms"` // from the moment when the queue asks for a job until a runner has it
 	P99     float64 `json:"p99_ms"`
 	Most    float64 `json:"most_ms"`
-	Lost    int     `json:"lost"`    // jobs without a result, or with another than theirs
+	Lost    int     `json:"lost"`    // jobs without a result, or with a wrong one
 	Doubled int     `json:"doubled"` // jobs that two runners had
-	RSS     int     `json:"rss_mb"`  // the most, of server and runners together
+	RSS     int     `json:"rss_mb"`  // the peak of server and runners together
 	Seconds float64 `json:"seconds"`
 }
 
@@ -120,7 +120,7 @@ func (b *benchRunners) Run(ctx context.Context) error {
 	return nil
 }
 
-// runnersRig is what runners and the feed share.
+// runnersRig is the state that runners and the feed share.
 type runnersRig struct {
 	base, token string
 	takes       time.Duration
@@ -133,7 +133,7 @@ type runnersRig struct {
 	waits  []time.Duration
 }
 
-// feed asks for builds of one job at a steady rate, once the runners are there.
+// feed asks for builds of one job at a steady rate, once the runners have come.
 func (r *runnersRig) feed(ctx context.Context, pool *workers.Pool, jobs int, rate float64) error {
 	for len(pool.Agents()) == 0 {
 		select {

@@ -29,22 +29,22 @@ import (
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
-// benchServer is the whole server in a process of its own, so that what it uses
-// can be told from what the bench uses. It differs from serve in one thing:
-// builds pass at once. Its orders come on the standard input, which holds
-// secrets and whose end ends the server; on the standard output it reports.
+// benchServer is the whole server in a separate process, so that its use of CPU and
+// memory can be told from the bench's. It differs from serve in one thing: builds pass
+// at once. Its orders, which hold secrets, come on the standard input, whose end ends
+// the server; it reports on the standard output.
 type benchServer struct{}
 
-// benchOrders are what a bench's server is started with.
+// benchOrders are the settings of a bench's server.
 type benchOrders struct {
 	Data    string       `json:"data"`
 	Redis   string       `json:"redis"`
 	Token   string       `json:"token"`
 	Slots   int          `json:"slots"`
-	CI      bool         `json:"ci,omitempty"`    // builds are made by the forge's CI
-	Paced   bool         `json:"paced,omitempty"` // GitHub is asked no more often than serve asks it
+	CI      bool         `json:"ci,omitempty"`    // the forge's CI builds
+	Paced   bool         `json:"paced,omitempty"` // GitHub gets no more requests than serve sends it
 	Took    float64      `json:"took,omitempty"`  // seconds of a build once main is proven; 0: builds pass at once
-	Local   string       `json:"local,omitempty"` // path of the repository, or
+	Local   string       `json:"local,omitempty"` // path of the repository; this, GitHub or GitLab is set
 	GitHub  *benchGitHub `json:"github,omitempty"`
 	GitLab  *benchGitLab `json:"gitlab,omitempty"`
 	Profile string       `json:"profile,omitempty"` // file for a CPU profile
@@ -68,7 +68,7 @@ type benchGitLab struct {
 	Signing string `json:"signing"`
 }
 
-// benchReport is one line of what a bench's server says.
+// benchReport is one line of a bench server's output.
 type benchReport struct {
 	Ready    string      `json:"ready,omitempty"` // its address, once main is proven
 	Redis    string      `json:"redis,omitempty"`
@@ -77,11 +77,11 @@ type benchReport struct {
 	At       int64       `json:"at,omitempty"`       // when that was stored, in Unix nanoseconds
 	Building bool        `json:"building,omitempty"` // no verdict yet: a build of it is asked for
 	Stopped  string      `json:"stopped,omitempty"`  // the queue was paused, or the change refused, parked or sent away: a person has to act
-	Idle     bool        `json:"idle,omitempty"`     // there is nothing left to do
+	Idle     bool        `json:"idle,omitempty"`     // the queue has nothing left to do
 	Finished *benchCount `json:"finished,omitempty"`
 }
 
-// benchCount is what a bench's server has done.
+// benchCount counts what a bench's server has done.
 type benchCount struct {
 	Turns   int64            `json:"turns"`
 	Actions map[string]int64 `json:"actions"` // by kind
@@ -103,7 +103,7 @@ func (benchServer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // until whoever started us closes it, or is gone
+		_, _ = io.Copy(io.Discard, in) // until the process that started this one closes it, or ends
 		cancel()
 	}()
 	if orders.Profile != "" {
@@ -182,7 +182,7 @@ func (o benchOrders) serve(ctx context.Context) error {
 	return err
 }
 
-// onGitLab has the server serve the project on GitLab.
+// onGitLab adds the queue of the project on GitLab.
 func (o benchOrders) onGitLab(options *server.Options) error {
 	g := o.GitLab
 	f, err := gitlab.New(gitlab.Options{BaseURL: g.URL, Token: g.Token, Project: g.Project, Logger: options.Log})
@@ -202,7 +202,7 @@ func (o benchOrders) onGitLab(options *server.Options) error {
 	return nil
 }
 
-// writeHeap writes a profile of what is in memory.
+// writeHeap writes a heap profile.
 func writeHeap(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -212,7 +212,7 @@ func writeHeap(path string) error {
 	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
 }
 
-// benchProven waits until the queue takes main for proven.
+// benchProven waits until main is proven.
 func benchProven(ctx context.Context, owner *app.Owner) error {
 	for {
 		changed := owner.Changed()
@@ -240,9 +240,9 @@ func benchProven(ctx context.Context, owner *app.Owner) error {
 type benchWatch struct {
 	mu      sync.Mutex // of out
 	out     *json.Encoder
-	turns   int64 // this and the next are written by turns, which come one by one
+	turns   int64 // turns write this field and the next, one turn at a time
 	actions map[string]int64
-	open    int // actions of which nothing has come yet
+	open    int // actions without a result yet
 }
 
 func (w *benchWatch) turn(t speculation.Turn) {
@@ -273,11 +273,11 @@ func (w *benchWatch) turn(t speculation.Turn) {
 func (w *benchWatch) say(r benchReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.out.Encode(r) // nobody listens any more: the end of the input says so too
+	_ = w.out.Encode(r) // an error means that nobody reads any more; then the input ends, too
 }
 
-// peakRSS is the most memory that this process had resident, where the system
-// tells it.
+// peakRSS is the most memory that this process had resident; 0 where the system does
+// not tell it.
 func peakRSS() int64 { return peakRSSOf("self") }
 
 // peakRSSOf is peakRSS of another process.

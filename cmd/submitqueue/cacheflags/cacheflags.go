@@ -1,5 +1,5 @@
-// Package cacheflags has the flags that say what runners keep of what steps ask to have kept:
-// the same for the server's own and for those on other machines.
+// Package cacheflags has the flags that say which caches of steps runners keep. They are the
+// same for the server's own runners and for those on other machines.
 package cacheflags
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/cache/s3"
 )
 
-// Flags say what runners keep.
+// Flags say which caches runners keep.
 type Flags struct {
 	Caches    string `enum:"slot,shared,off" default:"slot" env:"SUBMITQUEUE_CACHES" help:"How the folders are kept that steps name as caches: slot (each runner keeps its own), shared (a runner that has none yet takes what is in --cache-dir or --cache-s3), or off (steps run without)."`
 	Megabytes int    `name:"cache-mb" default:"10240" env:"SUBMITQUEUE_CACHE_MB" help:"Megabytes of disk that the caches of each runner may take; those that were kept longest ago go first."`
@@ -20,11 +20,11 @@ type Flags struct {
 	S3        string `name:"cache-s3" env:"SUBMITQUEUE_CACHE_S3" help:"With --caches shared: a store that speaks the protocol of Amazon S3, with the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY." placeholder:"s3://BUCKET/PREFIX?endpoint=HOST&region=REGION"`
 }
 
-// most is a bound with which megabytes stay numbers of bytes.
+// most bounds the megabytes, so that their number of bytes does not overflow.
 const most = 1 << 20
 
-// Validate refuses a bound that keeps nothing, or overflows, and a store that is missing or
-// that nobody uses.
+// Validate refuses a bound that keeps nothing or overflows, and a store that is missing or
+// not used.
 func (f *Flags) Validate() error {
 	stores := 0
 	for _, given := range []string{f.Dir, f.S3} {
@@ -43,7 +43,7 @@ func (f *Flags) Validate() error {
 	return nil
 }
 
-// Open returns what the flags say of the runners.
+// Open returns the caches of runners that the flags describe.
 func (f *Flags) Open(log *slog.Logger) (c workers.Caches, err error) {
 	if f.Caches == "off" {
 		return c, nil

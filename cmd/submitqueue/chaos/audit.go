@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// landings are what main's own line says.
+// landings are the landings on main's line.
 type landings struct {
 	commits int
-	heads   map[string]int // what was merged, and how often
+	heads   map[string]int // how often each head was merged
 }
 
 // audit looks at main with git alone, and returns what is wrong with it.
@@ -54,13 +54,13 @@ func (w *world) audit(ctx context.Context) (l landings, wrong []string, err erro
 	return l, wrong, nil
 }
 
-// landed reports whether a change is on main at a head that was asked for.
+// landed reports whether a change is on main, at a head that its author asked to land.
 func (l landings) landed(c *change) bool {
 	return slices.ContainsFunc(c.asked, func(head string) bool { return l.heads[head] > 0 })
 }
 
-// verdict says what is wrong with the verdict on a change, which has ended with a phase of
-// the API.
+// verdict says what is wrong with the verdict on a change; phase is its last phase by the
+// API.
 func (l landings) verdict(c *change, phase string) string {
 	switch {
 	case l.landed(c) && c.kind == bad:

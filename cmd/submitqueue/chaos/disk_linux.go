@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// mountSmall puts a small file system at a folder, so that its disk can be filled without
-// anybody else's being full.
+// mountSmall mounts a small file system at a folder, so that a test can fill it without
+// filling the machine's disk.
 func mountSmall(dir string) error {
 	if os.Getuid() != 0 {
 		return fmt.Errorf("a disk of its own needs root")

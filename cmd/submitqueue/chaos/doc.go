@@ -1,8 +1,8 @@
-// Package chaos runs the product as its users do, a server in a process of its own beside
-// a real Redis and a real repository, has authors ask for changes all the time, and does
-// to it what happens to servers: kills, stops, cut networks, lost writes of Redis, damage
-// of the mirror, full disks, pushes past the queue. It judges the outcome from outside, by
-// git and by what the API says:
+// Package chaos runs the product as its users do: a server in a separate process, beside
+// a real Redis and a real repository. Simulated authors ask to land changes all the time.
+// It injects the faults that servers meet: kills, stops, cut networks, lost writes of
+// Redis, damage of the mirror, full disks, pushes past the queue. It judges the outcome
+// from outside, by git and by the answers of the API:
 //
 //	every commit of main is green, by the test's own rule
 //	no change is on main twice, and none at a head that nobody asked for
@@ -18,6 +18,6 @@
 //	// ...
 //	// report.Violations is empty
 //
-// The draws follow from the seed: which changes, which faults, and when. The results
-// do not: processes and the disk have their own time.
+// The draws follow from the seed: which changes, which faults, and when. The results do
+// not: the timing of processes and of the disk varies.
 package chaos

@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
-// faults are what Run can do, in the order of the help, each with what does and mends it.
-// short is how long about; to add a fault is a row. An error is a harness that does not
-// work; what the product does wrong is a violation of its own.
+// faults are the faults that Run can inject, in the order of the help, each with the
+// function that injects and repairs it. short is about how long the fault lasts. To add a
+// fault, add a row. An error means that the harness does not work; an error of the
+// product is a violation instead.
 var faults = []struct {
 	name string
 	do   func(r *run, ctx context.Context, short time.Duration) error
@@ -44,7 +45,7 @@ var faults = []struct {
 	{"clock", func(r *run, ctx context.Context, short time.Duration) error { return r.jump(ctx, 2*short) }},
 }
 
-// Faults are the names of what Run can do.
+// Faults returns the names of the faults that Run can inject.
 func Faults() (names []string) {
 	for _, f := range faults {
 		names = append(names, f.name)
@@ -52,7 +53,7 @@ func Faults() (names []string) {
 	return names
 }
 
-// fault does one fault and mends it.
+// fault injects one fault and repairs it.
 func (r *run) fault(ctx context.Context, name string) error {
 	short := time.Duration(100+r.draw.IntN(2500)) * time.Millisecond
 	i := slices.Index(Faults(), name)
@@ -147,7 +148,7 @@ func (r *run) damage() error {
 	var objects, packs []string
 	_ = filepath.WalkDir(filepath.Join(mirror, "objects"), func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil || d.IsDir(): // it may be gone by now
+		case err != nil || d.IsDir(): // the file may be gone by now
 		case strings.HasSuffix(path, ".pack"):
 			packs = append(packs, path)
 		case len(filepath.Base(filepath.Dir(path))) == 2:
@@ -165,7 +166,7 @@ func (r *run) damage() error {
 		pack := packs[r.draw.IntN(len(packs))]
 		info, err := os.Stat(pack)
 		if err != nil {
-			return nil // it has been packed anew
+			return nil // the mirror has been packed again
 		}
 		_ = os.Chmod(pack, 0o644)
 		_ = os.Truncate(pack, info.Size()/2)
@@ -191,18 +192,19 @@ func (r *run) fill(ctx context.Context, d time.Duration) error {
 	at := filepath.Join(r.server.data, "filler")
 	f, err := os.Create(at)
 	if err != nil {
-		return nil // it is full
+		return nil // the disk is full already
 	}
 	block := make([]byte, 1<<20)
 	for err == nil && ctx.Err() == nil {
 		_, err = f.Write(block)
 	}
-	_ = f.Close() // that the disk is full is what was to be
+	_ = f.Close() // an error is expected: the disk is full
 	pause(ctx, d)
 	return os.Remove(at)
 }
 
-// killSteps kills what runs in the checkouts of slots, and returns how many processes.
+// killSteps kills the processes that run in the checkouts of slots, and returns how many there
+// were.
 func (r *run) killSteps() (n int) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, p := range dirs {
@@ -218,8 +220,8 @@ func (r *run) killSteps() (n int) {
 	return n
 }
 
-// second runs a second server on the same Redis and repository for a while, stops the
-// first one meanwhile, and ends either.
+// second starts a second server on the same Redis and repository, and kills the first
+// one. After a while it starts the first one again, and then kills the second one.
 func (r *run) second(ctx context.Context, d time.Duration) error {
 	r.note("a second server for %v, the first one killed", d.Round(time.Millisecond))
 	other := r.newServer(filepath.Join(r.dir, "other"))
@@ -244,8 +246,8 @@ func (r *run) second(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// jumps are by how much clocks are set: by hand, by a daemon that finds the time again, and
-// by a machine that comes from a snapshot.
+// jumps are the amounts by which clocks are set: by hand, by a daemon that corrects the
+// time, and on a machine that is restored from a snapshot.
 var jumps = []time.Duration{-time.Hour, -time.Minute, -20 * time.Second, 90 * time.Second, time.Hour, 25 * time.Hour, 40 * 24 * time.Hour}
 
 // jump sets the server's clock, and sets it right again.
@@ -253,7 +255,7 @@ func (r *run) jump(ctx context.Context, d time.Duration) error {
 	off := jumps[r.draw.IntN(len(jumps))]
 	r.note("set the server's clock by %v for %v", off, d.Round(time.Millisecond))
 	if off > 24*time.Hour {
-		r.lossy.Store(true) // verdicts are kept for weeks, and those may be over for the server
+		r.lossy.Store(true) // verdicts are kept for weeks, and by the server's clock those may be over
 	}
 	if err := r.setClock(off); err != nil {
 		return err
@@ -262,7 +264,7 @@ func (r *run) jump(ctx context.Context, d time.Duration) error {
 	return r.setClock(0)
 }
 
-// setClock says by how much the clocks of servers are off, in one go.
+// setClock writes how far the clocks of servers are off, in one atomic step.
 func (r *run) setClock(off time.Duration) error {
 	next := r.clock() + ".new"
 	if err := os.WriteFile(next, []byte(off.String()), 0o644); err != nil {
@@ -271,5 +273,5 @@ func (r *run) setClock(off time.Duration) error {
 	return os.Rename(next, r.clock())
 }
 
-// clock is the file that the server reads it from.
+// clock is the file from which the server reads how far its clock is off.
 func (r *run) clock() string { return filepath.Join(r.dir, "clock") }

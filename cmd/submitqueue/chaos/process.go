@@ -20,12 +20,12 @@ import (
 	"time"
 )
 
-// server is the product in a process of its own.
+// server is the product in a separate process.
 type server struct {
 	program string
 	args    []string
 	data    string
-	env     []string // beside this process's
+	env     []string // beside the environment of this process
 	log     *os.File
 
 	mu  sync.Mutex
@@ -46,7 +46,7 @@ func (s *server) start(ctx context.Context) error {
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 	cmd.Env = append(cmd.Env, s.env...)
 	cmd.Stdout, cmd.Stderr = s.log, s.log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the terminal is ours
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal must reach only this process
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("the server cannot be started: %w", err)
 	}
@@ -79,8 +79,8 @@ func (s *server) signal(sig os.Signal) {
 	}
 }
 
-// end ends the server, and waits for that at most so long; then it is killed. It returns
-// its exit status.
+// end ends the server, and waits for its end up to limit; then it kills the server. It
+// returns the exit status.
 func (s *server) end(sig os.Signal, limit time.Duration) (code int, err error) {
 	s.mu.Lock()
 	cmd := s.cmd
@@ -95,8 +95,8 @@ func (s *server) end(sig os.Signal, limit time.Duration) (code int, err error) {
 	return 0, err
 }
 
-// land asks the API to land a branch. By its key it is one command, however often it is
-// asked. Errors are the caller's to bear: the server may be away.
+// land asks the API to land a branch. Calls with the same key are one command. The
+// caller has to expect errors: the server may be away.
 func (s *server) land(ctx context.Context, key string, in map[string]any, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *server) get(ctx context.Context, path string, out any) error {
 	return s.ask(r, out)
 }
 
-// ask sends a request, which has a path alone, to where the server is.
+// ask sends a request, whose URL is only a path, to the server's present address.
 func (s *server) ask(r *http.Request, out any) error {
 	s.mu.Lock()
 	base, token := s.url, s.key
@@ -162,7 +162,7 @@ func left(dir string) []string {
 	return out
 }
 
-// until waits for a condition, at most so long.
+// until waits for a condition, at most up to limit.
 func until(ctx context.Context, limit time.Duration, ok func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -39,8 +39,8 @@ func newRedis(ctx context.Context, dir string) (*redis, error) {
 	return r, err
 }
 
-// start starts redis-server on what is there. It syncs once a second, so that a loss of
-// power takes what came last.
+// start starts redis-server on the present files. It syncs once a second, so that a
+// loss of power loses the last writes.
 func (r *redis) start(ctx context.Context) error {
 	r.cmd = exec.Command("redis-server", "--port", "0", "--unixsocket", r.socket, "--dir", r.dir, "--appendonly", "yes", "--appendfsync", "everysec",
 		"--save", "", "--aof-load-truncated", "yes", "--logfile", filepath.Join(r.dir, "log"))
@@ -77,10 +77,10 @@ func (r *redis) say(command string) (string, error) {
 // kill kills redis-server.
 func (r *redis) kill() {
 	_ = r.cmd.Process.Kill()
-	_ = r.cmd.Wait() // killed: that is no news
+	_ = r.cmd.Wait() // it was killed: the error says only that
 }
 
-// lose takes the last bytes of the file in which redis-server has its writes.
+// lose cuts off the last bytes of the file in which redis-server has its writes.
 func (r *redis) lose(bytes int64) error {
 	logs, err := filepath.Glob(filepath.Join(r.dir, "appendonlydir", "*.incr.aof"))
 	if err != nil || len(logs) == 0 {
@@ -107,7 +107,7 @@ type wireState int
 
 const (
 	wireWhole wireState = iota
-	wireHangs           // nothing is carried, and nothing ends
+	wireHangs           // nothing is carried, and connections stay open
 	wireDead            // connections end, and none begins
 )
 
@@ -136,7 +136,7 @@ func (w *wire) set(s wireState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state = s
-	if s != wireHangs { // what hung has lost bytes
+	if s != wireHangs { // connections that hung have lost bytes
 		for c := range w.open {
 			_ = c.Close()
 		}
@@ -171,7 +171,7 @@ func (w *wire) carry(c net.Conn, socket string) {
 	delete(w.open, far)
 }
 
-// copy carries one way. While the wire hangs, what is sent is lost, and the connection
+// copy carries one way. While the wire hangs, sent bytes are lost, and the connection
 // ends when the wire is whole again.
 func (w *wire) copy(to, from net.Conn) {
 	defer to.Close()

@@ -24,15 +24,15 @@ import (
 type Options struct {
 	Program string        // the product's binary
 	Dir     string        // an empty folder for all that it makes
-	Seed    uint64        // of what is drawn
+	Seed    uint64        // of all random draws
 	For     time.Duration // how long faults come
-	Settle  time.Duration // how long after the last fault each change has its verdict; 0: a minute
+	Settle  time.Duration // how long after the last fault each change must have its verdict; 0: a minute
 	Pending int           // how many changes are asked for at a time; 0: 8
 	Faults  []string      // of the names that Faults returns; none: all
-	Out     io.Writer     // what is done, a line each
+	Out     io.Writer     // gets a line for each thing that is done
 }
 
-// Report is what came of it.
+// Report is the result of a Run.
 type Report struct {
 	Seed       uint64         `json:"seed"`
 	Took       time.Duration  `json:"took"`
@@ -52,7 +52,7 @@ const (
 	auditEvery = 10               // faults between two looks at main
 )
 
-// run is a Run under way. The authors and the faults are goroutines of their own.
+// run is a Run under way. The authors and the faults run in separate goroutines.
 type run struct {
 	o      Options
 	dir    string
@@ -62,16 +62,17 @@ type run struct {
 	redis  *redis
 	log    *os.File
 	pasts  int
-	lossy  atomic.Bool // Redis has lost writes, or what is in it was old by the clock
+	lossy  atomic.Bool // Redis has lost writes, or its content was too old by the clock
 	report *Report
 
 	worldMu sync.Mutex
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	server  *server
 	outMu   sync.Mutex
 }
 
-// Run does it. The error is of the harness: what the product does wrong is in the report.
+// Run runs a server under faults. The error is about the harness; errors of the product are
+// violations in the report.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Settle == 0 {
 		o.Settle = time.Minute
@@ -147,7 +148,8 @@ func (r *run) newServer(data string) *server {
 		"--redis", "redis://" + r.redis.wire.addr(), "--listen", "127.0.0.1:0", "--runners", "2", "--slots-dir", r.slots(data)}}
 }
 
-// slots is where the steps of a server run, which may be other users than the server's.
+// slots is the folder in which the steps of a server run, perhaps as other users than the
+// server's.
 func (r *run) slots(data string) string { return filepath.Join(r.dir, "slots-"+filepath.Base(data)) }
 
 // now is the server that authors talk to.
@@ -163,7 +165,7 @@ func (r *run) use(s *server) {
 	r.server = s
 }
 
-// under has faults come while authors ask.
+// under injects faults while authors ask to land changes.
 func (r *run) under(ctx context.Context) error {
 	asking, stop := context.WithCancel(ctx)
 	var authors sync.WaitGroup
@@ -203,7 +205,7 @@ func (r *run) authors(ctx context.Context) error {
 			r.worldMu.Unlock()
 			if err != nil {
 				if ctx.Err() != nil {
-					err = nil // it was cut off
+					err = nil // ctx ended while the fault ran
 				}
 				return err
 			}
@@ -223,8 +225,8 @@ func (r *run) authors(ctx context.Context) error {
 	return nil
 }
 
-// ask asks for a change again and again, until a server says that it has the command. By
-// its key it is one command.
+// ask asks for a change again and again, until a server says that it has the command.
+// The key makes all requests one command.
 func (r *run) ask(ctx context.Context, c *change) {
 	for ctx.Err() == nil {
 		var accepted struct{ Number int }
@@ -254,8 +256,8 @@ func (r *run) phaseOf(ctx context.Context, c *change) phase {
 		Notice struct{ Text string } // the answer to a command that was not followed
 	}
 	if err := r.now().get(ctx, fmt.Sprintf("/api/change?id=%d", c.number), &v); err != nil {
-		// A store that was emptied has forgotten old verdicts; what has none is asked for
-		// anew from the repository, and known then.
+		// A store that was emptied has forgotten old verdicts. A change without a verdict
+		// is asked for again from the repository, and is known then.
 		forgotten := r.lossy.Load() && strings.Contains(err.Error(), "404")
 		return phase{name: "forgotten", why: strings.TrimSpace(err.Error()), final: forgotten}
 	}
@@ -265,13 +267,13 @@ func (r *run) phaseOf(ctx context.Context, c *change) phase {
 	return phase{v.Phase, v.Reason.Text, v.Final}
 }
 
-// settle waits for the verdicts that are left, and judges all.
+// settle waits for the verdicts that are left, and judges all changes.
 func (r *run) settle(ctx context.Context) {
 	r.note("no more faults: each change is to have its verdict within %v", r.o.Settle)
 	from := time.Now()
 	var open []*change
 	for _, c := range r.world.changes {
-		if c.number != 0 { // the others were being asked for when it ended
+		if c.number != 0 { // the authors had not finished asking for the others when the faults ended
 			open = append(open, c)
 			r.report.Asked++
 		}

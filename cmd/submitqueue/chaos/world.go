@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// kind is what becomes of a change that is built alone and with others.
+// kind is the result of a change that is built alone and with others.
 type kind int
 
 const (
@@ -24,13 +24,13 @@ const (
 	clash             // passes, but does not merge with others of its area
 )
 
-// change is a branch that an author makes and asks for.
+// change is a branch that an author makes and asks to land.
 type change struct {
 	kind   kind
 	branch string
 	area   string
-	asked  []string // heads at which it was asked for
-	number int      // of its request; 0: none has been taken
+	asked  []string // heads at which the author asked to land it
+	number int      // of its request; 0: no server has taken one yet
 	moves  bool     // its author pushes once more
 }
 
@@ -66,7 +66,7 @@ func areaLines() string {
 	return b.String()
 }
 
-// green is what the test says of a tree.
+// green reports whether the test passes on a tree.
 func green(names []string) bool {
 	for _, name := range names {
 		area, base := filepath.Split(name)
@@ -97,7 +97,7 @@ func newWorld(ctx context.Context, dir string, r *rand.Rand) (*world, error) {
 	return w, err
 }
 
-// made is a commit that is made.
+// made is a commit to make.
 type made struct {
 	branch, from, message string // from "": on top of the branch
 	add                   map[string]string
@@ -152,7 +152,7 @@ func (w *world) next(ctx context.Context) (*change, error) {
 	return c, nil
 }
 
-// push moves the branch of a change that has been asked for.
+// push moves the branch of a change after the author has asked to land it.
 func (w *world) push(ctx context.Context, c *change) error {
 	_, err := w.commit(ctx, made{c.branch, "refs/heads/" + c.branch + "^0", "One thing more", map[string]string{c.area + "/more-" + c.branch: "more\n"}})
 	return err

@@ -33,7 +33,7 @@ type Client struct {
 	Base, Token string
 }
 
-// noServer is where the documentation speaks of servers that are not found.
+// noServer is the place in the documentation about servers that are not found.
 const noServer = "troubleshoot#no-server-was-found"
 
 // Open returns a client of the server that the flags name, or of the one that this user
@@ -76,7 +76,7 @@ func baseOf(server string) (string, error) {
 	return u.String(), nil
 }
 
-// Answered is a server's answer that something does not work.
+// Answered is a server's answer that a request did not work.
 type Answered struct {
 	Status int
 	text   string
@@ -85,7 +85,7 @@ type Answered struct {
 // Error implements error, in the server's own words.
 func (e *Answered) Error() string { return e.text }
 
-// Get reads what the server says at a path into out.
+// Get reads the server's answer at a path into out.
 func (c *Client) Get(ctx context.Context, path string, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+path, nil)
 	if err != nil {
@@ -112,10 +112,10 @@ func (c *Client) Post(ctx context.Context, path string, in, out any) error {
 	return c.do(req, out)
 }
 
-// documented is the address of a place of the documentation, as a server gives it.
+// documented matches the address of a place in the documentation, as a server gives it.
 var documented = regexp.MustCompile(`^/docs/([a-z-]+#[a-z0-9_-]+)$`)
 
-// placeIn is the place of an address; "": it is none.
+// placeIn returns the place in the documentation that an address names; "": it names none.
 func placeIn(address string) string {
 	if m := documented.FindStringSubmatch(address); m != nil {
 		return m[1]
@@ -160,7 +160,7 @@ func (c *Client) do(req *http.Request, out any) error {
 	return nil
 }
 
-// UserName is who runs this program.
+// UserName returns the name of the user that runs this program.
 func UserName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" && !strings.ContainsFunc(u.Username, unicode.IsSpace) {
 		return u.Username
@@ -168,7 +168,7 @@ func UserName() string {
 	return "operator"
 }
 
-// Command gives a command about the queue and waits until it is followed.
+// Command gives a command about the queue and waits until the queue has followed it.
 func (c *Client) Command(ctx context.Context, path string, cmd any, followed func(q api.Queue, at time.Time) bool) (q api.Queue, err error) {
 	var ok api.Accepted
 	if err := c.Post(ctx, path, cmd, &ok); err != nil {
@@ -177,7 +177,7 @@ func (c *Client) Command(ctx context.Context, path string, cmd any, followed fun
 	name := url.Values{"queue": {ok.Queue}}.Encode()
 	end := time.After(commandLimit)
 	for {
-		q = api.Queue{} // what an answer leaves out is not what the one before said
+		q = api.Queue{} // a field that this answer leaves out must not keep its earlier value
 		if err := c.Get(ctx, "/api/queue?"+name, &q); err != nil {
 			return q, err
 		}
@@ -203,7 +203,7 @@ func (c *Client) Command(ctx context.Context, path string, cmd any, followed fun
 	}
 }
 
-// Until waits, as long as it takes, until a queue is as wanted.
+// Until waits, without a limit, until wanted is true for a queue.
 func (c *Client) Until(ctx context.Context, name string, wanted func(api.Queue) bool) error {
 	path := "/api/queue?" + url.Values{"queue": {name}}.Encode()
 	for {
@@ -222,7 +222,7 @@ func (c *Client) Until(ctx context.Context, name string, wanted func(api.Queue) 
 	}
 }
 
-// commandLimit bounds how long a command about the queue is waited for.
+// commandLimit bounds how long Command waits.
 const commandLimit = 20 * time.Second
 
 // Print prints what the API answers, indented.

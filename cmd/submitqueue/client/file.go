@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// DataFolder is where a server keeps its files unless it is told otherwise,
-// and where the client commands look for it.
+// DataFolder is where a server keeps its files by default, and where the client
+// commands look for them.
 func DataFolder() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
 		return filepath.Join(dir, "submitqueue")
@@ -23,7 +23,7 @@ func DataFolder() string {
 type File struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
-	User  string `json:"user,omitempty"` // in whose name the token commands
+	User  string `json:"user,omitempty"` // the name in which the token commands
 }
 
 func PathOf(data string) string { return filepath.Join(data, "client.json") }
@@ -47,7 +47,7 @@ func WriteFile(data string, f File) error {
 		err = os.Rename(tmp, PathOf(data))
 	}
 	if err != nil {
-		_ = os.Remove(tmp) // it may be half of it
+		_ = os.Remove(tmp) // it may be incomplete
 	}
 	return err
 }

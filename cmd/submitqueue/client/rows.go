@@ -10,7 +10,7 @@ import (
 )
 
 // Rows gives each page of a queue's event archive to a function, oldest first, and returns
-// the queue's name. An error of the function ends it.
+// the queue's name. An error of the function ends the reading.
 func (c *Client) Rows(ctx context.Context, name string, each func(rows []queue.Row) error) (string, error) {
 	place := ""
 	for {

@@ -11,9 +11,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// cacheHint proposes what a step may keep from build to build. It is a comment: with a cache
-// a pass may rest on what another change has left, and whether that is worth it is not ours
-// to say.
+// cacheHint proposes folders that a step may keep from build to build. The proposal is a
+// comment: with a cache, a pass may rest on files that another change has left, and only the
+// repository's owners can decide whether that is worth it.
 func (t tree) cacheHint(b *bytes.Buffer, f analyzers.Found) {
 	in := func(name string) string { return path.Join(f.Under, name) }
 	lines := func(env, why string, paths ...string) {

@@ -14,13 +14,13 @@ import (
 // tree is a repository's files as init sees them.
 type tree struct{ analyzers.Tree }
 
-// buildRefs is what the names of the queue's builds begin with, unless a server is told
-// otherwise.
+// buildRefs is the beginning of the names of the branches of builds, unless a server is
+// told otherwise.
 const buildRefs = "submitqueue/"
 
-// checks lists the names of the checks that the workflows report; those that cannot be
-// told end in "*". ours: only checks with a full name, of workflows that start on the
-// queue's own builds and run everything there.
+// checks lists the names of the checks that the workflows report; a name that is known
+// only in part ends in "*". With ours, it lists only checks with a full name, of
+// workflows that start on the queue's own builds and run everything there.
 func (t tree) checks(ours bool) (list []string) {
 	for _, f := range t.Files {
 		if ok, _ := path.Match(".github/workflows/*.y*ml", f); !ok {
@@ -66,7 +66,7 @@ func (t tree) whole() string {
 	return ""
 }
 
-// names gives each of several build systems a name of its own.
+// names gives each of several build systems a different name.
 func names(list []analyzers.Found) []string {
 	taken := map[string]bool{"tree": true, "unowned": true, "def": true, "list": true} // the queue's own
 	bad := regexp.MustCompile(`[^a-z0-9_-]+`)

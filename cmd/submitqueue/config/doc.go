@@ -1,7 +1,6 @@
-// Package config is the commands about .submitqueue.yml: init writes a first one
-// from what a clone shows, validate checks one as the server would, schema prints
-// what editors check with.
+// Package config is the commands about .submitqueue.yml: init writes a first one from
+// the files of a clone, validate checks one as the server would, and schema prints the
+// schema for editors.
 //
-// How do I add a build system to init? A method beside tree.golang in detect.go, and a line of
-// tree.detect.
+// How do I add a build system to init? A row of All in package analyzers, with a Find.
 package config

@@ -14,8 +14,8 @@ import (
 // gitlabFile is the CI file of a project on GitLab, unless the project says otherwise.
 const gitlabFile = ".gitlab-ci.yml"
 
-// gitlabHint writes what the queue can do with a CI file of GitLab, as comments: which jobs
-// a step may name, and what the file lacks for that.
+// gitlabHint writes comments about a CI file of GitLab: which jobs a step may name, and
+// what the file lacks for that.
 func (t tree) gitlabHint(b *bytes.Buffer) {
 	if !t.Has(gitlabFile) {
 		return

@@ -15,7 +15,7 @@ import (
 type leaf struct {
 	glob string
 	are  func(file string) bool
-	name *regexp.Regexp // in code that reads one
+	name *regexp.Regexp // matches the name of such a file in code that reads one
 }
 
 var leaves = []leaf{
@@ -23,19 +23,19 @@ var leaves = []leaf{
 	{"**/*.md", func(file string) bool { return path.Ext(file) == ".md" }, regexp.MustCompile(`\.md\b`)},
 }
 
-// prose are endings of files that are read by people, and of large ones that
-// name no others.
+// prose are endings of files that people read, and of large files that name no others.
 var prose = []string{".md", ".txt", ".rst", ".adoc", ".svg", ".png", ".jpg", ".gif", ".ico", ".pdf", ".sum", ".lock"}
 
-// lists are files that name others without that a step reads these.
+// lists are files that name other files although no step reads those.
 var lists = []string{config.Path, ".gitignore", ".gitattributes", ".dockerignore", "CODEOWNERS"}
 
 // maxSearched bounds how many bytes are searched for names.
 const maxSearched = 64 << 20
 
-// ignoreHint is what init writes about ignore: the globs of files that nothing
-// in the repository names, as a comment, and for the others why they are left
-// out. A name in the code is a hint; what is read, submitqueue audit inputs says.
+// ignoreHint is the text that init writes about ignore, as a comment: the globs of
+// files that nothing in the repository names, and why the other globs are left out. A
+// name in the code is only a hint; submitqueue audit inputs finds out which files are
+// read.
 func (t tree) ignoreHint(analyzer string) string {
 	if analyzer == "none" {
 		return ""
@@ -58,9 +58,9 @@ func (t tree) ignoreHint(analyzer string) string {
 	return out + "  # What steps read beyond their targets, and no hash has: submitqueue audit inputs\n"
 }
 
-// naming returns a file, with the line, of code or of a build's definition that
-// names what the pattern matches; "": none does. Where there is too much to
-// search, the first that is not is returned: nothing is suggested unseen.
+// naming returns a place (file and line) in code or in a build's definition that the
+// pattern matches; "": there is none. Where there is too much to search, it returns the
+// first file that was not searched: init suggests nothing without a full search.
 func (t tree) naming(pattern *regexp.Regexp) string {
 	left := maxSearched
 	for _, file := range t.Files {

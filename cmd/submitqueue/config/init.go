@@ -18,7 +18,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Init writes a first configuration from what a clone shows.
+// Init writes a first configuration from the files of a clone.
 type Init struct {
 	Dir   string `arg:"" optional:"" default:"." type:"path" help:"Clone to write it in."`
 	Step  string `name:"run" help:"Command that verifies the repository, where it cannot be told from the files." placeholder:"COMMAND"`
@@ -27,10 +27,10 @@ type Init struct {
 	out io.Writer // nil: standard output
 }
 
-// maxInitFile bounds the size of a file that is looked into.
+// maxInitFile bounds the size of the files that are read.
 const maxInitFile = 1 << 20
 
-// Run implements the command. A file that is there stays as it is.
+// Run implements the command. An existing configuration stays as it is.
 func (c *Init) Run(ctx context.Context) error {
 	if c.out == nil {
 		c.out = os.Stdout
@@ -71,8 +71,8 @@ func (c *Init) Run(ctx context.Context) error {
 	return err
 }
 
-// readTree lists what git tracks, and what it would, of the repository that a
-// folder is in.
+// readTree lists the files of a folder's repository that git tracks, and the untracked
+// files that it does not ignore.
 func readTree(ctx context.Context, dir string) (top string, t tree, err error) {
 	git := func(dir string, args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -116,7 +116,7 @@ func readTree(ctx context.Context, dir string) (top string, t tree, err error) {
 	return top, t, nil
 }
 
-// firstConfig makes the file, and says in words what it found.
+// firstConfig makes the text of the file, and says in words which build systems it found.
 func firstConfig(t tree, run string) (text []byte, what string, err error) {
 	list := analyzers.All().Detect(t.Tree)
 	var ours []string // checks that run on the queue's own builds

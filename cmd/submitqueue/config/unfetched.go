@@ -9,7 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// unfetched says, a line each, what runners do not see of a repository.
+// unfetched says, in a line each, which parts of a repository runners do not see.
 func (t tree) unfetched(c *config.Config) string {
 	lfs := slices.ContainsFunc(t.Files, func(file string) bool {
 		return path.Base(file) == ".gitattributes" && doctor.KeepsLFS(t.Read(file))
@@ -21,8 +21,8 @@ func (t tree) unfetched(c *config.Config) string {
 	return text
 }
 
-// unfetchedAt is unfetched of the repository that a folder is in; nothing where there
-// is none.
+// unfetchedAt is unfetched for the repository that a folder is in; "" where there is
+// none.
 func unfetchedAt(ctx context.Context, dir string, c *config.Config) string {
 	_, t, err := readTree(ctx, dir)
 	if err != nil {

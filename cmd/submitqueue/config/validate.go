@@ -62,7 +62,7 @@ func (c *Validate) Run(ctx context.Context) error {
 	return nil
 }
 
-// reportText names the steps of whose failed runs no pass counts, and says what helps.
+// reportText names the steps whose failed runs prove no pass, and says what helps.
 func reportText(c *config.Config) string {
 	text := ""
 	for _, s := range c.Steps {
@@ -73,7 +73,7 @@ func reportText(c *config.Config) string {
 	return text
 }
 
-// quarantineText says which targets are in quarantine, and which entries count no more.
+// quarantineText says which targets are in quarantine, and which entries no longer count.
 func quarantineText(c *config.Config, now time.Time) string {
 	text := ""
 	for _, q := range c.Quarantines(now) {
@@ -86,7 +86,7 @@ func quarantineText(c *config.Config, now time.Time) string {
 	return text
 }
 
-// freezeText says when landings are held next, by which rule.
+// freezeText says when landings are held next, and by which rule.
 func freezeText(c *config.Config, now time.Time) string {
 	text := ""
 	for _, w := range c.Queue.Freezes(now, 3) {
@@ -110,7 +110,7 @@ func autoText(c *config.Config) string {
 	return text
 }
 
-// ignoreText says what to look at where files are left out of all hashes.
+// ignoreText says what to check where files are left out of all hashes.
 func ignoreText(c *config.Config) string {
 	if len(c.Analysis.Ignore) == 0 {
 		return ""
@@ -118,7 +118,7 @@ func ignoreText(c *config.Config) string {
 	return "  ignore: a change to these files runs no step; whether a step reads one of them, submitqueue audit inputs says\n"
 }
 
-// partText says what one of several analyzers does, and who verifies it.
+// partText says what one of several analyzers covers, and which steps verify its targets.
 func partText(c *config.Config, a config.SubAnalysis) string {
 	text := a.Name + ": " + a.Analyzer + " in the whole repository"
 	if a.Under != "" {
@@ -134,7 +134,7 @@ func partText(c *config.Config, a config.SubAnalysis) string {
 	return text + "; verified by " + strings.Join(steps, ", ")
 }
 
-// Schema prints the schema that editors complete and check with.
+// Schema prints the schema by which editors complete and check the file.
 type Schema struct{}
 
 // Run implements the command.

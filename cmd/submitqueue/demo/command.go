@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// command prepares a program that runs in dir in a process group of its own:
-// when ctx ends the whole group does. Nothing of a surrounding git process is
-// handed on.
+// command prepares a program that runs in dir in a separate process group: when ctx
+// ends, the whole group is ended. The program gets no environment variables of a
+// surrounding git process.
 func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -44,8 +44,8 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), nil
 }
 
-// shell runs a command for sh in dir. It reports whether it succeeded, and the
-// last lines of what it printed when it did not.
+// shell runs a command for sh in dir. It reports whether the command succeeded, and the
+// last lines of its output when it did not.
 func shell(ctx context.Context, dir, script string) (ok bool, tail string, err error) {
 	cmd := command(ctx, dir, "sh", "-c", script)
 	var out bytes.Buffer

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// maxRetries is how often an author has a change tried again that infrastructure
-// has parked.
+// maxRetries is how often an author retries a change that was parked for infrastructure
+// errors.
 const maxRetries = 3
 
 // driver plays the people of a demo and watches the product.
@@ -68,8 +68,8 @@ func (d *driver) drive(ctx context.Context, dir string) (*Report, bool, error) {
 	return r, stuck, d.prove(ctx, dir, r)
 }
 
-// follow asks for all changes at a brisk pace and returns when all have a
-// verdict, or when nothing has changed for too long.
+// follow asks to land all changes at a brisk pace and returns when all have a verdict,
+// or when nothing has changed for too long.
 func (d *driver) follow(ctx context.Context) (stuck bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	asked, failed := make(chan Pull), make(chan error, 1)

@@ -13,9 +13,9 @@ import (
 // maxNamed bounds how many targets or paths a line names.
 const maxNamed = 3
 
-// failure says in one line what rejected a change: the step, its targets and the
-// first line of its log that tells why, or the paths that do not merge. It is
-// hostile text, and "" for other verdicts.
+// failure says in one line why a change was rejected: the step, its targets and the
+// most telling line of its log, or the paths that do not merge. It is hostile text, and
+// "" for other verdicts.
 func failure(v *queue.Verdict) string {
 	switch {
 	case v == nil:
@@ -39,8 +39,8 @@ func failure(v *queue.Verdict) string {
 	return text
 }
 
-// Telling returns the line of a log that says most, of hostile text: the first that names a place
-// in a file, else the first that speaks of failure, else the last.
+// Telling returns the most telling line of a log: the first line that names a place in a file,
+// else the first that mentions a failure, else the last. It is hostile text.
 func Telling(log string) string {
 	log = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]").ReplaceAllString(log, "")
 	var lines []string

@@ -22,12 +22,12 @@ type Figures struct {
 	BuildsPerChange float64     `json:"builds_per_change"`
 	Bypasses        int         `json:"bypasses"` // verdicts before a conflicting change ahead was decided
 
-	OvertookSlow int            `json:"overtook_slow"`            // asked after the slow change, on main before it
-	BuildsSaved  int            `json:"builds_saved"`             // changes that landed as a commit that nobody built: the ledger had all of its keys
-	Keys         int            `json:"keys"`                     // that the landed changes added
+	OvertookSlow int            `json:"overtook_slow"`            // changes asked to land after the slow change, and on main before it
+	BuildsSaved  int            `json:"builds_saved"`             // changes that landed as a commit that no build had checked out: the ledger had passes of all its keys
+	Keys         int            `json:"keys"`                     // keys that the landed changes added
 	Reused       int            `json:"reused"`                   // of these, passed in builds made for another change
 	Seconds      float64        `json:"seconds"`                  // from the first command to the last verdict
-	PeakMemory   int64          `json:"peak_rss_bytes,omitempty"` // the most that the process with server, forge and pool of runners had resident; left out where not known
+	PeakMemory   int64          `json:"peak_rss_bytes,omitempty"` // the most memory that the process of server, forge and runner pool had resident; left out where not known
 	Wrong        []WrongOutcome `json:"wrong"`
 }
 

@@ -48,7 +48,7 @@ func (f *Flags) Validate() error {
 	return nil
 }
 
-// noun is how the forge calls a pull request.
+// noun is the forge's word for a pull request.
 func (f *Flags) noun() string {
 	if f.Forge == "gitlab" {
 		return "merge request"
@@ -56,13 +56,13 @@ func (f *Flags) noun() string {
 	return "pull request"
 }
 
-// plural is noun of several, at the beginning of a line.
+// plural is the plural of noun, for the beginning of a line.
 func (f *Flags) plural() string {
 	n := f.noun()
 	return strings.ToUpper(n[:1]) + n[1:] + "s"
 }
 
-// mark is what stands before the number of a pull request.
+// mark is the sign before the number of a pull request.
 func (f *Flags) mark() string {
 	if f.Forge == "gitlab" {
 		return "!"
@@ -70,8 +70,8 @@ func (f *Flags) mark() string {
 	return "#"
 }
 
-// checkWritable returns why a file cannot be written. It changes nothing: a file
-// that it had to make is removed again.
+// checkWritable returns why a file cannot be written. It changes nothing: it removes a
+// file that it had to make.
 func checkWritable(path string) error {
 	_, err := os.Stat(path)
 	made := errors.Is(err, fs.ErrNotExist)

@@ -20,8 +20,8 @@ type Size struct {
 	Slow    time.Duration // how long the slow test takes; 0: 10 s
 }
 
-// Generate makes a plan: a Go monorepo and pull requests of every kind, in
-// proportion. The slow change comes first, the others in an order of chance.
+// Generate makes a plan: a Go monorepo and pull requests of every kind, in proportion.
+// The slow change comes first, the others follow in random order.
 func Generate(size Size) (*Plan, error) {
 	if size.Changes < MinChanges {
 		return nil, fmt.Errorf("at least %d changes are needed to show every kind", MinChanges)
@@ -55,7 +55,7 @@ type generator struct {
 	plan  *Plan
 }
 
-// run makes the slow change and n-1 others, whole groups as far as they fit.
+// run makes the slow change and n-1 others, in whole groups as far as they fit.
 func (g *generator) run(n int) error {
 	special, err := scenarios("*")
 	if err != nil {

@@ -5,7 +5,7 @@ import "fmt"
 // Result is how a change ended.
 type Result string
 
-// The results. Landed is read from git; the others are what the product says.
+// The results. Landed is read from git; the others come from the product.
 const (
 	ResultLanded   Result = "landed"
 	ResultBuild    Result = "rejected: build"
@@ -26,8 +26,8 @@ func (w WrongOutcome) String() string {
 	return fmt.Sprintf("%s: expected %s, got %s", w.Branch, w.Want, w.Got)
 }
 
-// Judge compares results, by branch, with the plan. It knows nothing but the
-// plan: a branch without a result has ResultNone.
+// Judge compares results, by branch, with the plan. It goes by the plan only: a branch
+// without a result has ResultNone.
 func Judge(p *Plan, results map[string]Result) []WrongOutcome {
 	landed := map[string]int{} // by pair
 	for _, c := range p.Changes {
@@ -48,8 +48,8 @@ func Judge(p *Plan, results map[string]Result) []WrongOutcome {
 	return wrong
 }
 
-// judge returns what was expected of c, or "" when got is right. Of its pair,
-// itself included, landed is how many landed.
+// judge returns the outcome that was expected of c, or "" when got is right. landed is
+// how many changes of its pair landed, itself included.
 func (c Change) judge(got Result, landed int) string {
 	right := false
 	switch c.Expect {

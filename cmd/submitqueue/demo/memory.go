@@ -7,8 +7,8 @@ import (
 )
 
 // PeakMemory returns the most memory, in bytes, that this process has ever had
-// resident, or 0 where the system does not say: it is read as Linux shows it.
-// Programs that the process has started are not in it.
+// resident, or 0 where the system does not tell it as Linux does. Programs that the
+// process has started are not counted.
 func PeakMemory() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -17,8 +17,8 @@ func PeakMemory() int64 {
 	return parsePeak(string(status))
 }
 
-// parsePeak reads the line VmHWM. (getrusage would also count what the process
-// was before exec, such as `go run`.)
+// parsePeak reads the line VmHWM. (getrusage would also count the memory of the program
+// before exec, such as `go run`.)
 func parsePeak(status string) int64 {
 	for line := range strings.Lines(status) {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmHWM:" && f[2] == "kB" {

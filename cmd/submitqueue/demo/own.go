@@ -18,7 +18,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Own is somebody's own repository.
+// Own is a user's own repository.
 type Own struct {
 	Repo     string // path; only read
 	Branches string // glob on the short names of local branches, such as feature/**
@@ -34,9 +34,9 @@ const exampleConfig = `
         report: go-test-json
 `
 
-// Import makes a plan of a repository: a bare clone of it in dir, and a pull
-// request for each matching branch, whose right outcome nobody knows. Its errors
-// say what to do next.
+// Import makes a plan from a repository: a bare clone of it in dir, and a pull request
+// for each matching branch, whose right outcome is not known. Its errors say what to do
+// next.
 func Import(ctx context.Context, own Own, dir string) (*Plan, error) {
 	if !doublestar.ValidatePattern(own.Branches) {
 		return nil, fmt.Errorf("--branches %q is not a glob such as 'feature/**'", own.Branches)
@@ -69,8 +69,8 @@ func Import(ctx context.Context, own Own, dir string) (*Plan, error) {
 	return p, err
 }
 
-// ownRoot returns the folder of the repository that path is in, once it is known
-// that it can be used.
+// ownRoot returns the folder of the repository that path is in, after it has checked
+// that the repository can be used.
 func ownRoot(ctx context.Context, path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func ownRoot(ctx context.Context, path string) (string, error) {
 		return "", fmt.Errorf("--repo %s: %w", path, err)
 	}
 	if top, err := git(ctx, path, "rev-parse", "--path-format=absolute", "--show-toplevel"); err == nil {
-		root = top // else it is bare
+		root = top // an error means that it is bare
 	}
 	if shallow, err := git(ctx, root, "rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
 		return "", fmt.Errorf("--repo %s is a shallow clone, whose branches cannot be merged: run `git fetch --unshallow` there first", root)
@@ -106,9 +106,9 @@ func ownRoot(ctx context.Context, path string) (string, error) {
 	return root, nil
 }
 
-// ownBase returns the branch to land on: what the remote calls its default, if
-// there is a local branch of that name, else main or master, and else the branch
-// checked out. That is not taken where glob, short of matching all, matches it.
+// ownBase returns the branch to land on: the remote's default branch, if there is a
+// local branch of that name, else main or master, else the branch that is checked out.
+// The last is not taken where glob matches it, unless glob matches all branches.
 func ownBase(ctx context.Context, repo, glob string) (string, error) {
 	exists := func(name string) bool {
 		_, err := git(ctx, repo, "rev-parse", "--verify", "--quiet", "refs/heads/"+name)
@@ -135,10 +135,10 @@ func ownBase(ctx context.Context, repo, glob string) (string, error) {
 	return name, nil
 }
 
-// ownName makes a repository's name of the folder it is in.
+// ownName makes a repository's name from that of its folder.
 func ownName(repo string) string {
 	name := filepath.Base(repo)
-	if name == ".git" { // of a bare one that was asked for by its inner folder
+	if name == ".git" { // the person named the inner folder of a repository
 		name = filepath.Base(filepath.Dir(repo))
 	}
 	name = strings.Map(func(r rune) rune {
@@ -204,9 +204,9 @@ func ownChanges(ctx context.Context, bare, base, glob string) ([]Change, error) 
 	return nil, fmt.Errorf("no local branch beside %s matches --branches %q; there are: %s", base, glob, print.Some(others, 10))
 }
 
-// ownCheck chooses how the commits of a repository are verified: by its own
-// steps, each for the whole tree. Steps that are told their targets can be told
-// all of them only where those are Go packages; else nothing is verified.
+// ownCheck chooses how the commits of a repository are verified: by its own steps, each
+// for the whole tree. A step that gets its targets can be run for all of them only
+// where they are Go packages; else nothing is verified.
 func ownCheck(ctx context.Context, bare, base string, cfg *config.Config) (Check, error) {
 	module, err := git(ctx, bare, "ls-tree", "--name-only", base, "--", "go.mod")
 	if err != nil {
@@ -223,7 +223,7 @@ func ownCheck(ctx context.Context, bare, base string, cfg *config.Config) (Check
 			run = strings.ReplaceAll(run, "{targets}", "./...")
 			note = "the steps of " + config.Path + " on all packages"
 		}
-		switch s.Report { // people read it
+		switch s.Report { // people read the output
 		case config.ReportGoTestJSON:
 			run = strings.ReplaceAll(run, "go test -json", "go test")
 		case config.ReportCargoJSON:
@@ -241,7 +241,7 @@ func ownCheck(ctx context.Context, bare, base string, cfg *config.Config) (Check
 	return Check{Command: strings.Join(commands, " && "), Note: note}, nil
 }
 
-// login makes a user name of an author's name.
+// login makes a user name from an author's name.
 func login(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {

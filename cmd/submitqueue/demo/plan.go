@@ -10,7 +10,7 @@ type Files map[string]string
 
 // Plan is a repository and the pull requests to open on it.
 type Plan struct {
-	Title   string   // what it is, for people
+	Title   string   // a description for people
 	Name    string   // of the repository, without an owner
 	Branch  string   // the target branch
 	Base    Files    // its first commit; nil where Bare is set
@@ -28,12 +28,12 @@ type Change struct {
 	Branch string // head branch; names the change in its plan
 	Kind   Kind
 	Expect Expect
-	Pair   string // changes of which exactly one may land have the same
+	Pair   string // the same for two changes of which exactly one may land
 	Files  Files  // new contents against Base; nil where the branch exists already
 }
 
-// name is what a change is called: in somebody's own repository its branch
-// says more than the subject of its last commit. It is hostile text.
+// name is a change's name for people: in a user's own repository, the branch says more
+// than the subject of the last commit. It is hostile text.
 func (c Change) name() string {
 	if c.Kind == KindOwn {
 		return c.Branch + ": " + c.Title
@@ -55,7 +55,7 @@ const (
 	KindRename    Kind = "rename-pair"    // one renames a function, the other adds a caller
 	KindBehaviour Kind = "behaviour-pair" // one changes a behaviour, the other adds a test that pins it
 	KindMerge     Kind = "merge-pair"     // both edit one line
-	KindOwn       Kind = "own"            // from somebody's own repository
+	KindOwn       Kind = "own"            // from a user's own repository
 )
 
 // Expect is the right outcome of a change, whatever the order.
@@ -67,7 +67,7 @@ const (
 	ExpectBuildFailure Expect = "reject(build)"
 	ExpectOneBuilds    Expect = "one-of(build)" // one of its pair lands, the other is rejected by a failing build
 	ExpectOneMerges    Expect = "one-of(merge)" // one of its pair lands, the other is rejected by a merge conflict
-	ExpectVerdict      Expect = "verdict"       // nobody knows which
+	ExpectVerdict      Expect = "verdict"       // any: the right one is not known
 )
 
 // expect returns the right outcome of changes of this kind, "" for no kind.

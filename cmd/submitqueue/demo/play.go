@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// play opens the plan's pull requests and leaves the rest to a person: it says where to
-// comment and how to push, and then a line for each state that a pull request comes to,
+// play opens the plan's pull requests and leaves the rest to a person. It says where to
+// comment and how to push, and then prints a line for each new state of a pull request,
 // until ctx ends.
 func play(ctx context.Context, plan *Plan, stack Stack, flags *Flags, deps Deps) error {
 	clone, err := stack.Play()
@@ -46,7 +46,7 @@ Interrupt to stop. Everything is removed then, the clone apart.
 	return watchPlay(ctx, stack, flags, deps)
 }
 
-// watchPlay prints what becomes of the pull requests until ctx ends.
+// watchPlay prints the new states of the pull requests until ctx ends.
 func watchPlay(ctx context.Context, stack Stack, flags *Flags, deps Deps) error {
 	said := map[int]string{}
 	tick := time.NewTicker(deps.Poll)

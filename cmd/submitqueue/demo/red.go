@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Breaker is a Stack whose branch can be pushed to past the queue.
+// Breaker is a Stack that lets the demo push to the branch past the queue.
 type Breaker interface {
 	Stack
 	// PushPast pushes commits to the branch, one on the other, in one push, and returns
 	// their ids.
 	PushPast(ctx context.Context, commits []Pushed) ([]string, error)
-	// Main says what the product holds of the branch.
+	// Main returns what the product says of the branch.
 	Main(ctx context.Context) (Main, error)
 }
 
@@ -29,37 +29,37 @@ type Pushed struct {
 	Files           Files
 }
 
-// Main is what the product holds of the branch.
+// Main is what the product says of the branch.
 type Main struct {
 	Tip      string
-	Proven   bool // all of it
+	Proven   bool // the whole branch is proven
 	Culprits []Blamed
-	Slowest  time.Duration // build of the branch, since it was last pushed to past the queue
+	Slowest  time.Duration // the slowest build of the branch since the last push past the queue
 }
 
-// Blamed is a commit that the product holds to have turned the branch red.
+// Blamed is a commit that, by the product, has turned the branch red.
 type Blamed struct {
 	Commit string
 	Began  time.Time // the first failure
 	Found  time.Time
-	Revert string // what came of its revert
+	Revert string // the state of its revert
 }
 
-// Red is what came of red mains in the demo's repository.
+// Red is the result of red mains in the demo's repository.
 type Red struct {
 	Rounds int
-	Right  int             // the one commit that was blamed broke the branch
-	Found  []time.Duration // after the first failure, of those that are right; sorted
-	Builds []float64       // the same, in build times of the slowest build of the branch then
-	Healed []time.Duration // after the push, until the branch was proven again; sorted
+	Right  int             // rounds in which the one blamed commit had broken the branch
+	Found  []time.Duration // times from the first failure, in the rounds that are right; sorted
+	Builds []float64       // the same, as multiples of the slowest build of the branch in that round
+	Healed []time.Duration // times from the push until the branch was proven again; sorted
 }
 
 // roundLimit is how long a red main may last.
 const roundLimit = 5 * time.Minute
 
-// runRed breaks the branch so many times, each time by one of several commits that are
-// pushed past the queue, and waits until the product has named one and has taken it
-// back.
+// runRed breaks the branch flags.Red times, each time by one of several commits that
+// are pushed past the queue. Each time it waits until the product has named a commit
+// and reverted it.
 func runRed(ctx context.Context, flags Flags, deps Deps) (err error) {
 	plan, err := Generate(Size{Seed: flags.Seed, Changes: MinChanges, Slow: time.Millisecond})
 	if err != nil {
@@ -106,13 +106,13 @@ func (r Red) String() string {
 	return text
 }
 
-// broken is what is pushed in one round; bad is the commit that breaks the branch.
+// broken holds the commits of one round; bad is the index of the commit that breaks the branch.
 type broken struct {
 	commits []Pushed
 	bad     int
 }
 
-// breaks draws commits that touch packages of the shop, of which one breaks a test, or
+// breaks draws commits that touch packages of the shop. One of them breaks a test, or
 // does not compile.
 func breaks(rng *rand.Rand, plan *Plan, round int) broken {
 	dirs := map[string]bool{}
@@ -140,7 +140,7 @@ func breaks(rng *rand.Rand, plan *Plan, round int) broken {
 	return out
 }
 
-// demoPusher is who pushes past the queue.
+// demoPusher is the user who pushes past the queue.
 const demoPusher = "acme"
 
 // round is one red main.

@@ -24,11 +24,11 @@ type Report struct {
 	Red         []RedCommit
 	VerifyTook  time.Duration
 	Width       int   // columns to write in; 0: no bound
-	Memory      int64 // the most that this process had resident, in bytes; 0: not known
+	Memory      int64 // the most memory that this process had resident, in bytes; 0: not known
 }
 
-// results returns how each change ended, by branch: landed if git says so, and
-// else what the product says. Where the two contradict each other it is disputed.
+// results returns how each change ended, by branch: landed if git says so, else as the
+// product says. Where the two contradict each other, the result is disputed.
 func (r *Report) results() map[string]Result {
 	landed := r.Line.Landed()
 	rows := map[int]Row{}
@@ -99,8 +99,8 @@ func (r *Report) Figures() Figures {
 	return f
 }
 
-// overtook counts, from git, the changes that were asked to land after a slow
-// one and were on the branch before it.
+// overtook counts, from git, the changes that were asked to land after a slow one and
+// came onto the branch before it.
 func (r *Report) overtook() int {
 	landed, n := r.Line.Landed(), 0
 	var slow []int // positions on the line of slow changes asked so far
@@ -124,8 +124,8 @@ const (
 	numberWidth = 8  // of a pull request
 )
 
-// wrap breaks the report's lines between words where they are too wide, under
-// where their texts begin.
+// wrap breaks the report's lines between words where they are too wide, and indents the
+// rest to where their texts begin.
 func wrap(text string, width int) string {
 	if width < 3*nameWidth {
 		return text
@@ -252,7 +252,7 @@ func (r *Report) writeProof(line func(name, format string, args ...any), f Figur
 	}
 }
 
-// reason is a detail as it follows a word.
+// reason is a detail as text that follows a word.
 func reason(detail string) string {
 	if detail == "" {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Row is what the product says of one pull request at one moment.
+// Row is the product's state of one pull request at one moment.
 type Row struct {
 	Number   int
 	Mark     string           // what the forge writes before the number; "": "#"
@@ -26,7 +26,7 @@ type Row struct {
 	Bypassed int              // undecided conflicting changes ahead of it at its verdict
 }
 
-// RowOf makes a row of a view; detail are the product's words for its reason.
+// RowOf makes a row from a view; detail is the product's words for its reason.
 func RowOf(v queue.View, detail string, now queue.Instant) Row {
 	c := v.Change
 	r := Row{
@@ -49,8 +49,8 @@ func RowOf(v queue.View, detail string, now queue.Instant) Row {
 // ref is the number as the forge writes it.
 func (r Row) ref() string { return cmp.Or(r.Mark, "#") + strconv.Itoa(r.Number) }
 
-// progress estimates how far a change is: a tenth for the analysis, the last tenth
-// for landing, and what lies between by its build that is furthest.
+// progress estimates how far a change is: the first tenth is the analysis, the last
+// tenth is landing, and the part between follows its furthest build.
 func progress(v queue.View, now queue.Instant) float64 {
 	switch v.Change.Phase {
 	case queue.Analyzing:
@@ -89,12 +89,12 @@ func (r Row) result() Result {
 	return ResultNone
 }
 
-// decided reports whether nothing more will come of the row: it has a verdict,
-// or its command was refused.
+// decided reports whether the row is final: it has a verdict, or its command was
+// refused.
 func (r Row) decided() bool { return r.Phase.Final() || r.Phase == "" && r.Detail != "" }
 
-// why is what to say beside the row's label: of a rejection what failed, nothing
-// of a landing, and else the product's words.
+// why is the text beside the row's label: for a rejection the failure, for a landing
+// nothing, and else the product's words.
 func (r Row) why() string {
 	switch {
 	case r.Phase == queue.Landed:
@@ -105,11 +105,11 @@ func (r Row) why() string {
 	return r.Detail
 }
 
-// broke reports whether infrastructure has parked the row: a process that was
+// broke reports whether the row is parked for infrastructure errors: a process that was
 // killed, a disk that is full. Its author would say /land retry.
 func (r Row) broke() bool { return r.Phase == queue.Parked && r.Reason == queue.ReasonInfra }
 
-// state is what must change now and then for a row not to be stuck.
+// state has to change from time to time, or the row counts as stuck.
 func (r Row) state() string { return string(r.Phase) + " " + string(r.Reason) }
 
 // label is the phase in a word of at most nine letters.

@@ -15,7 +15,7 @@ import (
 type Deps struct {
 	// Start starts the product with so many runners.
 	Start func(ctx context.Context, runners int) (Stack, error)
-	// Out gets everything that is shown: live if it is a terminal.
+	// Out gets all output: live if it is a terminal.
 	Out io.Writer
 	// Getenv reads NO_COLOR and TERM.
 	Getenv func(string) string
@@ -31,16 +31,16 @@ type Deps struct {
 	Slow time.Duration
 }
 
-// Why a demo did not end well. The report has said the details.
+// The reasons why a demo did not end well. The report has the details.
 var (
 	ErrStuck = errors.New("demo: some changes got no verdict")
 	ErrWrong = errors.New("demo: an outcome is wrong or a commit is not green")
 )
 
-// Run runs a demo from the first header to the last line of the report, and
-// with Keep or Play until ctx ends. Nothing of it is left when Run returns. Errors:
-// ErrStuck, ErrWrong, ctx's when it ended before the report, and whatever could
-// not be done.
+// Run runs a demo from the first header to the last line of the report, and with Keep
+// or Play until ctx ends. Nothing of the demo is left when Run returns. Errors:
+// ErrStuck, ErrWrong, ctx's error when it ended before the report, and errors of things
+// that could not be done.
 func Run(ctx context.Context, flags Flags, deps Deps) (err error) {
 	if err := flags.Validate(); err != nil {
 		return err

@@ -14,8 +14,8 @@ var shop embed.FS
 //go:embed _changes
 var changes embed.FS
 
-// scenario is one kind of change, or of a group of changes that belong
-// together, with placeholders for what tells its instances apart:
+// scenario is one kind of change, or of a group of changes that belong together, with
+// placeholders for the parts in which its instances differ:
 //
 //	{{noun}} and {{Noun}}  a kind of goods, no two instances have the same
 //	{{n}}                  11 to 29

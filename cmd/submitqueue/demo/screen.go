@@ -44,7 +44,7 @@ func NewScreen(out io.Writer, getenv func(string) string) *Screen {
 	return s
 }
 
-// Width is how many columns there are; 0 where that does not matter.
+// Width returns how many columns the screen has; 0 where it is no terminal.
 func (s *Screen) Width() int {
 	if s.look == nil {
 		return 0
@@ -106,7 +106,7 @@ func (s *Screen) Keep() {
 	io.WriteString(s.out, "\x1b[?25h")
 }
 
-// Rows shows the final rows, whatever was left out before.
+// Rows shows the final rows, also where a frame was left out just before.
 func (s *Screen) Rows(rows []Row, now time.Time, elapsed time.Duration) {
 	s.last = time.Time{}
 	s.Show(rows, now, elapsed)

@@ -11,16 +11,15 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Look is how a terminal looks at one moment.
+// Look is the size of a terminal at one moment, and whether it has colours.
 type Look struct {
 	Width, Height int
 	Color         bool
 }
 
-// Table renders rows as they stand, one line each and a line of totals above:
-// a pure function. No line is wider than the terminal, and there are no more of
-// them than it has: then the rows with a verdict are left out first, the
-// oldest before the others.
+// Table renders rows, one line each, below a line of totals: a pure function. No line
+// is wider than the terminal, and there are no more lines than the terminal has. Rows
+// with a verdict are left out first, the oldest of them first.
 func Table(rows []Row, elapsed time.Duration, look Look) []string {
 	wide := max(20, look.Width-1) // the last column would wrap on some terminals
 	lines := []string{strings.TrimRight(fit(totals(rows, elapsed), wide), " ")}
@@ -99,8 +98,8 @@ func paint(text string, phase queue.Phase, color bool) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Changed returns one line for each row whose state is not the one in seen, and
-// notes it there.
+// Changed returns one line for each row whose state differs from the one in seen, and
+// notes the new state there.
 func Changed(rows []Row, elapsed time.Duration, seen map[int]string) []string {
 	var lines []string
 	for _, r := range rows {

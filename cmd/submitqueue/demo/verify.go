@@ -20,7 +20,7 @@ type Line struct {
 // Commit is one commit of a line.
 type Commit struct {
 	ID      string
-	Head    string // what it merged: its second parent; empty when it has none
+	Head    string // the merged commit: its second parent; empty when it has none
 	Subject string
 	Odd     string // why it is not simply the merge of its parents; empty when it is
 }
@@ -28,20 +28,20 @@ type Commit struct {
 // RedCommit is a commit that does not pass its check.
 type RedCommit struct {
 	Commit
-	Tail string // last lines of what the check printed
+	Tail string // last lines of the check's output
 }
 
 // Source says which line to clone.
 type Source struct {
 	URL    string
 	Branch string
-	From   string // its oldest commit to look at; empty: the very first
+	From   string // the oldest commit to look at; empty: the first of all
 }
 
-// Clone makes a fresh clone in a new folder of dir and reads its line from git
-// alone. Each merge on it is made again: one whose tree is not exactly what git
-// makes of its two parents is odd, and so is a commit with other than two
-// parents, the first of the line apart.
+// Clone makes a fresh clone in a new folder of dir and reads its line from git alone.
+// Each merge on it is made again. A merge is odd if its tree is not exactly what git
+// makes of its two parents. Another commit than the first of the line is odd if it does
+// not have two parents.
 func Clone(ctx context.Context, src Source, dir string) (*Line, error) {
 	line := &Line{dir: filepath.Join(dir, "verify")}
 	if _, err := git(ctx, dir, "clone", "--quiet", "--no-checkout", "--no-local", "--single-branch",
@@ -63,7 +63,7 @@ func Clone(ctx context.Context, src Source, dir string) (*Line, error) {
 		}
 		parents := strings.Fields(f[1])
 		switch {
-		case len(line.Commits) == 0: // nobody landed it
+		case len(line.Commits) == 0: // the first commit did not land
 		case len(parents) != 2:
 			c.Odd = fmt.Sprintf("has %d parents", len(parents))
 		default:
@@ -84,13 +84,13 @@ func Clone(ctx context.Context, src Source, dir string) (*Line, error) {
 	return line, nil
 }
 
-// Verify checks each commit of the line out and runs the check on it: one after
-// the other in one folder, or with several workers each its own stretch of the
-// line in a folder of its own. progress gets how many are done, first 0.
+// Verify checks out each commit of the line and runs the check on it, one after the
+// other in one folder. With several workers, each has a separate stretch of the line
+// and a separate folder. progress gets how many commits are done, first 0.
 //
-// The folders' paths are new, and Go's cache tells builds in different folders
-// apart: nothing that a runner of the queue has built or tested is reused, only
-// Go's standard library and what earlier commits of this very run have tested.
+// The folders' paths are new, and Go's cache keeps builds in different folders apart.
+// So no result of the queue's runners is reused, only Go's standard library and results
+// of earlier commits of this run.
 func (l *Line) Verify(ctx context.Context, check Check, progress func(done int)) ([]RedCommit, error) {
 	verdicts := make([]*RedCommit, len(l.Commits))
 	var mu sync.Mutex
@@ -145,7 +145,7 @@ func (l *Line) checkout(ctx context.Context, worker int) (string, error) {
 	return dir, err
 }
 
-// verifyOne returns the commit with what its check printed if it does not pass.
+// verifyOne returns the commit with the output of its check if it does not pass.
 func verifyOne(ctx context.Context, dir string, c Commit, check Check) (*RedCommit, error) {
 	if _, err := git(ctx, dir, "checkout", "--quiet", "--force", "--detach", c.ID); err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 	"github.com/submitqueue/submitqueue/forge/github"
 )
 
-// GitHub takes a token of the App whose beginning is at most a minute in its
-// future; the library dates it back by as much.
+// GitHub accepts a token of the App that begins at most a minute in the future. The
+// library sets the beginning of tokens back by that much.
 const (
 	skewWarns  = 20 * time.Second
 	skewBlocks = time.Minute
@@ -41,7 +41,7 @@ func (r *report) clock(f Facts) {
 	}
 }
 
-// app says whether there is anything more to look at.
+// app judges the App, and reports whether there is more to look at.
 func (r *report) app(f Facts) bool {
 	switch err := f.AppErr; {
 	case errors.Is(err, forge.ErrForbidden):
@@ -71,7 +71,7 @@ func (r *report) permissions(f Facts) {
 	have := f.Installation.Permissions
 	settings := appSettings(f) + "/permissions"
 	missing := 0
-	asked := map[string]bool{"merge_queues": true} // a part of reading the branch, where GitHub wants it
+	asked := map[string]bool{"merge_queues": true} // where GitHub wants it, it is needed to read the branch
 	for _, n := range github.Needs() {
 		asked[n.Name] = true
 		if enough(have[n.Name], n.Access) {
@@ -124,7 +124,7 @@ func (r *report) events(f Facts) {
 	}
 }
 
-// appSettings is the page on which the App's owner changes it.
+// appSettings is the page on which the App's owner changes the App.
 func appSettings(f Facts) string {
 	u, err := url.Parse(f.App.HTMLURL)
 	if err != nil || u.Host == "" {
@@ -196,7 +196,7 @@ func (r *report) deliveries(f Facts) {
 		arrived[d.GUID] = arrived[d.GUID] || d.StatusCode/100 == 2
 	}
 	lost := map[string]bool{}
-	var first github.DeliveryFacts // the newest that is lost
+	var first github.DeliveryFacts // the newest lost delivery
 	for _, d := range list {
 		if !arrived[d.GUID] {
 			if len(lost) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// repository says whether there is a branch to look at.
+// repository judges the repository, and reports whether there is a branch to look at.
 func (r *report) repository(f Facts) bool {
 	switch {
 	case errors.Is(f.RepoErr, forge.ErrNotFound), errors.Is(f.RepoErr, forge.ErrForbidden):
@@ -69,8 +69,8 @@ func (r *report) config(f Facts) {
 	}
 }
 
-// stacks says what becomes of GitHub's own stacks where GitHub will not show what lands as
-// merged: it restacks only what is above a merged one.
+// stacks says what becomes of GitHub's native stacks where GitHub will not show a landed
+// pull request as merged: it restacks only the pull requests above a merged one.
 func (r *report) stacks(f Facts) {
 	c, err := config.Parse(config.Path, f.Config)
 	switch {
@@ -144,8 +144,8 @@ func bypassFix(f Facts) string {
 	return fmt.Sprintf("in the protection of %s, allow the App %s to push and to bypass required pull requests: Settings > Branches", f.Branch, f.App.Slug)
 }
 
-// unmet are rules that ask of the pushed commit what the queue may not give it.
-// The refusals of pushes as such are in Protection.
+// unmet are rules with demands on the pushed commit that the queue may not meet. The
+// rules that refuse all pushes are in Protection.
 var unmet = map[string]string{
 	"required_deployments":        "deployments must have succeeded on a commit before it is pushed, and the queue deploys nothing",
 	"workflows":                   "a workflow of the organization must have passed in a pull request, and the queue pushes commits",
@@ -157,8 +157,8 @@ var unmet = map[string]string{
 	"committer_email_pattern":     "committers' addresses must have a form, that of the App too",
 }
 
-// unjudged says what becomes of a rule that nobody here can judge: where the App may
-// bypass it, every pull request waits; else GitHub judges what is pushed.
+// unjudged judges a rule that the queue cannot judge. Where the App may bypass it,
+// every pull request waits; else GitHub judges the pushed commits.
 func (r *report) unjudged(rule github.RuleFacts) {
 	const apart = "put the rule into a ruleset of its own, without the App on its bypass list, so that GitHub judges what is pushed, or take it off the branch"
 	why, ok := unmet[rule.Type]
@@ -221,7 +221,7 @@ func (r *report) builds(f Facts) {
 	}
 }
 
-// pushes says how many refs may go in one push, which only a push tells.
+// pushes says how many refs one push may have; only a trial push can find that out.
 func (r *report) pushes(f Facts) {
 	const setting = "Settings > General > Pushes, \"Limit how many branches and tags can be updated in a single push\""
 	switch t := f.Trial; {
@@ -238,11 +238,11 @@ func (r *report) pushes(f Facts) {
 // demandedCheck is a check that a pushed commit must have passed.
 type demandedCheck struct {
 	github.RequiredCheck
-	classic bool // by branch protection, in which no App can bypass it
+	classic bool // by branch protection, which no App can bypass
 }
 
-// requiredChecks are those that a pushed commit must have passed, without those
-// that the App may bypass.
+// requiredChecks returns the checks that a pushed commit must have passed, without
+// those that the App may bypass.
 func requiredChecks(f Facts) (list []demandedCheck) {
 	if f.Classic != nil {
 		for _, c := range f.Classic.Checks {
@@ -256,6 +256,6 @@ func requiredChecks(f Facts) (list []demandedCheck) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b demandedCheck) int { return strings.Compare(a.Context, b.Context) }) // of two, the classic one
+	slices.SortStableFunc(list, func(a, b demandedCheck) int { return strings.Compare(a.Context, b.Context) }) // where two have one name, the classic one stays
 	return slices.CompactFunc(list, func(a, b demandedCheck) bool { return strings.EqualFold(a.Context, b.Context) })
 }

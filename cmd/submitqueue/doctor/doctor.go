@@ -1,13 +1,13 @@
-// Package doctor says what is wrong with a repository's set-up, and how to put
-// it right, from what the Survey of a forge and the server's own settings show.
+// Package doctor says what is wrong with a repository's set-up, and how to put it
+// right. It judges the Survey of a forge and the server's own settings.
 //
 // It only judges: the facts come in as values, and the same facts always give
 // the same findings. A branch that takes changes by pull request only,
 //
 //	Rules: [{Type: "pull_request", Ruleset: "7", Bypass: "no"}]
 //
-// is one finding that blocks: landing is refused by GitHub, and the fix names
-// the list on which the App has to be put.
+// is one finding that blocks: GitHub refuses to let the queue land, and the fix names
+// the list that the App has to be put on.
 package doctor
 
 import (
@@ -27,7 +27,7 @@ import (
 // Level is how much a finding matters.
 type Level string
 
-// The levels: what blocks keeps changes from landing.
+// The levels. A finding that blocks keeps changes from landing.
 const (
 	Blocks Level = "blocks"
 	Warns  Level = "warns"
@@ -40,17 +40,17 @@ type Finding struct {
 	About string `json:"about"` // one word, e.g. "webhooks"
 	Says  string `json:"says"`
 	Fix   string `json:"fix,omitempty"` // what to do; empty where all is well
-	Doc   string `json:"doc,omitempty"` // where the server explains it; empty where all is well, and where nobody knows the server's address
+	Doc   string `json:"doc,omitempty"` // where the server explains it; empty where all is well, and where the server's address is not known
 }
 
-// Facts are all that is judged.
+// Facts are all facts that are judged.
 type Facts struct {
 	github.Survey
 	Now     time.Time
 	Public  string // URL under which GitHub should reach the server; empty: not known
-	Unheard error  // why the webhook's address does not answer as the server does; nil: it does, or nobody looked
+	Unheard error  // why the webhook's address does not answer as the server does; nil: it does, or it was not asked
 	Redis   Redis
-	Trial   *Trial // nil: nobody asked for it
+	Trial   *Trial // nil: no trial was asked for
 }
 
 // Trial is what a push of many branches at once has shown.
@@ -89,10 +89,11 @@ func Judge(f Facts) []Finding {
 	return r.sorted(f.Public)
 }
 
-// both are the subjects that are judged, and explained, alike on all forges.
+// both are the subjects that are judged and explained in the same way on all forges.
 var both = []string{"config", "checkout", "redis"}
 
-// sorted is what was found, the worst first, with where a server at an address explains it.
+// sorted returns the findings, the worst first, with the pages of a server at an address that
+// explain them.
 func (r *report) sorted(public string) []Finding {
 	for i, found := range r.list {
 		if found.Level == Fine {
@@ -109,7 +110,7 @@ func (r *report) sorted(public string) []Finding {
 	return r.list
 }
 
-// Blocked says whether any finding keeps changes from landing.
+// Blocked reports whether any finding keeps changes from landing.
 func Blocked(list []Finding) bool {
 	return slices.ContainsFunc(list, func(f Finding) bool { return f.Level == Blocks })
 }
@@ -140,7 +141,7 @@ func Write(w io.Writer, title string, list []Finding) error {
 
 type report struct {
 	list []Finding
-	page string // where its subjects are explained; "": GitHub's
+	page string // the page that explains its subjects; "": GitHub's
 }
 
 func (r *report) fine(about, says string, args ...any) {
@@ -151,7 +152,7 @@ func (r *report) add(level Level, about, says, fix string) {
 	r.list = append(r.list, Finding{level, about, print.OneLine(says), print.OneLine(fix), ""})
 }
 
-// unread is a finding on what could not be looked at.
+// unread adds a finding about something that could not be read.
 func (r *report) unread(about string, err error) {
 	r.add(Warns, about, "this could not be read: "+err.Error(), "see the reason, and run this again")
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// GitLabFacts are all that is judged of a project on GitLab.
+// GitLabFacts are all facts that are judged of a project on GitLab.
 type GitLabFacts struct {
 	gitlab.Survey
 	Now     time.Time
 	Public  string // URL under which GitLab should reach the server; empty: not known
-	Unheard error  // why the webhook's address does not answer as the server does; nil: it does, or nobody looked
+	Unheard error  // why the webhook's address does not answer as the server does; nil: it does, or it was not asked
 	Redis   Redis
 }
 
-// gitlabPage is where the subjects of GitLab are explained; those of both forges are where
-// GitHub's are.
+// gitlabPage is the page that explains the subjects of GitLab. The subjects of both forges
+// are explained where GitHub's are.
 const gitlabPage = "troubleshoot#doctor-gitlab-"
 
 // JudgeGitLab returns what was found of a project on GitLab, the worst first, by subject.
@@ -46,19 +46,18 @@ func JudgeGitLab(f GitLabFacts) []Finding {
 	return r.sorted(f.Public)
 }
 
-// common are the facts that are judged alike on all forges.
+// common are the facts that are judged in the same way on all forges.
 func (f GitLabFacts) common() Facts {
 	return Facts{Survey: github.Survey{Repository: f.Project, Branch: f.Branch, Config: f.Config, ConfigErr: f.ConfigErr, Modules: f.Modules, Attributes: f.Attributes, PartsErr: f.PartsErr}, Redis: f.Redis}
 }
 
-// rules are what the configuration says; without one that can be read, what it says by
-// default.
+// rules returns the configuration; ok is false where it cannot be read.
 func (f GitLabFacts) rules() (c *config.Config, ok bool) {
 	c, err := config.Parse(config.Path, f.Survey.Config)
 	return c, err == nil && f.ConfigErr == nil
 }
 
-// byForge says whether a step is left to GitLab's CI.
+// byForge reports whether GitLab's CI runs a step.
 func (f GitLabFacts) byForge() bool {
 	c, ok := f.rules()
 	return ok && slices.ContainsFunc(c.Steps, config.Step.ByForge)
@@ -72,7 +71,7 @@ func (f GitLabFacts) page(path string) string {
 	return strings.TrimSuffix(f.Repo.WebURL, "/") + "/-/settings/" + path
 }
 
-// setup is the command that mends what it can.
+// setup is the command that repairs what it can.
 func (f GitLabFacts) setup(flags string) string {
 	return strings.TrimSpace("submitqueue setup gitlab " + f.Project + " " + flags)
 }
@@ -82,7 +81,7 @@ const (
 	rotateAdvice = "submitqueue setup gitlab PROJECT --rotate-token gets another one of the same account and writes it to the token's file; restart the server then. A new token made by hand would be of a new account, to which the notes and rights of this one do not belong"
 )
 
-// token says whether there is anything more to look at.
+// token judges the token, and reports whether there is more to look at.
 func (r *report) token(f GitLabFacts) bool {
 	bad := len(r.list)
 	switch {
@@ -140,7 +139,7 @@ func (r *report) expiry(f GitLabFacts) {
 	}
 }
 
-// project says whether there is a branch to look at.
+// project judges the project, and reports whether there is a branch to look at.
 func (r *report) project(f GitLabFacts) bool {
 	switch {
 	case errors.Is(f.RepoErr, forge.ErrNotFound), errors.Is(f.RepoErr, forge.ErrForbidden):

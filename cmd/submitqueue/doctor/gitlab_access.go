@@ -44,8 +44,8 @@ func (r *report) member(f GitLabFacts) {
 	}
 }
 
-// target says whether the account may push to the branch that changes land on: to merge is
-// not enough, since it is the queue that merges.
+// target judges whether the account may push to the branch that changes land on. The
+// permission to merge is not enough, since the queue pushes its own merges.
 func (r *report) target(f GitLabFacts) {
 	page := f.page("repository") + " (Protected branches)"
 	switch {
@@ -90,8 +90,8 @@ func (f GitLabFacts) letsPush() string {
 	return " (" + strings.Join(who, ", ") + " may)"
 }
 
-// refs looks at the branches that builds are pushed to: they may be protected by a pattern,
-// or need to be.
+// refs looks at the branches that builds are pushed to: a pattern may protect them, or they
+// may need protection.
 func (r *report) refs(f GitLabFacts) {
 	if !f.byForge() {
 		return // nothing is pushed there
@@ -142,5 +142,6 @@ func (r *report) refs(f GitLabFacts) {
 	}
 }
 
-// Refs are the beginnings of the branches that a server with this prefix pushes for builds.
+// Refs returns the beginnings of the names of the branches that a server with this prefix
+// pushes for builds.
 func Refs(prefix string) []string { return []string{prefix + "/", prefix + "-targets/"} }

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/forgeci/gitlabci"
 )
 
-// pipelines looks at the project's CI, as far as the queue builds by it or waits for it.
+// pipelines looks at the project's CI, as far as the queue builds with it or waits for it.
 func (r *report) pipelines(f GitLabFacts) {
 	c, ok := f.rules()
 	if !ok {
@@ -75,7 +75,7 @@ func (r *report) jobs(f GitLabFacts, c *config.Config) {
 	r.fine("jobs", "%s has all jobs that steps name", file)
 }
 
-// numbered is how GitLab calls the jobs that parallel: makes of one.
+// numbered matches the names that GitLab gives the jobs that parallel: makes of one.
 var numbered = regexp.MustCompile(`^(.*?):? (\d+/\d+|\[.*\])$`)
 
 func hasJob(names []string, want string) bool {
@@ -106,17 +106,17 @@ func (r *report) runners(f GitLabFacts) {
 	}
 }
 
-// roles are the levels of access from which variables are taken, as the setting names them.
+// roles are the least levels of access for setting variables, by the names in the setting.
 var roles = map[string]int{"developer": developer, "maintainer": maintainer, "owner": 50}
 
-// setsVariables reports whether the queue's account may give pipelines variables.
+// setsVariables reports whether the queue's account may set variables of pipelines.
 func (f GitLabFacts) setsVariables() bool {
 	level, known := roles[f.Repo.VariablesFrom]
 	return f.Repo.VariablesFrom != "no_one_allowed" && !(known && f.Level < level)
 }
 
-// takesInputs reports whether the CI file declares inputs for what a build's pipeline is
-// told.
+// takesInputs reports whether the CI file declares inputs for the values that the queue
+// gives a build's pipeline.
 func (f GitLabFacts) takesInputs() bool {
 	return slices.ContainsFunc(gitlabci.Inputs(f.CI), func(name string) bool { return strings.HasPrefix(name, "submitqueue_") })
 }

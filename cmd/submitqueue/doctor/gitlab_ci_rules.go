@@ -12,17 +12,18 @@ import (
 type GitLabCI struct {
 	Err      error
 	Starts   gitlabci.Answer // there is a pipeline for them
-	Lists    gitlabci.Answer // and one for their lists of targets, which nobody needs
+	Lists    gitlabci.Answer // there is a pipeline for their lists of targets, which nobody needs
 	Includes bool            // there may be more jobs, in other files
-	Sure     []string        // jobs that are in it
-	Maybe    []string        // those of which the file does not tell
-	Never    []string        // those that are not
-	Manual   []string        // those of the others that somebody has to start
+	Sure     []string        // jobs that are in the pipeline
+	Maybe    []string        // jobs that may be in it: the file does not tell
+	Never    []string        // jobs that are not in it
+	Manual   []string        // jobs of the others that somebody has to start
 }
 
-// ReadGitLabCI reads a CI file as far as it matters to builds, whose branches begin with a
-// prefix, of changes to a branch, which is the project's default one. Their pipelines are
-// asked for where the workflow's rules take such ones, or else started by a push.
+// ReadGitLabCI reads a CI file as far as it matters to builds of changes to a branch,
+// which is the project's default one. The branches of builds begin with a prefix. With
+// asked, the server starts their pipelines by request, where the workflow's rules allow
+// that; else a push starts them.
 func ReadGitLabCI(data []byte, prefix, branch string, asked bool) GitLabCI {
 	f := gitlabci.Read(data)
 	run := gitlabci.Run{Branch: Refs(prefix)[0] + branch + "/1", Default: branch, Source: "api"}
@@ -38,7 +39,7 @@ func ReadGitLabCI(data []byte, prefix, branch string, asked bool) GitLabCI {
 		in, manual := f.Has(j, run)
 		switch {
 		case j.Parallel && in != gitlabci.No:
-			ci.Maybe = append(ci.Maybe, j.Name) // under other names
+			ci.Maybe = append(ci.Maybe, j.Name) // its jobs have other names
 		case in == gitlabci.Yes:
 			ci.Sure = append(ci.Sure, j.Name)
 		case in == gitlabci.Maybe:
@@ -53,7 +54,7 @@ func ReadGitLabCI(data []byte, prefix, branch string, asked bool) GitLabCI {
 		some = max(some, also)
 	}
 	if run.Source == "api" {
-		ci.Lists = gitlabci.No // they are pushed quietly
+		ci.Lists = gitlabci.No // they are pushed without a pipeline
 	} else if !f.Includes {
 		ci.Lists = min(ci.Lists, some) // without a job there is no pipeline
 	}
@@ -65,21 +66,21 @@ func LetsBuilds(prefix string) string {
 	return fmt.Sprintf(`- if: $CI_COMMIT_BRANCH =~ /^%s\//`, prefix)
 }
 
-// KeepsLists is the rule by which it makes none for their lists of targets.
+// KeepsLists is the rule by which a CI file makes no pipelines for their lists of targets.
 func KeepsLists(prefix string) string {
 	return fmt.Sprintf(`- if: $CI_COMMIT_BRANCH =~ /^%s-targets\//, when: never`, prefix)
 }
 
-// rules looks whether the CI file makes pipelines for builds, with the jobs that steps
+// rules judges whether the CI file makes pipelines for builds, with the jobs that steps
 // name.
 func (r *report) rules(f GitLabFacts, c *config.Config) {
 	file := f.ciFile()
 	if f.LintErr != nil || !f.Lint.Valid {
-		return // it is a finding of its own
+		return // that is a separate finding
 	}
 	ci := ReadGitLabCI([]byte(f.Lint.Merged), f.Prefix, f.Branch, f.setsVariables() || f.takesInputs())
 	if ci.Err != nil || f.Lint.Merged == "" {
-		return // GitLab takes it; that is what counts
+		return // GitLab accepts the file; only that counts
 	}
 	if ci.Starts == gitlabci.No {
 		r.add(Blocks, "workflow", fmt.Sprintf("by the workflow rules of %s there is no pipeline for %s/..., so that builds wait until their time is over", file, f.Prefix), "put a rule first: "+LetsBuilds(f.Prefix))

@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/forge/gitlab"
 )
 
-// ours are the webhooks that lead to the server; where its address is not known, those that
-// look like it.
+// ours returns the webhooks that lead to the server. Where its address is not known, it
+// returns those that look like the server's.
 func (f GitLabFacts) ours() (list []gitlab.HookFacts) {
 	for _, h := range f.Hooks {
 		if f.Public != "" && h.LeadsTo(f.Public) || f.Public == "" && h.Ours() {
@@ -107,8 +107,8 @@ func loopback(address string) bool {
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
-// sent judges what became of the newest webhooks: GitLab sends none a second time, and
-// switches a webhook off that fails again and again.
+// sent judges what became of the newest deliveries. GitLab sends none a second time,
+// and switches off a webhook that fails again and again.
 func (r *report) sent(f GitLabFacts) {
 	if f.DeliveriesErr != nil {
 		r.unread("deliveries", f.DeliveriesErr)
@@ -133,7 +133,7 @@ func (r *report) sent(f GitLabFacts) {
 func (r *report) delivered(f GitLabFacts, h gitlab.HookFacts) {
 	list, known := f.Deliveries[h.ID]
 	if !known {
-		return // of a group, or before version 17.3
+		return // a webhook of a group, or a version before 17.3
 	}
 	if len(list) == 0 {
 		r.add(Warns, "deliveries", "GitLab has sent no webhook in the last days", "comment on a merge request and run this again; if there is none then, look at "+hookPage(f, h))
@@ -156,7 +156,7 @@ func (r *report) delivered(f GitLabFacts, h gitlab.HookFacts) {
 	}
 }
 
-// whyOff is what to do about the failures for which a webhook was switched off.
+// whyOff says what to do about the failures for which a webhook was switched off.
 func whyOff(f GitLabFacts, h gitlab.HookFacts) string {
 	for _, d := range f.Deliveries[h.ID] {
 		if !d.Arrived() {
@@ -189,7 +189,7 @@ func hookPage(f GitLabFacts, h gitlab.HookFacts) string {
 	return fmt.Sprintf("%s/-/hooks/%d/edit", strings.TrimSuffix(f.Repo.WebURL, "/"), h.ID)
 }
 
-// soon is a time that is still to pass.
+// soon returns a remaining time in words.
 func soon(d time.Duration) string {
 	if d <= 0 {
 		return "a moment"

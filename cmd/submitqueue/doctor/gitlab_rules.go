@@ -11,14 +11,14 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// trains refuses a project with merge trains.
+// trains blocks a project with merge trains.
 func (r *report) trains(f GitLabFacts) {
 	if f.Repo.Trains {
 		r.add(Blocks, "trains", "merge trains are on: each push of the queue to "+f.Branch+" makes GitLab begin its train anew, and what a train merges makes the queue test anew; neither would get on", "switch \"Enable merge trains\" off: "+f.page("merge_requests"))
 	}
 }
 
-// templates says what of the project's templates for messages the queue leaves out.
+// templates says which parts of the project's templates for messages the queue leaves out.
 func (r *report) templates(f GitLabFacts, own config.Messages) {
 	for _, t := range []struct {
 		name, text string
@@ -88,7 +88,8 @@ func (r *report) approvals(f GitLabFacts) {
 	}
 }
 
-// pushrules looks for what GitLab asks of each pushed commit and the queue's may not have.
+// pushrules looks for demands of GitLab on each pushed commit that the queue's commits may not
+// meet.
 func (r *report) pushrules(f GitLabFacts) {
 	p := f.Push
 	if f.PushErr != nil && !errors.Is(f.PushErr, forge.ErrNotFound) && !errors.Is(f.PushErr, forge.ErrForbidden) {

@@ -11,12 +11,13 @@ import (
 	"github.com/submitqueue/submitqueue/workers/forgeci/workflow"
 )
 
-// heads says of each workflow that a step's checks come from whether what it has passed on the
-// head of a pull request counts, or would with earlier: count, and what is missing.
+// heads looks at each workflow that a step's checks come from. It says whether passes of the
+// workflow on the head of a pull request count, or would count with earlier: count, and what
+// is missing.
 func (r *report) heads(f Facts, all []workflow.Workflow) {
 	c, err := config.Parse(config.Path, f.Config)
 	if err != nil {
-		return // it is a finding of its own
+		return // that is a separate finding
 	}
 	files := map[string][]byte{}
 	for _, w := range f.Workflows {
@@ -28,7 +29,7 @@ func (r *report) heads(f Facts, all []workflow.Workflow) {
 		}
 		by := r.headsOf(step, files, all)
 		if len(by.from) == 0 {
-			continue // who reports the checks is a finding of its own
+			continue // whether workflows report the checks is a separate finding
 		}
 		names, why := strings.Join(by.from, ", "), strings.Join(by.why, "; ")
 		switch counts := step.CountsEarlier(); {
@@ -45,8 +46,8 @@ func (r *report) heads(f Facts, all []workflow.Workflow) {
 	}
 }
 
-// headRuns is by which workflows the checks of a step come, and why passes of them on
-// heads say nothing; sorted.
+// headRuns holds the workflows that a step's checks come from, and why their passes on
+// heads prove nothing; both are sorted.
 type headRuns struct{ from, why []string }
 
 func (r *report) headsOf(step config.Step, files map[string][]byte, all []workflow.Workflow) (out headRuns) {
@@ -57,7 +58,7 @@ func (r *report) headsOf(step config.Step, files map[string][]byte, all []workfl
 		}
 		for _, w := range all {
 			if !w.Reports(check.Name) || !w.Starts {
-				continue // for builds, others report it
+				continue // for builds, another workflow reports it
 			}
 			name := path.Base(w.Path)
 			out.from = append(out.from, name)

@@ -7,17 +7,17 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// lfs is a line of .gitattributes that has Git LFS keep files.
+// lfs matches a line of .gitattributes that has Git LFS keep files.
 var lfs = regexp.MustCompile(`(?m)^[^#\n]*\sfilter=lfs\b`)
 
 // KeepsLFS reports whether attributes have Git LFS keep files elsewhere.
 func KeepsLFS(attributes string) bool { return lfs.MatchString(attributes) }
 
-// Unfetched says what steps that the queue's own runners run do not see of a repository:
-// their checkouts hold what git has in the commit, and so an empty folder for each
-// submodule that they do not ask for, and of what Git LFS keeps the pointer files. Steps
-// with checks are run by the forge's CI, which fetches what its workflow says. One that
-// says that it has no submodules, or no files of LFS, is not named for them.
+// Unfetched names steps that the queue's own runners run without parts of the
+// repository. A checkout has an empty folder for each submodule that the step does not
+// ask for, and a pointer file for each file that Git LFS keeps. The forge's CI runs
+// steps with checks; it fetches what its workflow says. A step that says that it needs
+// no submodules, or no files of LFS, is not named for them.
 func Unfetched(c *config.Config, submodules, lfs bool) []string {
 	var empty, pointers []string
 	for _, s := range c.Steps {

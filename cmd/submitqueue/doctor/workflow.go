@@ -55,9 +55,9 @@ func (r *report) workflows(f Facts) {
 	r.heads(f, all)
 }
 
-// actions says whether GitHub runs the workflows of our pushes at all. Policies on who
-// may start workflows (workflow execution protections) are told by no interface: the
-// runs that they have refused show them.
+// actions judges whether GitHub runs workflows for our pushes at all. No interface
+// shows policies on who may start workflows (workflow execution protections); only runs
+// that they have refused show them.
 func (r *report) actions(f Facts, all []workflow.Workflow) {
 	starts := slices.ContainsFunc(all, func(w workflow.Workflow) bool { return w.Starts })
 	switch {
@@ -72,8 +72,8 @@ func (r *report) actions(f Facts, all []workflow.Workflow) {
 	}
 }
 
-// required looks for who reports the checks that the branch requires of every
-// commit that is pushed to it.
+// required looks for the workflows that report the checks that the branch requires of
+// every pushed commit.
 func (r *report) required(f Facts, all []workflow.Workflow) {
 	for _, c := range requiredChecks(f) {
 		var lists, elsewhere []string
@@ -102,12 +102,12 @@ func (r *report) required(f Facts, all []workflow.Workflow) {
 	}
 }
 
-// awaited looks for who reports the checks that steps of the configuration wait
-// for on builds.
+// awaited looks for the workflows that report the checks that steps of the
+// configuration wait for on builds.
 func (r *report) awaited(f Facts, all []workflow.Workflow) {
 	c, err := config.Parse(config.Path, f.Config)
 	if err != nil {
-		return // it is a finding of its own
+		return // that is a separate finding
 	}
 	for _, step := range c.Steps {
 		for _, c := range step.Checks {
@@ -145,8 +145,8 @@ func (r *report) awaited(f Facts, all []workflow.Workflow) {
 	}
 }
 
-// twice tells of a check that several workflows report for one build: it has passed
-// when it has in all of them.
+// twice reports a check that several workflows report for one build: it has passed when
+// it has passed in all of them.
 func (r *report) twice(step config.Step, check string, all []workflow.Workflow) {
 	var names []string
 	for _, w := range all {
@@ -160,7 +160,7 @@ func (r *report) twice(step config.Step, check string, all []workflow.Workflow) 
 	}
 }
 
-// skipped tells of a check whose job is skipped when another one fails that the step
+// skipped reports a check whose job is skipped when another job fails that the step
 // does not wait for: then nothing says that the build has failed.
 func (r *report) skipped(step config.Step, check string, all []workflow.Workflow) {
 	for _, w := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 )
 
-// Blame says who turned the target branch red.
+// Blame says which commits turned the target branch red.
 type Blame struct {
 	client.Flags
 	JSON bool `help:"Print what the server answers, with the searches that are over."`

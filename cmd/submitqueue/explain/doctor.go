@@ -49,16 +49,16 @@ type doctorReport struct {
 	Findings   []doctor.Finding `json:"findings"`
 }
 
-// looked is a repository and where it is.
+// looked is a repository to look at, and its forge.
 type looked struct{ forge, name string }
 
-// repos are the repositories to look at.
+// repos returns the repositories to look at.
 func (c *Doctor) repos() (out []looked, err error) {
 	among := slices.Compact(slices.Sorted(slices.Values(c.Forge)))
 	if slices.Contains(among, "local") {
 		return nil, print.UsageError("doctor looks at GitHub and GitLab: a plain repository has no settings but its .submitqueue.yml, which submitqueue validate checks; say --forge github or --forge gitlab for another one")
 	}
-	for _, repo := range strings.FieldsFunc(strings.Join(c.Repo, ","), func(r rune) bool { return r == ',' }) { // the environment's stand in one
+	for _, repo := range strings.FieldsFunc(strings.Join(c.Repo, ","), func(r rune) bool { return r == ',' }) { // the environment variable has all of them in one value
 		of, name, said := strings.Cut(repo, ":")
 		switch {
 		case said && (of == "github" || of == "gitlab"):
@@ -176,7 +176,7 @@ func (c *Doctor) gitlab(ctx context.Context, repo string) (out doctorReport, err
 // show prints what was found, for people.
 func (c *Doctor) show(r doctorReport) error {
 	if c.JSON {
-		return nil // all of them at the end
+		return nil // JSON is printed for all repositories at the end
 	}
 	title := r.Repository
 	if r.Branch != "" {
@@ -185,7 +185,7 @@ func (c *Doctor) show(r doctorReport) error {
 	return doctor.Write(c.out, title, r.Findings)
 }
 
-// trial pushes branches as builds have them, under names of their own.
+// trial pushes branches as builds do, under separate names.
 func trial(ctx context.Context, f *github.Forge, branch string) *doctor.Trial {
 	t := &doctor.Trial{Refs: mirror.TrialRefs}
 	remote, err := f.Remote(ctx)
@@ -215,8 +215,8 @@ func (c *Doctor) redis(ctx context.Context) doctor.Redis {
 	return doctor.Redis{Asked: true, Kind: kind, Warns: s.Durability(ctx)}
 }
 
-// unheard asks the webhook's address in a way that changes nothing: the server
-// takes POST only, and says so.
+// unheard sends the webhook's address a GET, which changes nothing: the server answers
+// that it takes POST only.
 func unheard(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -73,7 +73,7 @@ func quarantine(t api.FlakyTarget) string {
 	return "-"
 }
 
-// share is a share in percent; of little, that there is some.
+// share is a share in percent; a very small one is "<0.1%".
 func share(x float64) string {
 	if x > 0 && x < 0.001 {
 		return "<0.1%"

@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 )
 
-// Ledger looks into what a server knows of keys, and takes it back.
+// Ledger shows what a server knows of keys, and takes passes back.
 type Ledger struct {
 	Show   ledgerShowCommand   `cmd:"" default:"withargs" help:"Show what is known: passes and failures, with build, machine and time."`
 	Forget ledgerForgetCommand `cmd:"" help:"Say what forgetting passes would do, and with --yes do it."`
@@ -101,7 +101,7 @@ func (l *ledgerForgetCommand) Run(ctx context.Context) error {
 	return l.forget(ctx, c, what)
 }
 
-// forget gives the command and waits until it is followed.
+// forget gives the command and waits until the queue has followed it.
 func (l *ledgerForgetCommand) forget(ctx context.Context, c *client.Client, what string) error {
 	done := false
 	_, err := c.Command(ctx, "/api/forget", api.ForgetCommand{Queue: l.Queue, What: what}, func(q api.Queue, at time.Time) bool {

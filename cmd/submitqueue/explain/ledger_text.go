@@ -89,7 +89,7 @@ func (p sheet) ledgerKey(k api.Key, main string) {
 	}
 }
 
-// passedBy says when a key passed, in which build, where.
+// passedBy says when a key passed, in which build and where.
 func (p sheet) passedBy(k api.Key) string {
 	text := "passed " + p.Ago(k.Passed) + " (" + p.Clock(k.Passed) + ")"
 	if k.Build != "" {

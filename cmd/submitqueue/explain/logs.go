@@ -26,7 +26,7 @@ type Logs struct {
 	Tail   int    `default:"0" help:"Print the last so many lines only; 0: all." placeholder:"LINES"`
 }
 
-// logEvery is how often a log is asked for what is new, and tailBytes how much of it is
+// logEvery is how often a log is asked for new output, and tailBytes how much of it is
 // read for its last lines.
 const (
 	logEvery  = time.Second
@@ -49,7 +49,7 @@ func (l *Logs) Run(ctx context.Context) error {
 	return l.print(ctx, c, build)
 }
 
-// build returns the build that is meant.
+// build returns the id of the build that the argument means.
 func (l *Logs) build(ctx context.Context, c *client.Client) (string, error) {
 	id := strings.TrimLeft(l.ID, "#!")
 	if id == "main" {
@@ -75,7 +75,7 @@ func (l *Logs) build(ctx context.Context, c *client.Client) (string, error) {
 	return l.one(ch.Builds, fmt.Sprintf("%s is not built now, and none of its builds has failed; submitqueue status %d says where it stands.", ch.Called(), ch.Number))
 }
 
-// one returns the build that began last, and says which others there are.
+// one returns the build that began last, and prints which others there are.
 func (l *Logs) one(builds []api.Build, none string) (string, error) {
 	if len(builds) == 0 {
 		return "", errors.New(none)

@@ -68,7 +68,7 @@ func (l *Status) Run(ctx context.Context) error {
 	return nil
 }
 
-// sheet prints what the API says of a queue for people.
+// sheet prints the API's answers about a queue for people.
 type sheet struct {
 	print.Sheet
 	base string // of the server, for links
@@ -104,7 +104,7 @@ func (p sheet) queue(q api.Queue) {
 		p.Text(q.Name+": "+text, "")
 	}
 	if q.Tip == "" {
-		return // nothing is known of it yet, not even that nothing waits
+		return // nothing is known of the queue yet, not even whether it is empty
 	}
 	p.branch(q)
 	if len(q.Order)+len(q.Recent) == 0 {
@@ -121,7 +121,7 @@ func (p sheet) queue(q api.Queue) {
 	p.Table(queueTable, rows)
 }
 
-// branch prints how the target branch is, and what holds landings up.
+// branch prints the state of the target branch, and what holds landings up.
 func (p sheet) branch(q api.Queue) {
 	p.Line(fmt.Sprintf("%s%s: %s, %d of %s in use", q.Name, tipOf(q), stateOf(q), q.Running, print.Counted(q.Slots, "slot")))
 	switch {
@@ -164,14 +164,14 @@ func (p sheet) branch(q api.Queue) {
 	}
 }
 
-// queueTable is how a queue is printed.
+// queueTable is the layout of a printed queue.
 var queueTable = print.Table{
 	Head:   []string{"", "BRANCH", "STATE", "WHY", "VERDICT", "TITLE"},
 	Most:   []int{7, 24, 9, 120, 27, 60},
 	Giving: []print.Giving{{Column: 5, Floor: 16}, {Column: 1, Floor: 14}, {Column: 3, Floor: 18}, {Column: 4, Floor: 14}, {Column: 5}, {Column: 1, Floor: 6}, {Column: 3, Floor: 6}, {Column: 4}, {Column: 2, Floor: 4}},
 }
 
-// failing says what of the target branch itself fails, on which commit, and when.
+// failing says which step of the target branch itself fails, on which commit, and when.
 func (p sheet) failing(f api.Evidence) string {
 	text := fmt.Sprintf("%s on %s at %s", f.Step, strings.Join(f.Targets[:min(len(f.Targets), 5)], ", "), print.Short(f.Commit, 12))
 	if !f.At.IsZero() {
@@ -219,7 +219,7 @@ func stateOf(q api.Queue) string {
 	return state
 }
 
-// phaseOf returns where a change is in one word.
+// phaseOf returns the state of a change in a word or two.
 func phaseOf(ch api.Change) string {
 	switch {
 	case ch.Phase == "":
@@ -234,7 +234,7 @@ func phaseOf(ch api.Change) string {
 	return ch.Phase
 }
 
-// whyOf returns why it is there in a few words.
+// whyOf returns the reason for that state in a few words.
 func whyOf(ch api.Change) string {
 	switch {
 	case ch.Phase == "landed":

@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/app/api"
 )
 
-// partners prints all with whom a change is built or lands, a fact for each kind.
+// partners prints the changes that a change is built or lands with, one line for each kind.
 func (p sheet) partners(ch api.Change) {
 	if ch.Partners == nil {
 		return
@@ -21,7 +21,7 @@ func (p sheet) partners(ch api.Change) {
 	fact("built with", ch.Partners.Shares)
 }
 
-// changeNames lists changes as people write them; "" for none.
+// changeNames lists the numbers of changes as people write them; "" for none.
 func (p sheet) changeNames(ids []string) string {
 	names := make([]string, 0, len(ids))
 	for _, id := range ids {

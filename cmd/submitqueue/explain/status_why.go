@@ -114,7 +114,7 @@ func (p sheet) worth(w *api.Worth) {
 	}
 }
 
-// expects prints what the queue believes of a change.
+// expects prints what the queue predicts of a change.
 func (p sheet) expects(o *api.Outlook) {
 	if o == nil {
 		return
@@ -173,7 +173,7 @@ func (p sheet) suspicion(d api.Suspect) string {
 	return text + "; otherwise " + p.changeNames(d.Others)
 }
 
-// changeName returns a change's number as people write it. Its id begins with it.
+// changeName returns a change's number as people write it. The id begins with the number.
 func (p sheet) changeName(id string) string {
 	number, _, _ := strings.Cut(id, ".")
 	return cmp.Or(p.mark, "#") + print.OneLine(number)

@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 )
 
-// Flags say as which App, and at which GitHub.
+// Flags say which App to work as, and at which GitHub.
 type Flags struct {
 	App           string `name:"github-app" env:"SUBMITQUEUE_GITHUB_APP" type:"existingfile" help:"File with the App's credentials, as the set-up page makes it; default: github-app.json in the data folder." placeholder:"FILE"`
 	AppID         int64  `env:"SUBMITQUEUE_GITHUB_APP_ID" help:"Id of the GitHub App, without such a file." placeholder:"ID"`
@@ -21,7 +21,7 @@ type Flags struct {
 	WebhookSecret string `env:"SUBMITQUEUE_WEBHOOK_SECRET" help:"File with the webhook's secret." type:"existingfile" placeholder:"FILE"`
 }
 
-// File is the credentials of a GitHub App. Its reader can act as the
+// File is the credentials of a GitHub App. Everybody who can read it can act as the
 // App.
 type File struct {
 	API           string `json:"api,omitempty"` // REST address; empty: GitHub's own
@@ -36,10 +36,10 @@ type File struct {
 
 func PathOf(data string) string { return filepath.Join(data, "github-app.json") }
 
-// ErrNone says that no App is given in any way.
+// ErrNone: neither flags nor a file name an App.
 var ErrNone = errors.New("no GitHub App is given")
 
-// Load returns the App's credentials: of the flags, or of the file. ErrNone where there
+// Load returns the App's credentials from the flags or from the file. ErrNone: there
 // are neither.
 func (g Flags) Load(data string) (File, error) {
 	a, err := g.load(data)
@@ -89,8 +89,8 @@ func (g Flags) parts() (File, error) {
 	return File{API: g.GithubURL, ID: g.AppID, Key: string(key), WebhookSecret: secret}, nil
 }
 
-// Save keeps the credentials where only this user reads them, whole or not at
-// all.
+// Save writes the credentials to a file that only this user can read, as a whole or not
+// at all.
 func (a File) Save(path string) (err error) {
 	raw, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
@@ -112,7 +112,7 @@ func (a File) Save(path string) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// OwnerAndName takes "OWNER/NAME" apart; a URL or a .git at the end will do.
+// OwnerAndName takes "OWNER/NAME" apart; a URL, and a .git at the end, are accepted, too.
 func OwnerAndName(text string) (owner, name string, err error) {
 	given := text
 	if u, err := url.Parse(text); err == nil && u.Host != "" {

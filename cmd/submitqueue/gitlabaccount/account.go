@@ -16,7 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/print"
 )
 
-// Flags say which GitLab, and as whom.
+// Flags say which GitLab to use, and as which account.
 type Flags struct {
 	URL    string `name:"url" env:"SUBMITQUEUE_GITLAB_URL" help:"Address of the GitLab instance (default: https://gitlab.com)." placeholder:"URL"`
 	Token  string `name:"token-file" env:"SUBMITQUEUE_GITLAB_TOKEN_FILE" type:"path" help:"File with the token that the queue acts by on GitLab (default: gitlab-token in the data folder)." placeholder:"FILE"`
@@ -28,12 +28,12 @@ func (g Flags) Site() string {
 	return strings.TrimSuffix(cmp.Or(g.URL, "https://gitlab.com"), "/")
 }
 
-// TokenFile is where the token is.
+// TokenFile is the file of the token.
 func (g Flags) TokenFile(data string) string {
 	return cmp.Or(g.Token, filepath.Join(data, "gitlab-token"))
 }
 
-// SecretFile is where the webhooks' secret is.
+// SecretFile is the file of the webhooks' secret.
 func (g Flags) SecretFile(data string) string {
 	return cmp.Or(g.Secret, filepath.Join(data, "gitlab-secret"))
 }
@@ -48,7 +48,7 @@ func (g Flags) ReadToken(data string) (string, error) {
 	return text, err
 }
 
-// ProjectPath is the path of a project or a group; a URL of it will do.
+// ProjectPath returns the path of a project or a group; text may also be its URL.
 func ProjectPath(text string) string {
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		text, _, _ = strings.Cut(u.Path, "/-/")
@@ -59,11 +59,11 @@ func ProjectPath(text string) string {
 // ErrNone says that there is no secret yet.
 var ErrNone = errors.New("there is no secret of GitLab's webhooks yet")
 
-// LeastSecret is how long a secret token of webhooks is at least: whoever guesses it can
-// ask the queue for whatever somebody else may.
+// LeastSecret is the least length of a secret token of webhooks: a person who guesses it
+// can give the queue commands in anybody's name.
 const LeastSecret = 16
 
-// SigningPrefix is what the key of signed webhooks begins with.
+// SigningPrefix is the beginning of a key of signed webhooks.
 const SigningPrefix = "whsec_"
 
 // ReadSecret reads the webhooks' secret. ErrNone: there is none.
@@ -104,18 +104,18 @@ func random() []byte {
 	return raw
 }
 
-// Draft is a file that is to take the place of another, whole or not at all, for this user
-// only. It has its room on the disk from the beginning: what it is to keep may exist
-// nowhere else by then.
+// Draft is a file that is to replace another one, as a whole or not at all, and that only
+// this user can read. Its room on the disk is reserved from the beginning: when Keep is
+// called, its text may exist nowhere else.
 type Draft struct {
 	f    *os.File
 	name string
 }
 
-// room is more than any secret takes.
+// room is more bytes than any secret takes.
 const room = 4096
 
-// NewDraft begins one beside the file of this name.
+// NewDraft begins a draft beside the file of this name.
 func NewDraft(name string) (*Draft, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func NewDraft(name string) (*Draft, error) {
 	return d, nil
 }
 
-// Keep puts the file in its place with a text.
+// Keep writes a text into the draft, and replaces the file by it.
 func (d *Draft) Keep(text string) error {
 	_, err := d.f.WriteAt([]byte(text+"\n"), 0)
 	err = errors.Join(err, d.f.Truncate(int64(len(text)+1)), d.f.Sync(), d.f.Close())
@@ -142,13 +142,13 @@ func (d *Draft) Keep(text string) error {
 	return err
 }
 
-// Drop takes it away.
+// Drop removes the draft.
 func (d *Draft) Drop() error {
 	return errors.Join(d.f.Close(), os.Remove(d.f.Name()))
 }
 
-// Chosen is what the set-up page was told: which projects of which instance a server
-// serves whose command line names none.
+// Chosen is the choice on the set-up page: the instance and the projects that a server
+// serves where its command line names none.
 type Chosen struct {
 	URL      string   `json:"url,omitempty"`
 	Projects []string `json:"projects"`
@@ -156,7 +156,7 @@ type Chosen struct {
 
 func chosenFile(data string) string { return filepath.Join(data, "gitlab.json") }
 
-// ReadChosen reads what was chosen; nothing where nobody has.
+// ReadChosen reads the choice; it is zero where nobody has chosen.
 func ReadChosen(data string) (c Chosen, err error) {
 	raw, err := os.ReadFile(chosenFile(data))
 	if errors.Is(err, os.ErrNotExist) {
@@ -171,7 +171,7 @@ func ReadChosen(data string) (c Chosen, err error) {
 	return c, nil
 }
 
-// Keep writes it down.
+// Keep writes the choice down.
 func (c Chosen) Keep(data string) error {
 	raw, err := json.Marshal(c)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package gitlabaccount is how commands are told which GitLab they work with, and by which
-// token and secret: flags, and files in the data folder that `submitqueue setup gitlab`
-// keeps. The caller decides who may use them.
+// Package gitlabaccount tells commands which GitLab they work with, and by which token and
+// secret: by flags, and by files in the data folder that `submitqueue setup gitlab`
+// writes.
 package gitlabaccount

@@ -1,5 +1,6 @@
-// Package history is the command of the same name: it gets a queue's event archive out of a
-// server, puts one in, and makes one of a repository. The format is package queue/history.
+// Package history is the command of the same name: it exports a queue's event archive from
+// a server, imports one, and makes one from a repository. The format is in package
+// queue/history.
 //
 //	history.go  the table of its commands; progress.go: what a person sees meanwhile
 //	export.go   from a server to standard output

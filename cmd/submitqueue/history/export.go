@@ -83,8 +83,8 @@ func (e *Export) Run(ctx context.Context) error {
 	return nil
 }
 
-// only returns the name of a server's only queue; "" where it has several, of which the
-// server says what to do.
+// only returns the name of a server's only queue; "" where it has several: then the
+// server's answer says what to do.
 func only(ctx context.Context, c *client.Client) (string, error) {
 	var list []struct {
 		Name string `json:"name"`

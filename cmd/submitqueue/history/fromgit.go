@@ -20,10 +20,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue/history"
 )
 
-// FromGit makes a history of a repository: each commit of a branch's first-parent line is a
-// change that arrived and landed when it was committed. Its targets are the folders of its
-// files. Where CI said that it failed, and of the commit before that it did not fail, the
-// change is taken to have been rejected for that; what CI said is a build of it.
+// FromGit makes a history from a repository: each commit of a branch's first-parent line is
+// a change that arrived and landed when it was committed. Its targets are the folders of
+// its files, and a result of CI is a build of it. A change counts as rejected where CI
+// failed on its commit and had not failed on the commit before.
 type FromGit struct {
 	Repo      string `arg:"" help:"A repository: a clone or a bare one." type:"existingdir"`
 	Branch    string `default:"HEAD" help:"The branch whose line is read." placeholder:"REF"`
@@ -114,7 +114,7 @@ func (g *FromGit) Run(ctx context.Context) error {
 	return nil
 }
 
-// rows returns the rows of a commit, in the order of its own time.
+// rows returns the rows of a commit, in the order of time.
 func (c *commit) rows(s said, broken bool) []queue.Row {
 	id := c.change
 	var targets []string
@@ -155,7 +155,7 @@ func (c *commit) rows(s said, broken bool) []queue.Row {
 	return append(rows, queue.Row{At: ended, Main: &queue.MainRow{Commit: c.id, Changes: []queue.ChangeID{id}}}, queue.Row{At: ended, Verdict: v})
 }
 
-// features are what a log tells of a commit, under the names of package queue/history.
+// features are the facts that a log has of a commit, under the names of package queue/history.
 func (c *commit) features(targets int) queue.Features {
 	dirs, tests := map[string]bool{}, 0
 	for _, p := range c.paths {
@@ -202,7 +202,7 @@ func (g *FromGit) log(ctx context.Context) ([]*commit, error) {
 	return line, err
 }
 
-// readLog reads what git log prints: fields that end in a zero byte, of which the first of
+// readLog reads the output of git log: fields that end in a zero byte. The first field of
 // a commit begins with a byte 1.
 func readLog(from io.Reader) (line []*commit, err error) {
 	fields := bufio.NewScanner(from)
@@ -237,7 +237,7 @@ func readLog(from io.Reader) (line []*commit, err error) {
 		if p[0] == "-" {
 			c.binaries++
 		}
-		added, _ := strconv.ParseFloat(p[0], 64) // 0 of a binary
+		added, _ := strconv.ParseFloat(p[0], 64) // 0 for a binary
 		removed, _ := strconv.ParseFloat(p[1], 64)
 		c.added, c.removed = c.added+added, c.removed+removed
 	}

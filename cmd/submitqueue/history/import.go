@@ -10,7 +10,7 @@ import (
 )
 
 // Import adds a history to a server's. Rows that the server has already do no harm: of two
-// that say the same thing the later one counts.
+// rows about the same thing, the later one counts.
 type Import struct {
 	client.Flags
 	File string `arg:"" help:"A history, gzip or not, or the folder of a queue's." type:"path"`

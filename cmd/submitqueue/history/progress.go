@@ -8,13 +8,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue/history"
 )
 
-// progressEvery is after how many rows a person is told of them.
+// progressEvery is how many rows are between two messages of progress.
 const progressEvery = 20_000
 
 // progress tells how many rows there are, on standard error.
 type progress struct {
 	to   io.Writer // nil: standard error
-	what string    // is done with them
+	what string    // what is done with the rows, e.g. "exported"
 	rows int
 }
 

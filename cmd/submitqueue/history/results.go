@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// said is what CI said of a commit: a line of its results.
+// said is CI's result of a commit: a line of its results.
 type said struct {
 	Commit  queue.CommitID `json:"commit"`
 	Outcome string         `json:"outcome"`
@@ -20,9 +20,9 @@ type said struct {
 
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// readResults reads what CI said: JSON lines of commit, outcome and seconds. Of several
-// lines about one commit, a pass counts, else the last: what passed at all was a flake
-// before. Further members are left alone.
+// readResults reads CI's results: JSON lines of commit, outcome and seconds. Of several
+// lines about one commit, a pass counts, else the last line: failures of a commit that
+// also passed were flakes. Further members are ignored.
 func readResults(from io.Reader) (map[queue.CommitID]said, error) {
 	out := map[queue.CommitID]said{}
 	lines := bufio.NewScanner(from)

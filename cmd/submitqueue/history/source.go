@@ -8,9 +8,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/history"
 )
 
-// Read returns the rows of a file or a folder, or where path is empty those that a server
-// has of a queue, with a name for whose they are. They are tidy, and people are told what
-// they lack.
+// Read returns the rows of a file or a folder, or, where path is empty, a server's rows
+// of a queue, with a name for their source. The rows are tidy, and messages tell people
+// what they lack.
 func Read(ctx context.Context, path string, from client.Flags) (name string, rows []queue.Row, err error) {
 	if path != "" {
 		l, err := history.Load(path)

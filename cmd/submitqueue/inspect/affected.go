@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// Affected says what a branch would have verified.
+// Affected says which targets would be verified for a branch.
 type Affected struct {
 	Flags
 	Base string `default:"main" help:"Revision that the change is merged onto (default: ${default}). Name none that you do not trust: the analyzers that run programs run those of the base, on this machine." placeholder:"REV"`
@@ -91,8 +91,8 @@ func stuck(conflicts []string, refused string) string {
 	return "conflict in " + print.Some(conflicts, 4)
 }
 
-// affectedOf is a change in targets. Of one that cannot be compared target by
-// target, because a tree could not be analyzed, nothing is listed.
+// affectedOf lists the targets that a change affects. It lists none where the change
+// cannot be compared target by target, because a tree could not be analyzed.
 func affectedOf(base *app.Inspected, ch app.Change) affectedReport {
 	r := affectedReport{Analyzer: ch.Footprint.Analyzer, All: ch.Footprint.All, Unknown: ch.Footprint.Unknown}
 	if r.Unknown == "" && ch.Fails != "" {

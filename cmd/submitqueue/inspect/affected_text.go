@@ -55,7 +55,7 @@ func (c *Affected) print(p print.Sheet, in *inspection, ch app.Change, r affecte
 	}
 }
 
-// shape says how the graph is altered.
+// shape says how the change alters the graph.
 func (c *Affected) shape(p print.Sheet, s conflict.Shape) {
 	if !s.Altered() {
 		return
@@ -81,7 +81,7 @@ func (c *Affected) shape(p print.Sheet, s conflict.Shape) {
 	p.Text("The graph is altered: "+strings.Join(parts, "; ")+".", "")
 }
 
-// why says what moved the hash of one target; "" where that is said of all.
+// why says what changed the hash of one target; "" where one cause is given for all targets.
 func (c *Affected) why(causes *conflict.Causes, ch app.Change, target string) string {
 	if causes.Every() != nil {
 		return ""
@@ -116,7 +116,7 @@ func (c *Affected) list(p print.Sheet, title string, targets []string, why func(
 	}
 }
 
-// causeText says what moved a hash.
+// causeText says what changed a hash.
 func causeText(c *conflict.Cause) string {
 	switch c.Kind {
 	case conflict.CauseAnalyzer:

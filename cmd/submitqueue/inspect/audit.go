@@ -23,7 +23,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// Audit looks for what the queue cannot know.
+// Audit looks for dependencies that the queue cannot know.
 type Audit struct {
 	Inputs auditInputsCommand `cmd:"" help:"Run each step on each target and name the files of the repository that are read and in no hash of the target."`
 }
@@ -64,7 +64,7 @@ type auditResult struct {
 	Step    string  `json:"step"`
 	Target  string  `json:"target"`
 	Outcome string  `json:"outcome"`
-	Detail  string  `json:"detail,omitempty"` // of what is not audited
+	Detail  string  `json:"detail,omitempty"` // why it is not audited
 	Seconds float64 `json:"seconds"`
 	*audit.Judged
 }
@@ -84,11 +84,11 @@ type AuditReport struct {
 	Analyzer      string         `json:"analyzer"`
 	Unknown       string         `json:"unknown"`
 	Tracer        string         `json:"tracer"`
-	NotAudited    string         `json:"not_audited"` // why nothing was
+	NotAudited    string         `json:"not_audited"` // why nothing was audited
 	Skipped       []skippedStep  `json:"skipped"`
 	Results       []auditResult  `json:"results"`
-	// Inputs are what to add to analysis.inputs; Uncovered are findings that
-	// they would not take into a hash.
+	// Inputs are to be added to analysis.inputs; Uncovered are findings that these
+	// inputs would not take into a hash.
 	Inputs    []config.Inputs `json:"inputs"`
 	Uncovered []string        `json:"uncovered"`
 }
@@ -98,7 +98,7 @@ func (r *AuditReport) found() bool {
 	return slices.ContainsFunc(r.Results, func(a auditResult) bool { return a.Judged != nil && len(a.Findings) > 0 })
 }
 
-// whole reports whether all was audited that could be.
+// whole reports whether everything that can be audited was audited.
 func (r *AuditReport) whole() bool {
 	return r.NotAudited == "" && !slices.ContainsFunc(r.Results, func(a auditResult) bool { return a.Outcome != AuditDone }) &&
 		!slices.ContainsFunc(r.Skipped, func(s skippedStep) bool { return s.unknown })
@@ -158,7 +158,7 @@ func (c *auditInputsCommand) report(ctx context.Context, in *inspection) (*Audit
 	return r, r.propose(ctx, d)
 }
 
-// todo lists what is to be run, and says what is not.
+// todo lists the steps to run on each target, and notes the steps that are not run.
 func (c *auditInputsCommand) todo(r *AuditReport, d *app.Inspected) ([]auditResult, error) {
 	for _, name := range c.Step {
 		if !slices.ContainsFunc(d.Config.Steps, func(s config.Step) bool { return s.Name == name }) {
@@ -197,7 +197,7 @@ func (c *auditInputsCommand) todo(r *AuditReport, d *app.Inspected) ([]auditResu
 	return todo, nil
 }
 
-// propose says what to declare, and what would still be in no hash.
+// propose sets the inputs to declare, and the files that would still be in no hash.
 func (r *AuditReport) propose(ctx context.Context, d *app.Inspected) error {
 	judged := map[string]*audit.Judged{}
 	for _, a := range r.Results {
@@ -238,7 +238,7 @@ type auditor struct {
 	tree   audit.Tree
 	links  []string
 	dir    string
-	mu     sync.Mutex // of the analysis, and of what is said
+	mu     sync.Mutex // guards the analysis and the output
 	done   int
 }
 
@@ -301,7 +301,7 @@ func (a *auditor) all(ctx context.Context, todo []auditResult, jobs int) error {
 	return cmp.Or(err, context.Cause(ctx))
 }
 
-// one runs one step on one target. The error is for what ends the audit.
+// one runs one step on one target. An error ends the audit.
 func (a *auditor) one(ctx context.Context, slot int, r *auditResult, of int) error {
 	a.say(fmt.Sprintf("%d of %d: step %s on %s", a.begun(), of, r.Step, r.Target), "")
 	begin := time.Now()
@@ -343,7 +343,7 @@ func (a *auditor) begun() int {
 	return a.done
 }
 
-// say shows what is being done on a terminal, and elsewhere what has been.
+// say shows on a terminal what is being done, and elsewhere what has been done.
 func (a *auditor) say(doing, done string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -354,9 +354,9 @@ func (a *auditor) say(doing, done string) {
 	}
 }
 
-// watched runs the command as a runner does, and returns what it looked at. The
-// slot's folder is at one place for all targets, so that the go command finds
-// in its build cache what it has compiled there before; all else is empty.
+// watched runs the command as a runner does, and returns the paths that the command
+// looked at. The slot's folder is at the same place for all targets, so that the go
+// command finds earlier results in its build cache; all other folders are empty.
 func (a *auditor) watched(ctx context.Context, slot int, r *auditResult) (reads audit.Reads, outcome queue.JobOutcome, detail string, err error) {
 	dir := filepath.Join(a.dir, fmt.Sprint(slot))
 	checkout, scratch, tmp := filepath.Join(dir, "checkout"), filepath.Join(dir, "scratch"), filepath.Join(dir, "tmp")
@@ -393,7 +393,7 @@ func (a *auditor) watched(ctx context.Context, slot int, r *auditResult) (reads 
 	return reads, end.Outcome, detail, err
 }
 
-// slower is how much longer than elsewhere a step may take under a tracer.
+// slower is how many times as long as otherwise a step may take under a tracer.
 const slower = 4
 
 // build is the build of one step on one target.
@@ -412,7 +412,7 @@ func (a *auditor) build(r *auditResult) queue.Build {
 		Jobs: []queue.Job{{Step: step, Keys: queue.KeysOf(step, a.in.base.Tree, a.in.base.Targets()[hash:hash+1])}}}
 }
 
-// beginning is a checkout that is watched from when it is there.
+// beginning is a checkout whose watch begins once it is complete.
 type beginning struct {
 	mirror.Checkouts
 	watch audit.Watch
@@ -439,7 +439,7 @@ func (b beginning) Fill(ctx context.Context, commit queue.CommitID, dir string, 
 	return b.watch.Begin()
 }
 
-// discard is a log that nobody reads; its end is in the job's result.
+// discard is a log that nobody reads; the end of the output is in the job's result.
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }

@@ -43,7 +43,7 @@ func (c *auditInputsCommand) print(p print.Sheet, r *AuditReport) {
 	}
 }
 
-// why says why a result is not an audit.
+// why says why a result is not a complete audit.
 func (a *auditResult) why() string {
 	if a.Outcome == auditFailed {
 		return "the step failed, and what it would have read after that is not known: " + print.OneLine(a.Detail)
@@ -90,7 +90,7 @@ func (c *auditInputsCommand) findings(p print.Sheet, list []audit.Finding) {
 	}
 }
 
-// proposal says what to write.
+// proposal prints the inputs to add to the configuration.
 func (r *AuditReport) proposal(p print.Sheet) {
 	if len(r.Inputs) == 0 {
 		return
@@ -105,7 +105,7 @@ func (r *AuditReport) proposal(p print.Sheet) {
 	}
 }
 
-// inputsText is what to write into the configuration.
+// inputsText is the text of inputs for the configuration.
 func inputsText(list []config.Inputs) string {
 	var b strings.Builder
 	b.WriteString("analysis:\n  inputs:\n")
@@ -123,7 +123,7 @@ func flowList(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// beside says what was seen beyond the findings.
+// beside says what else was seen beside the findings.
 func (r *AuditReport) beside() string {
 	partly, listed, tested := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	add := func(to map[string]bool, list []string) {

@@ -17,18 +17,18 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// clone is a repository on this machine that is looked at and never written
-// to: merges are made in a folder of their own, which close removes.
+// clone is a repository on this machine that is looked at and never written to: merges
+// are made in a separate folder, which close removes.
 type clone struct {
 	dir    string
 	temp   string
 	mirror *mirror.Mirror
 	pool   *checkout.Pool // nil: none yet
-	lacks  string         // what to do about objects that are not there; "": they should be
+	lacks  string         // what to do about missing objects; "": none should be missing
 }
 
-// openClone finds the repository that a folder is in. It is the person's own,
-// so git is asked with the person's own settings.
+// openClone finds the repository that a folder is in. It belongs to the person who runs
+// the command, so git runs with that person's settings.
 func openClone(ctx context.Context, dir string) (*clone, error) {
 	c := &clone{dir: dir}
 	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
@@ -49,7 +49,7 @@ func openClone(ctx context.Context, dir string) (*clone, error) {
 	if !filepath.IsAbs(objects) {
 		objects = filepath.Join(dir, objects)
 	}
-	promisor, _ := c.git(ctx, "", "config", "--get-regexp", `^remote\..*\.promisor$`) // fails where there is none
+	promisor, _ := c.git(ctx, "", "config", "--get-regexp", `^remote\..*\.promisor$`) // fails where there is no such setting
 	switch {
 	case shallow == "true":
 		c.lacks = "this clone is shallow: git fetch --unshallow brings the rest"
@@ -65,8 +65,8 @@ func openClone(ctx context.Context, dir string) (*clone, error) {
 	return c, nil
 }
 
-// NotRepository says why git could not read a folder, where err is what its command ended
-// with, and what to do instead where the folder is in no repository.
+// NotRepository says why git could not read a folder; err is the error of git's command.
+// Where the folder is in no repository, the text says instead what to do.
 func NotRepository(ctx context.Context, dir string, err error, instead string) error {
 	said := ""
 	failed := (*exec.ExitError)(nil)
@@ -92,7 +92,7 @@ func (c *clone) close() error {
 	return errors.Join(err, os.RemoveAll(c.temp))
 }
 
-// checkouts returns a place for the analyzers that run tools.
+// checkouts returns the pool of checkouts for the analyzers that run tools.
 func (c *clone) checkouts() (*checkout.Pool, error) {
 	if c.pool == nil {
 		pool, err := checkout.Open(filepath.Join(c.temp, "checkouts"), checkout.Options{})
@@ -109,7 +109,7 @@ func (c *clone) checkouts() (*checkout.Pool, error) {
 func (c *clone) Remote(ctx context.Context) (forge.Remote, error) {
 	url, err := c.git(ctx, "", "remote", "get-url", "origin")
 	if err != nil && ctx.Err() == nil {
-		url, err = filepath.Abs(c.dir) // a repository that came from nowhere
+		url, err = filepath.Abs(c.dir) // a repository that was not cloned
 	}
 	return forge.Remote{URL: strings.TrimSuffix(url, "\n")}, err
 }
@@ -137,9 +137,8 @@ func (c *clone) git(ctx context.Context, in string, args ...string) (string, err
 	return out.String(), err
 }
 
-// commits returns the commits of revisions, whatever way git has to name them.
-// They are read from the standard input of git, where none is taken for an
-// option.
+// commits returns the commits of revisions, in any form that git understands. git reads
+// them from its standard input, where it takes none for an option.
 func (c *clone) commits(ctx context.Context, revisions ...string) ([]queue.CommitID, error) {
 	var in strings.Builder
 	for _, r := range revisions {
@@ -174,7 +173,7 @@ func (c *clone) commits(ctx context.Context, revisions ...string) ([]queue.Commi
 	return ids, nil
 }
 
-// unknown says what can be said of revisions that name no commit.
+// unknown returns an error for revisions that name no commit, with what is known of them.
 func (c *clone) unknown(ctx context.Context, names []string) error {
 	if any, err := c.git(ctx, "", "rev-list", "--all", "--max-count=1"); err == nil && strings.TrimSpace(any) == "" {
 		if head, err := c.git(ctx, "HEAD^{commit}\n", "cat-file", "--batch-check"); err == nil && strings.HasSuffix(head, " missing\n") {
@@ -193,7 +192,7 @@ func (c *clone) unknown(ctx context.Context, names []string) error {
 	return told(text)
 }
 
-// hint says of the default base that is not there how to name another.
+// hint adds how to name another base to an error about a missing default base.
 func (c *clone) hint(ctx context.Context, base string, err error) error {
 	if done := told(""); base != defaultBase || !errors.As(err, &done) || strings.Contains(err.Error(), "; ") || strings.HasSuffix(err.Error(), "no commit yet") {
 		return err
@@ -207,7 +206,7 @@ func (c *clone) hint(ctx context.Context, base string, err error) error {
 	return told(text)
 }
 
-// defaultBase is the base of the commands that are not told another.
+// defaultBase is the base of commands where the person names none.
 const defaultBase = "main"
 
 // uncommitted reports whether there are changes in the working tree, which no
@@ -217,8 +216,8 @@ func (c *clone) uncommitted(ctx context.Context) bool {
 	return err == nil && out != ""
 }
 
-// inside returns the folder of the repository that was named, as seen from its
-// top; "" is the top.
+// inside returns the named folder, relative to the top of its repository; "" is the
+// top.
 func (c *clone) inside(ctx context.Context) string {
 	out, err := c.git(ctx, "", "rev-parse", "--show-prefix")
 	if err != nil {
@@ -227,12 +226,12 @@ func (c *clone) inside(ctx context.Context) string {
 	return strings.TrimSuffix(out, "\n")
 }
 
-// told is an error that says already what to do.
+// told is an error that already says what to do.
 type told string
 
 func (e told) Error() string { return string(e) }
 
-// explain says of an error that may be one of a missing object what to do.
+// explain adds what to do to an error that may be about a missing object.
 func (c *clone) explain(ctx context.Context, err error) error {
 	done := told("")
 	switch {

@@ -30,7 +30,7 @@ Two branches conflict when they do not merge with each other (textual), when bot
 Conflicts between branches are no error: the status is 0. It is 1 when the base cannot be analyzed, or a branch cannot be read on this machine, as in a clone without its objects.` + inspectExits
 }
 
-// pairReport is two changes, or the base and one, that conflict.
+// pairReport is two changes, or the base and a change, that conflict.
 type pairReport struct {
 	A         string             `json:"a"`
 	B         string             `json:"b"`
@@ -53,8 +53,8 @@ type branchReport struct {
 	app.Change
 	name   string
 	failed string   // why it cannot be analyzed; "": it can
-	unread bool     // that is no fault of the branch
-	paths  []string // that it touches, where it merges
+	unread bool     // the failure is not the branch's fault
+	paths  []string // paths that it touches, where it merges
 }
 
 // maxWitnesses is how many names a pair is given.
@@ -109,8 +109,8 @@ func (c *Conflicts) report(ctx context.Context, in *inspection) (*conflictsRepor
 	return r, r.pairs(ctx, in)
 }
 
-// look merges and analyzes one branch. A branch that cannot be merged or
-// analyzed is no error: it is unknown then.
+// look merges and analyzes one branch. A branch that cannot be merged or analyzed is no
+// error: the branch counts as unknown.
 func look(ctx context.Context, in *inspection, name string, head queue.CommitID) (branchReport, error) {
 	b := branchReport{name: name}
 	m, err := in.Merge(ctx, head)
@@ -131,16 +131,16 @@ func look(ctx context.Context, in *inspection, name string, head queue.CommitID)
 	return b, nil
 }
 
-// forget drops what only one branch can tell why by: of many branches it is
-// more than a machine may hold.
+// forget drops the description, which only a report on a single branch needs: the
+// descriptions of many branches may not fit into memory.
 func (b *branchReport) forget() {
 	if b.Change.Inspected != nil {
 		b.Change.Description = nil
 	}
 }
 
-// pairs finds who conflicts with whom: by the queue's own index, and by trying
-// to merge those that touch one place.
+// pairs finds which branches conflict with which: by the queue's own index, and by
+// trying to merge branches that touch the same place.
 func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 	index := index.New()
 	for _, b := range r.branches {
@@ -181,7 +181,7 @@ func (r *conflictsReport) pairs(ctx context.Context, in *inspection) error {
 	return nil
 }
 
-// fails reports whether a branch is judged by a configuration that is not there.
+// fails reports whether a branch's configuration lets every build of it fail.
 func fails(b branchReport) bool { return b.Change.Inspected != nil && b.Fails != "" }
 
 func (r *conflictsReport) add(a, b string, kind queue.ConflictKind, witnesses []string) *pairReport {
@@ -197,8 +197,8 @@ func whyStuck(b branchReport) []string {
 	return b.Merged.Conflicts
 }
 
-// together merges one branch onto the other on the base, if they touch one
-// place, and returns the paths that do not merge.
+// together merges one branch onto the other on the base, if they touch the same place,
+// and returns the paths that do not merge.
 func together(ctx context.Context, in *inspection, a, b branchReport) ([]string, error) {
 	if !slices.ContainsFunc(a.paths, func(p string) bool { return index.PathsMeet(b.paths, p) }) {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// kindMarks are the signs of the matrix, with what each means.
+// kindMarks are the signs of the matrix, with their meanings.
 var kindMarks = []struct {
 	kind          queue.ConflictKind
 	mark, meaning string
@@ -71,7 +71,7 @@ func (c *Conflicts) print(p print.Sheet, in *inspection, r *conflictsReport) {
 	}
 }
 
-// verb is a verb of the third person after a number.
+// verb returns a verb in the form that fits a number.
 func verb(n int, v string) string {
 	if n == 1 {
 		return v + "s"
@@ -79,9 +79,9 @@ func verb(n int, v string) string {
 	return v
 }
 
-// matrix draws who conflicts with whom: each change has a row, and a column
-// for those below it. If it would be wider than the sheet, only the rows'
-// heads are left, and it returns false.
+// matrix draws which changes conflict with which: each change has a row, and a column
+// for the changes below it. If it would be wider than the sheet, it draws only the
+// heads of the rows, and returns false.
 func (r *conflictsReport) matrix(p print.Sheet, between []pairReport) bool {
 	marks := map[[2]string]string{}
 	for _, x := range between {
@@ -123,7 +123,7 @@ func (r *conflictsReport) matrix(p print.Sheet, between []pairReport) bool {
 	return drawn
 }
 
-// state is a branch on the base in a few words.
+// state describes a branch on the base in a few words.
 func (b branchReport) state() string {
 	switch {
 	case b.failed != "":
@@ -160,7 +160,7 @@ func (r *conflictsReport) legend(p print.Sheet, between []pairReport) {
 	p.Text(strings.Join(parts, "; "), "")
 }
 
-// sentence says of a pair why it conflicts.
+// sentence says why a pair conflicts.
 func (r *conflictsReport) sentence(x pairReport) string {
 	var plain []string
 	for _, w := range x.Witnesses {

@@ -1,6 +1,6 @@
 // Package inspect is the commands that look at a clone and need no server: targets,
-// affected, conflicts, and audit inputs. They answer what the queue would: they
-// merge and analyze as it does, by app.Inspector, and never write to the clone.
+// affected, conflicts, and audit inputs. They answer as the queue would: they merge and
+// analyze as it does, by app.Inspector, and never write to the clone.
 //
 // A command embeds [Flags], calls inspect, which opens the clone, finds the
 // configuration and analyzes the base, and makes a report of the inspection. The

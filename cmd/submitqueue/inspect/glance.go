@@ -13,9 +13,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Glance analyzes the commit that a folder's clone stands on by a configuration, and
-// says in a line what comes of it, and in one for each part that cannot be read why. "" where the folder is in no clone with a commit.
-// An analyzer that runs programs runs the clone's own.
+// Glance analyzes the commit that a folder's clone stands on by a configuration. It gives the
+// result in one line, and adds a line for each part that cannot be read, with the reason. It
+// returns "" where the folder is in no clone with a commit. An analyzer that runs programs runs the
+// clone's version of them.
 func Glance(ctx context.Context, dir string, c *config.Config) (line string, err error) {
 	clone, err := openClone(ctx, dir)
 	if err != nil {
@@ -54,7 +55,7 @@ func Glance(ctx context.Context, dir string, c *config.Config) (line string, err
 	return strings.Join(append([]string{at + ": " + print.Counted(len(d.Targets()), "target")}, unreadText(d.Unread)...), "\n  "), nil
 }
 
-// unreadText says of the parts that cannot be read what comes of it, and why.
+// unreadText says what it means that parts cannot be read, and why they cannot.
 func unreadText(parts []conflict.Unread) (lines []string) {
 	for _, u := range parts {
 		lines = append(lines, "A part cannot be analyzed, so it is the one target "+u.Target+" and all changes to it conflict with one another: "+u.Why)

@@ -17,8 +17,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Flags are those of the commands that look at a clone and need no
-// server.
+// Flags are the flags of the commands that look at a clone and need no server.
 type Flags struct {
 	Repo     string `default:"." help:"Folder of a git repository, or one inside of it; it is never written to." placeholder:"DIR" type:"path"`
 	Analyzer string `help:"Analyzer to use in place of the one that .submitqueue.yml names: go, paths, none, ..." placeholder:"NAME"`
@@ -34,11 +33,11 @@ type inspection struct {
 	*app.Inspector
 	clone  *clone
 	base   *app.Inspected
-	name   string // of the base, as it was named
+	name   string // name of the base, as the person gave it
 	commit queue.CommitID
-	rules  string // which configuration the base is judged by
+	rules  string // the configuration that the base is judged by
 	notes  []string
-	json   bool // the report is printed so
+	json   bool // the report is printed as JSON
 	waits  *print.Progress
 }
 
@@ -72,8 +71,8 @@ func (f *Flags) inspect(ctx context.Context, base string) (_ *inspection, err er
 	return in, err
 }
 
-// inspector finds the configuration to judge by: the base's own, or a guess
-// that is said aloud.
+// inspector finds the configuration to judge by: the base's own, or a guess, which the
+// report mentions.
 func (f *Flags) inspector(ctx context.Context, in *inspection) (*app.Inspector, error) {
 	pool, err := in.clone.checkouts()
 	if err != nil {
@@ -122,8 +121,8 @@ func (f *Flags) inspector(ctx context.Context, in *inspection) (*app.Inspector, 
 	return app.NewInspector(ctx, o)
 }
 
-// guess returns the one analyzer that the files at the root speak for, and the
-// file that does; or none, and why.
+// guess returns the analyzer that files at the root point to, and the file; or none,
+// and why.
 func guess(paths []string) (analyzer, why string) {
 	var files []string
 	for _, row := range analyzers.All() {
@@ -149,7 +148,7 @@ func (in *inspection) close() error {
 	return in.clone.close()
 }
 
-// ruledBy says which configuration a change is judged by, beside its base.
+// ruledBy says which configuration a change is judged by, where it is not that of the base.
 func (in *inspection) ruledBy(name string, c *app.Inspected) string {
 	switch {
 	case c.Fails != "":
@@ -198,8 +197,8 @@ func StepsOf(steps []config.Step, target string) []string {
 	return names
 }
 
-// stepsByAnalyzer says for each of several analyzers which steps verify its
-// targets, and which have none: a folder may be misspelt.
+// stepsByAnalyzer says, for each of several analyzers, which steps verify its targets,
+// and whether it has no targets: its folder may be misspelt.
 func stepsByAnalyzer(c *config.Config, targets []queue.TargetHash) (out []string) {
 	for _, a := range c.Analysis.Analyzers {
 		prefix := config.TargetOf(a.Name, "")
@@ -215,20 +214,20 @@ func stepsByAnalyzer(c *config.Config, targets []queue.TargetHash) (out []string
 	return out
 }
 
-// say prints the notes where they do not get into what is printed.
+// say prints the notes to the standard error, beside the report.
 func (in *inspection) say() {
 	for _, n := range in.notes {
 		fmt.Fprintln(os.Stderr, "submitqueue: "+print.OneLine(n))
 	}
 }
 
-// doing says on a terminal what goes on.
+// doing says on a terminal what is being done.
 func (in *inspection) doing(what string) { in.waits.Say(what + " ...") }
 
-// short is an id as people read it.
+// short is an id shortened for people.
 func short[T ~string](id T) string { return print.Short(id, 10) }
 
-// orEmpty makes a list one that JSON writes as [].
+// orEmpty returns a list that JSON writes as [] where it is empty.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -236,7 +235,7 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// some returns the first lines that there is room for, and how many are left.
+// some returns as many lines as the limit allows, and how many are left.
 func some[T any](list []T, limit int) (shown []T, more int) {
 	if limit == 0 || len(list) <= limit {
 		return list, 0
@@ -245,7 +244,7 @@ func some[T any](list []T, limit int) (shown []T, more int) {
 }
 
 // reported makes a report of an inspection, closes the inspection, and prints the
-// report. nil: there is none, because of the error.
+// report. nil: there is no report, because of the error.
 func reported[R any](ctx context.Context, in *inspection, report func(context.Context, *inspection) (*R, error), show func(print.Sheet, *R)) (*R, error) {
 	r, err := report(ctx, in)
 	if err = errors.Join(in.clone.explain(ctx, err), in.close()); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Targets shows what a tree is made of.
+// Targets shows the targets of a tree.
 type Targets struct {
 	Flags
 	Rev      string `default:"HEAD" help:"Revision to look at (default: ${default}). Name none that you do not trust: the analyzers that run programs run its own, on this machine." placeholder:"REV"`
@@ -39,12 +39,12 @@ type targetRow struct {
 	Hash         queue.Digest `json:"hash"`
 	Steps        []string     `json:"steps"`
 
-	needs []string // Dependencies, with those of its other half in its place
+	needs []string // Dependencies, with the dependencies of its other half in place of the half
 }
 
 // unreadRow is a part of the tree that cannot be analyzed.
 type unreadRow struct {
-	Target string `json:"target"` // that stands for it
+	Target string `json:"target"` // the target that stands for it
 	Why    string `json:"why"`
 }
 
@@ -72,7 +72,7 @@ type targetsReport struct {
 	byAnalyzer []string // the same as text, where several run
 }
 
-// fileReport is where one file is hashed.
+// fileReport says which hashes have one file.
 type fileReport struct {
 	Path     string   `json:"path"`
 	Place    string   `json:"place"` // owned, barrier, unowned, ignored or tree
@@ -131,9 +131,9 @@ func (c *Targets) report(ctx context.Context, in *inspection) (*targetsReport, e
 	return r, c.filter(ctx, in, r)
 }
 
-// halfOf returns the other half of a node, or nil: an analyzer may split a
-// package into the target and what others import of it, as lib:./cart is of
-// ./cart. For people the two are one.
+// halfOf returns the other half of a node, or nil. An analyzer may split a package into
+// the target and the part that others import, as with ./cart and lib:./cart. For
+// people, the two are one.
 func halfOf(d *conflict.Description, n *conflict.Node) *conflict.Node {
 	for _, dep := range n.Deps {
 		prefix, of, _ := strings.Cut(dep, ":")
@@ -149,8 +149,8 @@ func halfOf(d *conflict.Description, n *conflict.Node) *conflict.Node {
 	return libraryOf(d, n)
 }
 
-// libraryOf is halfOf of crates, which go by other names than their folders:
-// the library that most of the crate's files lie beside.
+// libraryOf is halfOf for crates, whose names differ from their folders': it is the
+// library that most of the crate's files lie beside.
 func libraryOf(d *conflict.Description, n *conflict.Node) (best *conflict.Node) {
 	most, long := 0, 0
 	for _, dep := range n.Deps {
@@ -158,7 +158,7 @@ func libraryOf(d *conflict.Description, n *conflict.Node) (best *conflict.Node) 
 		if n.Kind != "cargo crate" || half == nil || half.Kind != "cargo library" {
 			continue
 		}
-		_, dir, _ := strings.Cut(dep, "lib:.") // after it the folder, "" at the top
+		_, dir, _ := strings.Cut(dep, "lib:.") // what follows is the folder; "" is the top
 		beside := 0
 		for _, e := range n.Sources {
 			if strings.Contains("/"+e.Path, dir+"/") {
@@ -175,7 +175,7 @@ func libraryOf(d *conflict.Description, n *conflict.Node) (best *conflict.Node) 
 func rowOf(d *conflict.Description, n *conflict.Node, steps []string) targetRow {
 	files := len(n.Sources)
 	if n.Internal && files == 0 {
-		files = len(n.Inputs) // it stands for files of others, as a declared input does
+		files = len(n.Inputs) // it stands for files of other nodes, as a declared input does
 	}
 	row := targetRow{Name: n.Name, Kind: n.Kind, Alias: n.Alias, Files: files, Dependencies: orEmpty(n.Deps), Hash: n.Hash, Steps: steps, needs: n.Deps}
 	if half := halfOf(d, n); half != nil {
@@ -184,12 +184,13 @@ func rowOf(d *conflict.Description, n *conflict.Node, steps []string) targetRow 
 		slices.Sort(row.needs)
 		row.needs = slices.Compact(row.needs)
 	}
-	// The node that all of one analyzer's depend on tells nothing of this one.
+	// The node that all nodes of one analyzer depend on says nothing about this one.
 	row.needs = slices.DeleteFunc(slices.Clone(row.needs), func(dep string) bool { return strings.HasPrefix(n.Name, config.TargetOf(dep, "")) })
 	return row
 }
 
-// filter keeps what was asked for: a file's targets, or those that a glob names.
+// filter keeps the targets that the person asked for: a file's targets, or those that a glob
+// names.
 func (c *Targets) filter(ctx context.Context, in *inspection, r *targetsReport) error {
 	if c.Filter == "" {
 		return nil
@@ -203,7 +204,7 @@ func (c *Targets) filter(ctx context.Context, in *inspection, r *targetsReport) 
 		return err
 	}
 	keep := func(name string) bool { return globbed(c.Filter, name) }
-	// As seen from the top, or from the folder that was named.
+	// Relative to the top, or to the named folder.
 	for _, file := range []string{path.Clean(c.Filter), path.Join(in.clone.inside(ctx), c.Filter)} {
 		if slices.ContainsFunc(files, func(f mirror.File) bool { return f.Path == file }) {
 			r.File = fileOf(in.base.Description, r, file)
@@ -231,7 +232,7 @@ func globbed(glob, name string) bool {
 		doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "./"), strings.TrimPrefix(name, "./"))
 }
 
-// fileOf says where a file of the tree is hashed.
+// fileOf says which hashes have a file of the tree.
 func fileOf(d *conflict.Description, r *targetsReport, file string) *fileReport {
 	f := &fileReport{Path: file, Place: "owned", Owners: []string{}, Affected: []string{}}
 	every := func(place string) {

@@ -31,7 +31,7 @@ func (c *Targets) print(p print.Sheet, r *targetsReport) {
 		rows = append(rows, r.Internal...)
 	}
 	if r.File != nil && r.File.Place != "owned" {
-		rows = nil // all or none of them: the sentence says it
+		rows = nil // the file is in the hash of all targets or of none: the sentence says so
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(p.Out)
@@ -57,7 +57,7 @@ func (c *Targets) print(p print.Sheet, r *targetsReport) {
 	}
 }
 
-// stepsText says what verifies the targets.
+// stepsText says which steps verify the targets.
 func stepsText(r *targetsReport) string {
 	var parts []string
 	switch {
@@ -101,7 +101,7 @@ func places(p print.Sheet, r *targetsReport) {
 	say("ignored   ", r.Ignored, "in no hash")
 }
 
-// text says where a file is hashed.
+// text says which hashes have a file.
 func (f *fileReport) text(r *targetsReport) string {
 	switch f.Place {
 	case "tree":

@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Command is what a server has learned of a queue: to look at, and to choose from.
+// Command shows the models that a server has learned of a queue, and chooses among them.
 type Command struct {
 	List  list   `cmd:"" default:"withargs" help:"The models that are kept, how good each is, and which is planned with."`
 	Use   choose `cmd:"" help:"Plan with an earlier model, with none, or with the newest that is better than none. It takes the permission over the queue."`

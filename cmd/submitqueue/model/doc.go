@@ -1,8 +1,8 @@
-// Package model is the commands that learn from a queue's history: train makes a model of it,
-// predict says what a model believes of a change, and why, and model shows what a server has
-// learned by itself, and chooses from it.
+// Package model is the commands that learn from a queue's history. train makes a model from
+// it. predict says what a model predicts of a change, and why. model shows the models that
+// a server has learned on its own, and chooses among them.
 //
-//	source.go   whose history; files of models
+//	source.go   where the history comes from; files of models
 //	train.go    the command, and the table of its report
 //	predict.go  the command
 //	choose.go   the commands of a server's models

@@ -14,8 +14,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// Predict says what a model believes of a change of a queue's history, from what was known
-// when it was analyzed.
+// Predict says what a model predicts of a change of a queue's history, from the facts that
+// were known when the change was analyzed.
 type Predict struct {
 	source
 	Explain string `xor:"change" required:"" help:"Number of a pull or merge request; of several changes of it, the latest." placeholder:"PR"`
@@ -42,7 +42,7 @@ func (c *Predict) Run(ctx context.Context) error {
 	return nil
 }
 
-// model returns the model that is asked: of a file, of the server, or a new one.
+// model returns the model to ask: that of a file, that of the server, or a new one.
 func (c *Predict) model(ctx context.Context, name string, samples []predict.Sample) (*predict.Trained, error) {
 	switch {
 	case c.Model != "":
@@ -68,7 +68,7 @@ func find(samples []predict.Sample, what string) (*predict.Sample, error) {
 	return nil, fmt.Errorf("there is no change %s in the history, or none that was analyzed", print.OneLine(what))
 }
 
-// explain prints what a model believes of a change.
+// explain prints what a model predicts of a change.
 func explain(m *predict.Trained, s *predict.Sample) {
 	p := print.Stdout()
 	p.Line(fmt.Sprintf("Change %s, analyzed %s", s.Change, p.Clock(time.UnixMilli(int64(s.At)))))

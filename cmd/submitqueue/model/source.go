@@ -14,13 +14,13 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// source says whose history a command reads.
+// source says which history a command reads.
 type source struct {
 	client.Flags
 	History string `help:"The file of submitqueue history export, or the folder of a queue below serve --history, in place of a server's." placeholder:"PATH" type:"path"`
 }
 
-// Validate refuses two sources.
+// Validate refuses flags that name two sources.
 func (s *source) Validate() error {
 	if s.History != "" && s.Queue != "" && os.Getenv("SUBMITQUEUE_QUEUE") != s.Queue {
 		return print.UsageError("--history and --queue name two histories; give one of them")
@@ -34,7 +34,7 @@ func (s *source) samples(ctx context.Context) (name string, out []predict.Sample
 	return name, predict.Samples(rows), err
 }
 
-// trained makes a model of changes, and tells people what it does.
+// trained makes a model from changes, and prints its progress.
 func trained(name string, samples []predict.Sample, seed uint64) (*predict.Trained, error) {
 	m, err := predict.Train(samples, predict.TrainOptions{Seed: seed, Progress: func(what string) { fmt.Fprintf(os.Stderr, "%s: %s\n", name, what) }})
 	if err != nil {

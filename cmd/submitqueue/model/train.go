@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// Train makes a model of a queue's history, prints how good it is beside what needs no
-// model, and which of its parts are used.
+// Train makes a model from a queue's history, and prints how good it is compared with
+// predictions without a model, and which of its parts are used.
 type Train struct {
 	source
 	Output string `short:"o" help:"Write the model to a file." placeholder:"MODEL" type:"path"`

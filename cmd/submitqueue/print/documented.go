@@ -2,9 +2,9 @@ package print
 
 import "errors"
 
-// Documented returns an error about which the documentation has a place, such as
-// "troubleshoot#main-is-red"; an empty place adds nothing, and a place that err has
-// stays. Its text is that of err.
+// Documented returns err with a place in the documentation about it, such as
+// "troubleshoot#main-is-red". An empty place adds nothing, and a place that err already
+// has stays. The text is that of err.
 func Documented(err error, place string) error {
 	if err == nil || place == "" || PlaceOf(err) != "" {
 		return err

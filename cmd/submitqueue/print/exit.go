@@ -10,7 +10,7 @@ func (e ExitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) 
 // ExitUsage is the exit status of a command line that cannot be followed.
 const ExitUsage = 2
 
-// UsageError is an argument that no server needs to be asked about.
+// UsageError says why the arguments of a command cannot be followed.
 type UsageError string
 
 func (e UsageError) Error() string { return string(e) }

@@ -14,7 +14,7 @@ func JSON(out io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// Figures writes figures as JSON; no file, nothing to do.
+// Figures writes figures as JSON to a file; where file is empty, it does nothing.
 func Figures(file string, figures any) error {
 	if file == "" {
 		return nil

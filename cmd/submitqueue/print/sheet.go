@@ -10,10 +10,10 @@ import (
 	"golang.org/x/term"
 )
 
-// MostColumns is how wide a line is where there is room for more.
+// MostColumns is the greatest width of a line, also where there is room for more.
 const MostColumns = 100
 
-// Columns returns how wide lines to a file may be.
+// Columns returns how wide the lines that are written to a file may be.
 func Columns(f *os.File) int {
 	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 		return min(w, MostColumns)
@@ -36,7 +36,7 @@ func (p Sheet) Line(s string) {
 // Text prints a paragraph, broken between words.
 func (p Sheet) Text(s, indent string) { p.Hang(indent, s) }
 
-// Hang prints a paragraph behind a lead, and indents what follows as much.
+// Hang prints a paragraph after a lead, and indents the following lines by the lead's width.
 func (p Sheet) Hang(lead, s string) {
 	indent := strings.Repeat(" ", Width(lead))
 	line, empty := lead, true

@@ -2,14 +2,14 @@ package print
 
 import "strings"
 
-// Table is how rows are printed whose columns give way to one another, a line each.
+// Table is the layout of rows, a line each, whose columns are narrowed until they fit.
 type Table struct {
 	Head   []string
 	Most   []int    // the most that each column takes
 	Giving []Giving // which column is narrowed first, until all fit
 }
 
-// Giving is how far a column is narrowed. One of no width is left out.
+// Giving says how far a column is narrowed. A column with no width is left out.
 type Giving struct{ Column, Floor int }
 
 // gap is how many columns stand between two cells.
@@ -55,11 +55,11 @@ func (t Table) widths(rows [][]string, width int) []int {
 	return widths
 }
 
-// pad is a cell, cut to its column, with the gap behind it.
+// pad is a cell, cut to its column, with the gap after it.
 func pad(cell string, width int) string { return Fit(Clip(OneLine(cell), width), width+gap) }
 
-// Grid prints rows in columns as wide as they need; the last is cut to the
-// width, the first gives way before.
+// Grid prints rows in columns as wide as they need to be. The first column is narrowed
+// where they do not fit, and the last one is cut to the width.
 func (p Sheet) Grid(rows [][]string, indent string) {
 	const least = 24
 	last := len(rows[0]) - 1
@@ -85,8 +85,8 @@ func (p Sheet) Grid(rows [][]string, indent string) {
 	}
 }
 
-// Reasons prints names with their reasons beside them, whole: a reason that is cut
-// tells nothing.
+// Reasons prints names with their reasons beside them. The reasons are never cut: a cut
+// reason is of no use.
 func (p Sheet) Reasons(rows [][]string) {
 	width := 0
 	for _, r := range rows {

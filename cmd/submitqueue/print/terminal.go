@@ -11,17 +11,17 @@ import (
 // Live reports whether a file is a terminal that understands control sequences.
 func Live(f *os.File) bool { return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" }
 
-// Progress says in one line of a terminal, drawn anew each time, what goes on.
-// Elsewhere it says nothing.
+// Progress shows in one line of a terminal, drawn again each time, what is being done.
+// Elsewhere it prints nothing.
 type Progress struct {
 	out  *os.File
 	live bool
 }
 
-// NewProgress returns one that has said nothing.
+// NewProgress returns a Progress that has shown nothing yet.
 func NewProgress(f *os.File) *Progress { return &Progress{f, Live(f)} }
 
-// Live reports whether somebody sees it.
+// Live reports whether it draws on a terminal.
 func (p *Progress) Live() bool { return p.live }
 
 // Say shows a line in place of the one before.
@@ -31,7 +31,7 @@ func (p *Progress) Say(line string) {
 	}
 }
 
-// Clear takes the line away.
+// Clear removes the line.
 func (p *Progress) Clear() {
 	if p.live {
 		fmt.Fprint(p.out, "\r\x1b[2K")

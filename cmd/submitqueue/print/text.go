@@ -8,13 +8,14 @@ import (
 	"golang.org/x/text/width"
 )
 
-// OneLine makes hostile text fit for one line of a terminal: what turns the text
-// around, and what nobody sees, goes; what could move the cursor or colour is a
-// question mark.
+// OneLine makes hostile text fit for one line of a terminal. Characters that turn the
+// direction of the text or that are invisible are removed. Characters that could move
+// the cursor or change colours become question marks.
 func OneLine(s string) string { return Clean(s, '?', -1) }
 
-// Clean is OneLine with other marks: one for control characters, one for what turns
-// the text around or is not seen. A mark of -1 is none.
+// Clean is OneLine with other marks: control replaces control characters, unseen
+// replaces characters that turn the direction of the text or are invisible. A mark of
+// -1 removes them.
 func Clean(s string, control, unseen rune) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -95,7 +96,7 @@ func Clip(s string, n int) string {
 	return strings.TrimRight(cut(s, n-1), " ") + "…"
 }
 
-// cut returns what of a text is at most n columns wide.
+// cut returns the beginning of a text that is at most n columns wide.
 func cut(s string, n int) string {
 	for i, r := range s {
 		if n -= runeWidth(r); n < 0 {
@@ -116,7 +117,8 @@ func Fit(s string, n int) string {
 	return s + strings.Repeat(" ", n-Width(s))
 }
 
-// LastLines returns the last lines of a log that say something, as one.
+// LastLines returns the last lines of a log that are not empty and not the runner's own, as one
+// line.
 func LastLines(text string, n int) string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// YAML writes a text so that YAML reads it as that text, also within
-// brackets if it has none itself.
+// YAML writes a text so that YAML reads it as that text. This also holds within
+// brackets if the text has none itself.
 func YAML(s string) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s, "\n\t") && !strings.Contains(s, ": ") && !strings.Contains(s, " #") &&
 		!strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`") && !strings.HasSuffix(s, ":")
@@ -19,7 +19,7 @@ func YAML(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-// FlowYAML is quotedYAML for a value within braces.
+// FlowYAML is YAML for a value within brackets or braces.
 func FlowYAML(s string) string {
 	if strings.ContainsAny(s, ",[]{}") {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"

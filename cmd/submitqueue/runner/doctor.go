@@ -33,7 +33,7 @@ type Doctor struct {
 type finding struct {
 	subject, text string
 	bad           bool // builds cannot be run
-	doubt         bool // they can, but
+	doubt         bool // builds can be run, but the text says what to look at
 }
 
 // Run implements the command. Its exit status is 1 where builds cannot be run.
@@ -147,7 +147,7 @@ func (c *Doctor) server(ctx context.Context) []finding {
 	return append(out, finding{subject: "token", text: "the server takes it"})
 }
 
-// tools looks for what steps use most.
+// tools looks for the programs that steps use most.
 func (c *Doctor) tools() []finding {
 	var there, away []string
 	for _, name := range []string{"sh", "bash", "make", "go", "node", "npm", "cargo", "java", "python3", "bazel", "docker", "xcodebuild", "git-lfs"} {

@@ -17,8 +17,8 @@ import (
 	"github.com/submitqueue/submitqueue/workers/coordinator"
 )
 
-// Runners keeps the runners of a server: the tokens with which machines ask for work. The
-// server sees at once what is changed in its data folder.
+// Runners manages the runners of a server: the tokens with which machines ask for work.
+// The server sees changes in its data folder at once.
 type Runners struct {
 	Add    runnersAdd    `cmd:"" help:"Make a runner, and print the token with which machines register."`
 	List   runnersList   `cmd:"" default:"withargs" help:"List the machines that run builds, and what they run."`
@@ -27,7 +27,7 @@ type Runners struct {
 	Revoke runnersRevoke `cmd:"" help:"End a runner's token: its machines are refused."`
 }
 
-// runnersFlags say whose runners are meant.
+// runnersFlags name the server whose runners are meant.
 type runnersFlags struct {
 	Data string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server." type:"path"`
 }
@@ -60,7 +60,7 @@ func (l *runnersAdd) Run() error {
 	if err != nil {
 		return err
 	}
-	// The token alone is on the standard output, for whoever puts it into a file.
+	// Only the token is on the standard output, so that it can be redirected into a file.
 	fmt.Fprintf(os.Stderr, "runner %s is made. Its token is shown once; register machines with it, by one of:\n\n"+
 		"  gitlab-runner register --url SERVER --token TOKEN --executor shell\n"+
 		"  submitqueue runner register --server SERVER --token-file FILE\n\n", l.Name)
@@ -110,7 +110,8 @@ func (l *runnersRevoke) Run() error {
 	return l.do(func(r *coordinator.Registry) error { return r.Revoke(l.Name, time.Now()) }, "is revoked: its machines are refused, and what they run is finished")
 }
 
-// runnersList lists runners: of a server that runs, the machines; else what is in its data.
+// runnersList lists runners: the machines of a server that runs, else the runners in its data
+// folder.
 type runnersList struct {
 	client.Flags
 	JSON bool `help:"Print what the server answers."`

@@ -31,7 +31,7 @@ type Command struct {
 	Doctor   Doctor   `cmd:"" help:"Say what this machine lacks to run builds."`
 }
 
-// flags are those of all commands.
+// flags are the flags of all commands.
 type flags struct {
 	Server    string `env:"SUBMITQUEUE_RUNNER_SERVER" help:"Address of the server; default: the one registered." placeholder:"URL"`
 	TokenFile string `env:"SUBMITQUEUE_RUNNER_TOKEN_FILE" type:"path" help:"File with the token that submitqueue runners add has printed; default: the one registered." placeholder:"FILE"`
@@ -39,7 +39,7 @@ type flags struct {
 	Name      string `env:"SUBMITQUEUE_RUNNER_NAME" help:"Name of this machine on pages and in results; default: its host name." placeholder:"NAME"`
 }
 
-// Version is that of this program, for servers.
+// Version returns the version of this program, for servers.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
@@ -47,7 +47,7 @@ func Version() string {
 	return "unknown"
 }
 
-// registered is what register keeps.
+// registered is the content of the file that register writes.
 type registered struct {
 	Server string `json:"server"`
 	Token  string `json:"token"`
@@ -55,7 +55,7 @@ type registered struct {
 
 const registeredFile = "runner.json"
 
-// known returns the server and the token that are meant.
+// known returns the server and the token, from the flags or as registered.
 func (f flags) known() (registered, error) {
 	var r registered
 	raw, err := os.ReadFile(filepath.Join(f.Dir, registeredFile))
@@ -138,7 +138,7 @@ func (c *Run) Run(ctx context.Context) (err error) {
 	return a.Run(ctx)
 }
 
-// options makes the agent's options of the flags.
+// options makes the agent's options from the flags.
 func (c *Run) options(log *slog.Logger) (o agent.Options, err error) {
 	known, err := c.known()
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *Run) options(log *slog.Logger) (o agent.Options, err error) {
 	return o, err
 }
 
-// Register keeps a server and its token.
+// Register checks and keeps a server's address and token.
 type Register struct{ flags }
 
 // Run implements the command.
@@ -236,7 +236,7 @@ func (c *Register) Run(ctx context.Context) error {
 // openText says what is wrong with an address that is open.
 const openText = "the server is not reached by https: anybody on the way can read tokens, secrets and code, and change what is built"
 
-// open reports whether what is sent to an address can be read on the way.
+// open reports whether others can read data on its way to an address.
 func open(server string) bool {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// clockVariable names a file that holds by how much the clock of a server is off, such as
-// -1h. `submitqueue chaos` has a server's clock jump by it; nobody else sets it.
+// clockVariable names a file that holds how far the clock of a server is off, such as
+// -1h. `submitqueue chaos` uses it to make a server's clock jump; nothing else sets it.
 const clockVariable = "SUBMITQUEUE_CLOCK"
 
-// wallClock returns the clock of a server: the machine's, unless clockVariable says else.
+// wallClock returns the clock of a server: the machine's, unless clockVariable is set.
 func wallClock() func() time.Time {
 	path := os.Getenv(clockVariable)
 	if path == "" {
@@ -21,8 +21,9 @@ func wallClock() func() time.Time {
 	return c.now
 }
 
-// skewed is a clock that is off by what a file says. Like a machine's clock that is set,
-// it jumps, and its readings have no monotonic part that would hide it.
+// skewed is a clock that is off by the duration in a file. Like a machine's clock that
+// somebody sets, it jumps, and its readings have no monotonic part that would hide the
+// jump.
 type skewed struct {
 	path string
 

@@ -21,13 +21,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// discovery finds the repositories that an App reaches, and lets those that have
-// a configuration have a queue. A repository without one costs a request when
-// it is first seen, and one more after each push to it, if any.
+// discovery finds the repositories that an App reaches, and opens a queue for each one
+// that has a configuration. A repository without one costs a request when it is first
+// seen, and one more after each push to it, if any.
 //
-// An account or repository that refuses is tried again later, and keeps no
-// other one waiting: each queue is opened by itself, and a list that cannot be
-// read changes nothing.
+// An account or repository that refuses is tried again later, and keeps no other one
+// waiting: each queue is opened separately, and a list that cannot be read changes
+// nothing.
 type discovery struct {
 	app    *github.App
 	file   githubapp.File
@@ -36,20 +36,20 @@ type discovery struct {
 	set    *queueSet
 	keys   *queueKeys
 	branch string   // "": each repository's default branch
-	owners []string // whose installations are served, in lower case; "*": everybody's; none: those of the App's owner
+	owners []string // accounts whose installations are served, in lower case; "*": all accounts; none: the App's owner
 	log    *slog.Logger
 	nudges chan struct{}
 	each   time.Duration
 
 	mu    sync.Mutex
-	look  map[string]bool // full names, in lower case, of which a push has changed the configuration
+	look  map[string]bool // full names, in lower case, of repositories whose configuration a push has changed
 	known map[int64]*place
 	owner string // of the App
 }
 
 // place is a repository that was seen.
 type place struct {
-	repository string // what stands for it in the key of its queue
+	repository string // its part in the key of its queue
 	queue      string // that key; "": it has none
 	from       int64  // the installation that reaches it
 	pushed     string // when it was last pushed to, as of the last look for a configuration
@@ -101,7 +101,7 @@ func (d *discovery) nudge() {
 	}
 }
 
-// heard is told of each webhook whose signature is right.
+// heard is called for each webhook whose signature is right.
 func (d *discovery) heard(del forge.Delivery, body []byte) {
 	switch del.Kind {
 	case "installation", "installation_repositories", "repository", "installation_target":
@@ -120,7 +120,7 @@ func (d *discovery) heard(del forge.Delivery, body []byte) {
 	}
 }
 
-// refresh lets all queues ask anew what the App may do.
+// refresh has all queues ask again what the App may do.
 func (d *discovery) refresh() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -131,8 +131,8 @@ func (d *discovery) refresh() {
 	}
 }
 
-// serves says whether the repositories of an account are served: the runners
-// execute what is in them.
+// serves reports whether the repositories of an account are served: the runners execute
+// code of them.
 func (d *discovery) serves(account string) bool {
 	account = strings.ToLower(account)
 	if len(d.owners) == 0 {
@@ -143,8 +143,8 @@ func (d *discovery) serves(account string) bool {
 	return slices.Contains(d.owners, account) || slices.Contains(d.owners, "*")
 }
 
-// sync looks once at everything. The error is that of the accounts and
-// repositories that could not be read; all others have been.
+// sync looks once at everything. The error is about the accounts and repositories that
+// could not be read; all others were read.
 func (d *discovery) sync(ctx context.Context) error {
 	if len(d.owners) == 0 { // asked each time: accounts are renamed, too
 		facts, err := d.app.Facts(ctx)
@@ -161,7 +161,7 @@ func (d *discovery) sync(ctx context.Context) error {
 	}
 	var errs []error
 	seen := map[int64]bool{}
-	unsure := map[int64]bool{} // installations of which nobody knows what they reach
+	unsure := map[int64]bool{} // installations whose repositories are not known
 	var work errgroup.Group
 	work.SetLimit(discoverWidth)
 	var mu sync.Mutex // of errs
@@ -170,7 +170,7 @@ func (d *discovery) sync(ctx context.Context) error {
 			continue
 		}
 		if in.SuspendedAt != nil {
-			unsure[in.ID] = true // its queues wait for the end of that
+			unsure[in.ID] = true // its queues wait for the end of the suspension
 			continue
 		}
 		repos, err := d.app.Repositories(ctx, in)
@@ -237,8 +237,8 @@ func (d *discovery) visit(ctx context.Context, in github.InstallationFacts, r gi
 	return d.serve(ctx, r, p)
 }
 
-// configured says whether a repository is to have a queue. The one that it has stays
-// with its branch when another becomes the default one.
+// configured reports whether a repository is to have a queue. A queue that exists stays
+// with its branch when another branch becomes the default one.
 func (d *discovery) configured(ctx context.Context, in github.InstallationFacts, r github.RepoFacts) (bool, error) {
 	if d.branch != "" {
 		return d.app.Configured(ctx, in, r, d.branch)
@@ -311,8 +311,8 @@ func (d *discovery) leave(ctx context.Context, seen, unsure map[int64]bool) erro
 	return errors.Join(errs...)
 }
 
-// lateReceiver is a receiver whose App is not known from the start, and that
-// tells what it receives.
+// lateReceiver is a receiver whose App need not be known at the start, and that calls
+// heard for what it receives.
 type lateReceiver struct {
 	mu    sync.Mutex
 	next  forge.Receiver

@@ -1,6 +1,6 @@
 // Package server is `submitqueue serve`: it wires the service of package app to
-// adapters. It is the one place that names a forge, a store and runners by their
-// technology; app and the packages below decide what a queue does.
+// adapters. It is the only place that names forges, stores and runners by their
+// technology; app and the packages below it decide what a queue does.
 //
 // [Start] makes a running server of [Options], and [Stack.Close] ends it. [Serve]
 // makes the options of the command line; the demo and the benches make them
@@ -25,9 +25,10 @@
 // # How do I add a forge?
 //
 // One package below forge (its doc says which), and one row of forges here: the name for
-// --forge, and a function that fills in [Options]: a [Queue] of each repository, and its
-// Receiver under the name of its webhooks, POST /webhook/NAME. Repositories that are only
-// found once the server runs are added by what that function returns. For example
+// --forge, and a function that fills in [Options]. The function adds a [Queue] of each
+// repository, and the forge's Receiver under the name of its webhooks, POST
+// /webhook/NAME. The late that the function returns adds repositories that are only
+// found once the server runs. For example
 //
 //	{"gitea", "", func(ctx context.Context, c *Serve, o *Options) (late, error) {
 //		f, err := gitea.New(ctx, c.Repo[0])

@@ -16,8 +16,8 @@ import (
 	"github.com/submitqueue/submitqueue/app/web"
 )
 
-// door lets one browser in to the pages of a set-up: the one that shows the token that the
-// server has printed on its console. The pages hold mu.
+// door lets one browser in to the pages of a set-up: the browser that shows the token that
+// the server has printed on its console. The pages hold mu.
 type door struct {
 	public string // URL under which people reach the server; "": the one they used
 	log    *slog.Logger
@@ -34,21 +34,20 @@ func newDoor(public string, log *slog.Logger) door {
 	return door{public: public, log: log, pages: web.New(web.Options{Words: texts.Words{}}), token: rand.Text()}
 }
 
-// admits says how a browser is signed in to the server, which runs now.
+// admits sets how a browser is signed in to the server. It is called once the server runs.
 func (d *door) admits(admit func(http.ResponseWriter, *http.Request)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.admit = admit
 }
 
-// inside says whether the request comes from the browser that has shown the
-// token.
+// inside reports whether the request comes from the browser that has shown the token.
 func (d *door) inside(r *http.Request) bool {
 	c, err := r.Cookie(setupCookie)
 	return err == nil && d.session != "" && subtle.ConstantTimeCompare([]byte(c.Value), []byte(d.session)) == 1
 }
 
-// enter opens a session, in place of the one there was, and reports whether it did.
+// enter opens a session, in place of the one before, and reports whether it did.
 func (d *door) enter(w http.ResponseWriter, r *http.Request) (entered bool) {
 	if subtle.ConstantTimeCompare([]byte(r.URL.Query().Get("token")), []byte(d.token)) != 1 {
 		d.problem(w, http.StatusForbidden, "This is not the link that the server has printed on its console. Each start prints another one.")
@@ -65,8 +64,8 @@ func (d *door) enter(w http.ResponseWriter, r *http.Request) (entered bool) {
 	return true
 }
 
-// origin is how this browser reaches the server. A proxy says so in its headers;
-// who forges them misleads only himself.
+// origin is the address under which this browser reaches the server. A proxy says so in
+// its headers; a client that forges them misleads only itself.
 func (d *door) origin(r *http.Request) string {
 	scheme := "http"
 	if u, err := url.Parse(d.public); err == nil && strings.EqualFold(u.Host, r.Host) {
@@ -77,7 +76,7 @@ func (d *door) origin(r *http.Request) string {
 	return scheme + "://" + r.Host
 }
 
-// policy says where forms of the page may go: the server's own pages have none.
+// policy sets where forms of the page may be sent.
 func (d *door) policy(w http.ResponseWriter, forms string) {
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action "+forms+"; frame-ancestors 'none'")
 }
@@ -91,7 +90,7 @@ func (d *door) page(w http.ResponseWriter, status int, render func(io.Writer) er
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // who has left needs no page
+	_, _ = w.Write(b.Bytes()) // a browser that has left needs no page
 }
 
 func (d *door) problem(w http.ResponseWriter, status int, text string) {

@@ -8,10 +8,11 @@ import (
 	"syscall"
 )
 
-// First is what process 1 of a container does: it runs the same command in a process
-// of its own, passes signals on to it, and reaps all other processes that end, for the
-// kernel gives it all processes that steps leave without a parent. The command itself
-// cannot do that: it would take from its own children the status that somebody waits for.
+// First is the work of process 1 of a container. It runs the same command in a separate
+// process, passes signals on to it, and reaps all other processes that end. The kernel
+// makes process 1 the parent of all processes that steps leave without one. The command
+// itself cannot do that: it would take away the exit status of its own children, which
+// other code waits for.
 func First() int {
 	self, err := os.Executable()
 	var child *os.Process

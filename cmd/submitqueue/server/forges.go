@@ -18,20 +18,20 @@ import (
 // forgeRow is one forge that a server can serve.
 type forgeRow struct {
 	name  string // of --forge
-	about string // said behind the name in the help; "": nothing
-	doc   string // where the documentation is about setting it up
-	// open fills in what a server of its repositories is made of: the queues that are
+	about string // text after the name in the help; "": none
+	doc   string // the place in the documentation about its set-up
+	// open fills in the parts of a server for its repositories: the queues that are
 	// known, receivers of webhooks, pages.
 	open func(ctx context.Context, c *Serve, o *Options) (late, error)
 }
 
-// late is what is left to do of a forge once the server runs.
+// late is the work that is left for a forge once the server runs.
 type late struct {
 	start   func(*Stack) error // nil: nothing
-	signsIn bool               // its output signs its reader in
+	signsIn bool               // a person who reads its output is signed in by it
 }
 
-// forges are the forges there are.
+// forges returns the table of forges.
 func forges() []forgeRow {
 	return []forgeRow{
 		{"github", "", "install#install-on-github", openGitHub},
@@ -53,8 +53,8 @@ func Vars() map[string]string {
 	return map[string]string{"forges": strings.Join(names, ","), "forge_words": strings.Join(words, " or ")}
 }
 
-// localLook is how often a plain repository is looked at: it has no webhooks to
-// say that somebody pushed.
+// localLook is how often a plain repository is looked at: it has no webhooks that
+// report pushes.
 const localLook = 10 * time.Second
 
 func openLocal(ctx context.Context, c *Serve, o *Options) (late, error) {
@@ -75,8 +75,8 @@ func openLocal(ctx context.Context, c *Serve, o *Options) (late, error) {
 	return late{}, nil
 }
 
-// openGitHub prepares to serve repositories on GitHub. The late that it returns
-// does the rest, once the server runs.
+// openGitHub prepares to serve repositories on GitHub. The late that it returns does
+// the rest once the server runs.
 func openGitHub(_ context.Context, c *Serve, o *Options) (late, error) {
 	if err := forgeci.CheckPrefix(c.RefPrefix); err != nil {
 		return late{}, fmt.Errorf("--ref-prefix %q: %w", c.RefPrefix, err)
@@ -107,7 +107,7 @@ func openGitHub(_ context.Context, c *Serve, o *Options) (late, error) {
 	return late{start: app.start, signsIn: app.setup != nil}, nil
 }
 
-// GitHubWrites is how many requests per minute change something at GitHub, which
+// GitHubWrites is how many requests per minute may change something at GitHub, which
 // allows about 80.
 const GitHubWrites = 60
 

@@ -83,7 +83,7 @@ func openGitLab(ctx context.Context, c *Serve, o *Options) (late, error) {
 	return late{}, nil
 }
 
-// gitlabQueue is the queue of a project there, and by which account it acts.
+// gitlabQueue returns the queue of a project on GitLab, and the account that the queue acts as.
 func gitlabQueue(ctx context.Context, c *Serve, token, path string, log *slog.Logger) (q Queue, account string, err error) {
 	site := c.GitLab.Site()
 	f, err := gitlab.New(gitlab.Options{BaseURL: site, Token: token, Project: path, Logger: log})

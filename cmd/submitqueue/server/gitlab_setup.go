@@ -20,7 +20,7 @@ import (
 )
 
 // gitlabSetup is the page on which the person who has started the server connects it to
-// projects on GitLab, where no flag says how:
+// projects on GitLab, where flags name none:
 //
 //	GET  /setup?token=T   the token of the console opens a session of this browser
 //	GET  /setup           the form: instance, project or group, token, the server's address
@@ -37,7 +37,7 @@ type gitlabSetup struct {
 	done  bool
 }
 
-// openGitLabSetup has the set-up page be served in place of queues.
+// openGitLabSetup serves the set-up page in place of queues.
 func openGitLabSetup(c *Serve, o *Options) late {
 	s := &gitlabSetup{door: newDoor(o.Public, o.Log), c: c, receiver: &lateReceiver{}}
 	o.receive("gitlab", s.receiver)
@@ -45,7 +45,7 @@ func openGitLabSetup(c *Serve, o *Options) late {
 	return late{start: s.start, signsIn: true}
 }
 
-// start is told of the server, which runs.
+// start is called with the server once that runs.
 func (s *gitlabSetup) start(stack *Stack) error {
 	s.mu.Lock()
 	s.stack = stack
@@ -102,10 +102,10 @@ func (s *gitlabSetup) show(w http.ResponseWriter, status int, f web.SetupLab) {
 	s.page(w, status, func(b io.Writer) error { return s.pages.SetupLab(b, f) })
 }
 
-// connectLimit is how long GitLab may take for all that is asked of it.
+// connectLimit is how long GitLab may take for all requests together.
 const connectLimit = 2 * time.Minute
 
-// connect checks the form, and does what it says.
+// connect checks the form, and sets the projects up.
 func (s *gitlabSetup) connect(w http.ResponseWriter, r *http.Request) {
 	f := web.SetupLab{Site: strings.TrimSuffix(strings.TrimSpace(r.PostFormValue("site")), "/"), Target: strings.TrimSpace(r.PostFormValue("project")),
 		Server: strings.TrimSuffix(strings.TrimSpace(r.PostFormValue("server")), "/")}
@@ -129,7 +129,7 @@ func (s *gitlabSetup) connect(w http.ResponseWriter, r *http.Request) {
 		s.show(w, http.StatusBadRequest, f)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), connectLimit) // who leaves meanwhile finds it done
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), connectLimit) // a person who leaves meanwhile finds it done
 	defer cancel()
 	if token == "" {
 		token = kept
@@ -157,7 +157,7 @@ func (s *gitlabSetup) connect(w http.ResponseWriter, r *http.Request) {
 	s.serve(ctx, w, f, flags, token, found)
 }
 
-// keep writes a token down that GitLab takes; else it says why not.
+// keep writes a token down if GitLab takes it; else it says why not.
 func (s *gitlabSetup) keep(ctx context.Context, site, token string) (problem string) {
 	g, err := gitlab.New(gitlab.Options{BaseURL: site, Token: token, Group: "-"})
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *gitlabSetup) keep(ctx context.Context, site, token string) (problem str
 	return ""
 }
 
-// listen has webhooks be taken by the secret that is kept.
+// listen has the receiver check webhooks by the secret that is kept.
 func (s *gitlabSetup) listen(ctx context.Context, flags gitlabaccount.Flags, token string) error {
 	secret, err := gitlabSecret(flags, s.c.Data)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *gitlabSetup) listen(ctx context.Context, flags gitlabaccount.Flags, tok
 	return err
 }
 
-// serve has the projects be served, now and after the next start.
+// serve adds the projects' queues, and keeps the choice for the next start.
 func (s *gitlabSetup) serve(ctx context.Context, w http.ResponseWriter, f web.SetupLab, flags gitlabaccount.Flags, token string, found []string) {
 	s.c.GitLab.URL = flags.URL
 	err := s.listen(ctx, flags, token)

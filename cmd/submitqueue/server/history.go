@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// openHistory opens the folder of histories, where one is wanted.
+// openHistory opens the folder of histories, if one is configured.
 func (s *Stack) openHistory(context.Context) (err error) {
 	if s.o.History == "" {
 		return nil
@@ -19,8 +19,9 @@ func (s *Stack) openHistory(context.Context) (err error) {
 	return nil
 }
 
-// observer sees each committed turn of a queue. The file gets what the store has; a row
-// that a crash between the two has kept from it is in the store alone.
+// observer sees each committed turn of a queue. The file gets the rows that the store
+// has. A crash between the two writes may keep a row from the file; it is then only in
+// the store.
 func (s *Stack) observer(key string) func(speculation.Turn) {
 	if s.history == nil {
 		return s.o.Observer

@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// isolateFlags say what keeps steps from the server and from one another.
+// isolateFlags say how steps are isolated from the server and from one another.
 type isolateFlags struct {
 	Isolate  string   `enum:"auto,uid,namespace,sandbox,none" default:"auto" env:"SUBMITQUEUE_ISOLATE" help:"The means that keep steps from the server and from one another: uid (each runner has a user of its own; the server must be root, on Linux), namespace (for a server that is not root, on Linux), sandbox (on macOS), none, or auto, the best there is."`
 	UIDs     string   `name:"isolate-uids" default:"58000-58999" env:"SUBMITQUEUE_ISOLATE_UIDS" help:"User ids for runners, which no account has." placeholder:"FIRST-LAST"`
@@ -25,7 +25,7 @@ type isolateFlags struct {
 	SlotsDir string   `name:"slots-dir" type:"path" env:"SUBMITQUEUE_SLOTS_DIR" help:"Folder for the runners' checkouts and homes; with users of their own it must be one that they can reach (default: beside the data folder, or /var/lib/submitqueue-slots)." placeholder:"DIR"`
 }
 
-// choose decides how steps are isolated, and says so.
+// choose decides how steps are isolated, and logs it.
 func (f isolateFlags) choose(c *Serve, o *Options) error {
 	o.SlotsDir, o.KeepHomes, o.HomeSeed = f.SlotsDir, f.Keep, f.Seed
 	if c.Runners == 0 || f.Isolate == "" {
@@ -57,7 +57,7 @@ func (f isolateFlags) choose(c *Serve, o *Options) error {
 	return nil
 }
 
-// prepare closes to steps what they must not see.
+// prepare hides from steps the files that they must not see.
 func (f isolateFlags) prepare(c *Serve, o *Options) error {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return fmt.Errorf("the data folder cannot be used: %w", err)
@@ -104,7 +104,7 @@ func (c *Serve) secretFiles() (paths []string) {
 	return slices.Concat(paths, notify.Files(c.Notify), c.Variables.files())
 }
 
-// inArguments says whether a text is in this process's command line.
+// inArguments reports whether a text is in this process's command line.
 func inArguments(text string) bool {
 	for _, a := range os.Args[1:] {
 		if strings.Contains(a, text) {

@@ -16,38 +16,38 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// queueKeys says which key the queues of a repository have in the store, by the id that
-// its forge gives it. The key is made of that and of the branch that the queue began
-// with, so that no rename touches it; its names stand beside it, for --repo and for
-// links of before:
+// queueKeys finds the key of a repository's queues in the store by the id that its
+// forge gives the repository. The key is made of that id and of the branch that the
+// queue began with, so that no rename touches it. The repository's names are kept
+// beside it, for --repo and for older links:
 //
 //	77: github:77, main     acme/shop, then acme/store    its queue is github:77@main
 //	91: github:91, main     acme/shop                     which took the former name of 77
 //	12: acme/till, trunk    acme/till                     its queue is acme/till@trunk
 //
 // Earlier versions made keys of names, as of 12. Such keys stay: a queue is never
-// moved. Earlier versions read the new records as well, so servers of both kinds use
-// one key, whichever of them sees a repository first.
+// moved. Earlier versions read the new records as well, so servers of both versions use
+// the same key, whichever of them sees a repository first.
 //
-// It is stored like the state of a queue without an inbox and turns. The new name of a
-// renamed branch is not kept here, but by app.Under.
+// It is stored like the state of a queue, without an inbox and turns. app.Under, not
+// this type, finds a queue by the new name of a renamed branch.
 type queueKeys struct {
 	store queue.Store
 	owner string // this server
-	host  string // the forge, as keys begin
+	host  string // the forge: the beginning of keys
 
 	mu   sync.Mutex
-	last map[int64]string // the names that this server has seen stored
+	last map[int64]string // the stored names that this server has seen
 }
 
 func newQueueKeys(store queue.Store, owner, api string) *queueKeys {
 	return &queueKeys{store: store, owner: owner, host: hostOf(api), last: map[int64]string{}}
 }
 
-// repositoryKey is what is kept of a repository.
+// repositoryKey is the record of a repository.
 type repositoryKey struct {
 	Key    string   `json:"name"`             // its queues' keys are KEY@BRANCH
-	Branch string   `json:"branch,omitempty"` // with which the queue began whose branch nobody has chosen; "": there is none yet
+	Branch string   `json:"branch,omitempty"` // the first branch of the queue whose branch nobody has chosen; "": there is no such queue yet
 	Called []string `json:"called,omitempty"` // its names, the present one last
 }
 
@@ -58,7 +58,8 @@ const (
 	namesMost  = 20 // of one repository
 )
 
-// hostOf returns what the keys of a GitHub's queues begin with: two may give one id.
+// hostOf returns the beginning of the keys of a GitHub's queues: two instances may give the
+// same id.
 func hostOf(api string) string {
 	u, err := url.Parse(api)
 	if err != nil || u.Host == "" || strings.EqualFold(u.Host, "api.github.com") {
@@ -67,8 +68,9 @@ func hostOf(api string) string {
 	return strings.ToLower(u.Host)
 }
 
-// names returns the names that the repository has had, the present one last. Versions
-// before kept none, but for the key, which is "acme/shop~91" where acme/shop was taken.
+// names returns the names that the repository has had, the present one last. Earlier
+// versions kept no names; their key has the name, as in "acme/shop~91" where acme/shop
+// was taken.
 func (k repositoryKey) names() []string {
 	if name, _, _ := strings.Cut(k.Key, "~"); len(k.Called) == 0 && strings.Contains(name, "/") {
 		return []string{name}
@@ -81,7 +83,7 @@ func (k repositoryKey) had(name string) bool {
 	return strings.EqualFold(k.Key, name) || slices.ContainsFunc(k.names(), func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// name returns the name by now, as far as is known; "": it is not.
+// name returns the present name, as far as it is known; "": it is not.
 func (k repositoryKey) name() string {
 	if names := k.names(); len(names) > 0 {
 		return names[len(names)-1]
@@ -89,9 +91,9 @@ func (k repositoryKey) name() string {
 	return ""
 }
 
-// of returns the record of a repository that was seen. It stores what is new: the
-// repository, its name, and own (unless that is ""), the first branch of its queue if
-// nobody has chosen one.
+// of returns the record of a repository that was seen. It stores new facts: the
+// repository, its name, and own (unless that is ""), which is the first branch of its
+// queue if nobody has chosen a branch.
 func (n *queueKeys) of(ctx context.Context, seen forge.Place, own string) (_ repositoryKey, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -110,7 +112,7 @@ func (n *queueKeys) of(ctx context.Context, seen forge.Place, own string) (_ rep
 	if err != nil {
 		return repositoryKey{}, fmt.Errorf("the keys of queues: %w", err)
 	}
-	defer func() { _ = n.store.Release(context.WithoutCancel(ctx), keysKept, token) }() // it ends by itself
+	defer func() { _ = n.store.Release(context.WithoutCancel(ctx), keysKept, token) }() // else the lease runs out
 	all, version, err := n.kept(ctx)
 	if err != nil {
 		return repositoryKey{}, err
@@ -145,8 +147,8 @@ func (n *queueKeys) of(ctx context.Context, seen forge.Place, own string) (_ rep
 	return k, nil
 }
 
-// renamed keeps the name that a repository has by now. It asks the store only where that
-// is news to this server.
+// renamed keeps the present name of a repository. It asks the store only where the name
+// is new to this server.
 func (n *queueKeys) renamed(ctx context.Context, now forge.Place) error {
 	n.mu.Lock()
 	known := n.last[now.ID] == now.Name
@@ -158,15 +160,16 @@ func (n *queueKeys) renamed(ctx context.Context, now forge.Place) error {
 	return err
 }
 
-// find returns what is kept of a repository; nothing where it is new.
+// find returns the record of a repository; the zero record where it is new.
 func (n *queueKeys) find(ctx context.Context, id int64) (repositoryKey, error) {
 	all, _, err := n.kept(ctx)
 	return all[id], err
 }
 
-// named returns the repository that a name means: the only one of ours that has it by
-// now, else the first that had it, even if another repository bears it: taking a name
-// runs nobody's code. It returns 0 if the forge has to be asked.
+// named returns the repository that a name means: the only one of ours that has the
+// name now, else the one with the lowest id that had it, even if another repository has
+// it now. So a repository whose owner takes over a name does not have its code run. It
+// returns 0 if the forge has to be asked.
 func (n *queueKeys) named(ctx context.Context, name string) (int64, repositoryKey, error) {
 	all, _, err := n.kept(ctx)
 	var has, had []int64
@@ -184,10 +187,11 @@ func (n *queueKeys) named(ctx context.Context, name string) (int64, repositoryKe
 		id := slices.Min(had)
 		return id, all[id], err
 	}
-	return 0, repositoryKey{}, err // nobody's; or one of them was renamed since
+	return 0, repositoryKey{}, err // no record has the name; or one of several was renamed since
 }
 
-// kept returns what is kept of the forge's repositories by their ids, and its version.
+// kept returns the records of the forge's repositories by their ids, and the version of the
+// stored state.
 func (n *queueKeys) kept(ctx context.Context) (map[int64]repositoryKey, int64, error) {
 	records, version, err := n.store.Load(ctx, keysKept)
 	if err != nil {
@@ -211,7 +215,7 @@ func (n *queueKeys) kept(ctx context.Context) (map[int64]repositoryKey, int64, e
 		switch {
 		case host == n.host:
 			kept[id] = k
-		case at < 0 && len(k.Called) == 0: // a version before said of no repository where it is
+		case at < 0 && len(k.Called) == 0: // an earlier version kept no forge for a repository
 			others[id] = k
 		}
 	}
@@ -223,8 +227,8 @@ func (n *queueKeys) kept(ctx context.Context) (map[int64]repositoryKey, int64, e
 	return kept, version, nil
 }
 
-// before reports whether a version that kept no keys has stored a queue of a new
-// repository under its name.
+// before reports whether an earlier version, which kept no keys, has stored a queue of
+// a new repository under its name.
 func (n *queueKeys) before(ctx context.Context, all map[int64]repositoryKey, seen forge.Place, branch string) (bool, error) {
 	for _, k := range all {
 		if strings.EqualFold(k.Key, seen.Name) {

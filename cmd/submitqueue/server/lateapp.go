@@ -15,21 +15,21 @@ import (
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
-// lateApp is what is left to do of a server on GitHub once it runs: to make its
-// App, to find its repositories, or both.
+// lateApp does the rest of the work for GitHub once the server runs: it makes the App,
+// finds the repositories, or both.
 type lateApp struct {
 	c        *Serve
 	log      *slog.Logger
 	shared   *github.Shared
 	receiver *lateReceiver
 	setup    *setup         // nil: there is an App
-	app      githubapp.File // that one
+	app      githubapp.File // the App, where setup is nil
 
 	mu    sync.Mutex
 	stack *Stack
 }
 
-// start is told of the server, which runs.
+// start is called with the server once that runs.
 func (l *lateApp) start(s *Stack) error {
 	l.mu.Lock()
 	l.stack = s
@@ -68,7 +68,7 @@ func (l *lateApp) made(a githubapp.File) error {
 	return nil
 }
 
-// named serves the repositories that were named. The caller holds mu.
+// named serves the repositories of --repo. The caller holds mu.
 func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, keys *queueKeys) error {
 	app, err := github.NewApp(github.AppOptions{BaseURL: a.API, AppID: a.ID, PrivateKey: []byte(a.Key), Shared: l.shared, Logger: l.log})
 	if err != nil {
@@ -82,7 +82,7 @@ func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, keys *queueKe
 	l.stack.set.wait(n.ready)
 	l.stack.spawn(func(ctx context.Context) {
 		done := n.open(ctx, app)
-		l.receiver.set(receiver, n.heard) // not before: refused webhooks are asked for again
+		l.receiver.set(receiver, n.heard) // not earlier: webhooks that are refused until then are asked for again
 		if !done {
 			n.run(ctx, app)
 		}
@@ -90,7 +90,7 @@ func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, keys *queueKe
 	return nil
 }
 
-// onGitHub is a queue of a repository there, whose own CI builds as well.
+// onGitHub returns a queue of a repository on GitHub, whose own CI builds as well.
 func (l *lateApp) onGitHub(key repositoryKey, name, branch, api string, f *github.Forge) Queue {
 	return Queue{Hook: "github", Repository: key.Key, Called: key.names(), Branch: branch, Follow: l.c.Branch == "", Forge: f, URL: repositoryURL(api, name),
 		CI: &forgeci.Options{CI: f.Capabilities().CI, Starter: f.Capabilities().Starter, Prefix: l.c.RefPrefix, Slots: l.c.CIBuilds, Name: "GitHub", Log: l.log}}

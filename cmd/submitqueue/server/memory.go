@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// SpareMemory has garbage collected when it is half of what is in use, not as much as
-// it, unless GOGC says otherwise. Most of what a server has in memory is caches that
-// stay, so it takes a third less for some percent of its time.
+// SpareMemory has garbage collected when it reaches half of the live memory, not all of
+// it, unless GOGC says otherwise. Most of a server's memory is caches that stay, so it
+// needs a third less memory for some percent of its time.
 func SpareMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)

@@ -17,9 +17,9 @@ import (
 )
 
 // named opens the queues of repositories that people have named (--repo). A name that a
-// repository with queues has, or had, means that one, even if another one bears it by
-// now. For any other name the forge is asked for its repository; until it answers there
-// is no queue.
+// repository with queues has, or had, means that repository, even if another one has
+// the name now. For any other name, the forge is asked for the repository; until it
+// answers there is no queue.
 type named struct {
 	file   githubapp.File
 	shared *github.Shared
@@ -31,12 +31,12 @@ type named struct {
 	nudges chan struct{}
 
 	mu   sync.Mutex
-	left map[string]error // what could not be opened yet, and why
+	left map[string]error // names that could not be opened yet, and why
 }
 
-const namedWait = 10 * time.Second // for an answer, before the others go on
+const namedWait = 10 * time.Second // for the forge's answer about one name
 
-// ready says what is still missing.
+// ready returns an error while a repository is still missing.
 func (n *named) ready() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -46,7 +46,7 @@ func (n *named) ready() error {
 	return nil
 }
 
-// open tries once to open all that is left. It reports whether that is done.
+// open tries once to open all queues that are left. It reports whether none is left.
 func (n *named) open(ctx context.Context, app *github.App) bool {
 	n.mu.Lock()
 	var todo []string
@@ -75,7 +75,7 @@ func (n *named) open(ctx context.Context, app *github.App) bool {
 	return len(n.left) == 0
 }
 
-// run opens what is left until there is nothing, or ctx ends.
+// run opens the queues that are left, until none is left or ctx ends.
 func (n *named) run(ctx context.Context, app *github.App) {
 	t := time.NewTicker(discoverAgain)
 	defer t.Stop()
@@ -92,7 +92,7 @@ func (n *named) run(ctx context.Context, app *github.App) {
 	}
 }
 
-// heard lets the next try begin now where the App has been given something.
+// heard has the next try begin now where the App was given access to something.
 func (n *named) heard(d forge.Delivery, _ []byte) {
 	if strings.HasPrefix(d.Kind, "installation") {
 		select {
@@ -133,7 +133,7 @@ func (n *named) one(ctx context.Context, app *github.App, given string) error {
 	case id == 0:
 		return err
 	default:
-		place = forge.Place{ID: id, Name: full} // it goes on when the forge is back
+		place = forge.Place{ID: id, Name: full} // the queue goes on when the forge is back
 	}
 	if !strings.EqualFold(place.Name, given) {
 		n.log.Warn("a repository has another name by now", "given", given, "called", place.Name)

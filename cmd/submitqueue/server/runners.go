@@ -9,11 +9,12 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// awayAfter is when a machine that asks for nothing counts as away: requests are held for
-// less.
+// awayAfter is how long after its last request a machine counts as away: the server holds
+// requests for less time than that.
 const awayAfter = 2 * time.Minute
 
-// runners says which machines run builds, this one first, and what waits for them.
+// runners says which machines run builds, this one first, and how many parts of builds wait for
+// them.
 func (s *Stack) runners() api.RunnersAnswer {
 	out := api.RunnersAnswer{Waiting: map[string]int{}}
 	pool, ok := s.pool.(*workers.Pool)

@@ -55,13 +55,13 @@ type Serve struct {
 	githubapp.Flags
 	ShowApp bool `name:"show-app" help:"Let the set-up page show the new App's credentials, for a secret store, and not keep them."`
 
-	out       io.Writer       // for what is only for the console; nil: standard error
-	forges    []forgeRow      // that Forge may name; nil: forges()
+	out       io.Writer       // for output that is only for the console; nil: standard error
+	forges    []forgeRow      // the table that Forge may name forges of; nil: forges()
 	among     []string        // the names in Forge, each once
 	analyzers analyzers.Table // nil: analyzers.All()
 }
 
-// console is where what is only for whoever has started the server is printed.
+// console is the output for texts that only the person who has started the server may read.
 func (c *Serve) console() io.Writer {
 	if c.out == nil {
 		return os.Stderr
@@ -75,7 +75,7 @@ const (
 	mostMegabytes = 1 << 20
 )
 
-// Validate refuses bounds of histories that keep nothing, or overflow.
+// Validate refuses bounds of histories that keep nothing or overflow, and weights out of range.
 func (c *Serve) Validate() error {
 	if c.Days < 1 || c.Days > mostDays {
 		return fmt.Errorf("--history-days is a number from 1 to %d, not %d", mostDays, c.Days)
@@ -133,8 +133,8 @@ func (c *Serve) Run(ctx context.Context) error {
 	return err
 }
 
-// options are what the command line says of the server, and what is left to do once it
-// runs.
+// options returns the server's options from the command line, and the work that is left
+// once it runs.
 func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late late, err error) {
 	if c.Public = strings.TrimSuffix(c.Public, "/"); c.Public != "" && !isAddress(c.Public) {
 		return o, late, print.Documented(print.UsageError(fmt.Sprintf("--url %q is not an address of this server: write https://HOST", c.Public)), "operate#names-of-the-server")
@@ -176,7 +176,7 @@ func (c *Serve) options(ctx context.Context, log *slog.Logger) (o Options, late 
 	return o, late, nil
 }
 
-// tellClients writes down where the server is, for commands on this machine: now, or
+// tellClients writes down the server's address, for commands on this machine: now, or
 // once the disk has room.
 func (c *Serve) tellClients(s *Stack) {
 	file := client.File{URL: "http://" + reachable(s.Server.Addr()), Token: s.o.Token, User: s.o.TokenOf}
@@ -190,8 +190,8 @@ func (c *Serve) tellClients(s *Stack) {
 // roomEvery is how often a server that found its disk full tries to start again.
 const roomEvery = 2 * time.Second
 
-// startWithRoom starts a server, as soon as its disk has room: one that ended instead would
-// leave everybody who waits without an answer once somebody has seen to the disk.
+// startWithRoom starts a server as soon as its disk has room. If it ended instead, the
+// queues would stand still also after somebody has freed the disk.
 func startWithRoom(ctx context.Context, o Options) (*Stack, error) {
 	for told := false; ; told = true {
 		s, err := Start(ctx, o)
@@ -209,7 +209,7 @@ func startWithRoom(ctx context.Context, o Options) (*Stack, error) {
 	}
 }
 
-// opens says from where else than this machine an address can be reached, or "".
+// opens says where beside this machine an address can be reached from, or "".
 func opens(listen string) string {
 	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)
@@ -222,8 +222,7 @@ func opens(listen string) string {
 	return "the network of " + host
 }
 
-// reachable returns an address under which a listener can be reached from its
-// own machine.
+// reachable returns an address under which this machine can reach a listener.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err == nil && net.ParseIP(host).IsUnspecified() {
@@ -232,12 +231,12 @@ func reachable(addr string) string {
 	return addr
 }
 
-// leastToken is how long the server's own token is at least, where its operator chose it.
+// leastToken is the least length of the server's own token, where its operator chose it.
 const leastToken = 16
 
-// ClientToken returns the server's own token, the environment's, the one of the last start,
-// or a new one, and in whose name it commands: the user that the server runs as, unless the
-// file of the last start names another.
+// ClientToken returns the server's own token: the environment's, that of the last start, or
+// a new one. It also returns the name in which the token commands: the user that the server
+// runs as, unless the file of the last start names another user.
 func ClientToken(data string) (token, user string, err error) {
 	f, err := client.ReadFile(data)
 	if err != nil {
@@ -258,10 +257,10 @@ func ClientToken(data string) (token, user string, err error) {
 	return rand.Text(), f.User, nil
 }
 
-// writeAgain is how long is waited for room on a full disk.
+// writeAgain is how often a write to a full disk is tried again.
 const writeAgain = 5 * time.Second
 
-// keepWriting writes something down once there is room for it, or ctx ends.
+// keepWriting calls write until it succeeds, or ctx ends.
 func keepWriting(ctx context.Context, log *slog.Logger, write func() error) {
 	tick := time.NewTicker(writeAgain)
 	defer tick.Stop()

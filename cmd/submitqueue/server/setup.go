@@ -28,8 +28,8 @@ import (
 //	POST /setup/start     checks it, and hands the manifest to GitHub with a state
 //	GET  /setup/made      GitHub sends the person back with the state and a code
 //
-// The code becomes the App's credentials, once. Then the token is worth nothing,
-// and all of these addresses are gone but for the page that said so.
+// The code becomes the App's credentials, once. Then the token is worth nothing, and
+// all of these addresses are gone except the last page.
 type setup struct {
 	door
 	o setupOptions
@@ -45,14 +45,14 @@ type setupOptions struct {
 	File   string // where credentials are kept
 	Site   string // address of the GitHub; "": github.com
 	Show   bool   // credentials are shown, not kept, unless the form says otherwise
-	// Made is told of the App; the server works as it from then on.
+	// Made is called with the App; the server works as that App from then on.
 	Made func(githubapp.File) error
 	Log  *slog.Logger
 	Now  func() time.Time
 	Wire http.RoundTripper // to GitHub; nil: the usual one
 }
 
-// setupState is what is kept of a form while its person is at GitHub.
+// setupState is the part of a form that is kept while the person is at GitHub.
 type setupState struct {
 	api  string
 	site string
@@ -130,7 +130,8 @@ func (s *setup) show(w http.ResponseWriter, status int, f web.SetupForm) {
 	s.page(w, status, func(b io.Writer) error { return s.pages.SetupForm(b, f) })
 }
 
-// isAddress reports whether people and GitHub may be sent to a server under a URL.
+// isAddress reports whether a text is a URL that people and GitHub can use as a server's
+// address.
 func isAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.RawQuery == "" && u.Fragment == "" && u.User == nil
@@ -198,7 +199,7 @@ func (s *setup) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	again.Site, again.Show = st.site, st.show
-	// GitHub gives them once: a user who leaves meanwhile finds them later.
+	// GitHub gives the credentials once: a person who leaves meanwhile finds them later.
 	reg, err := github.Register(context.WithoutCancel(r.Context()), st.api, q.Get("code"), s.o.Wire)
 	if err != nil {
 		s.o.Log.Warn("the App's credentials cannot be had of GitHub", "error", err)
@@ -231,7 +232,7 @@ func (s *setup) finish(w http.ResponseWriter, r *http.Request) {
 		}
 		page.Credentials = string(raw) + "\n"
 	}
-	// From here on the App is this server's: nothing of the set-up is left to others.
+	// From here on the App is this server's: nobody else can use the set-up any more.
 	s.done, s.made, s.madeAt, s.token = true, &page, s.o.Now(), rand.Text()
 	s.o.Log.Info("the GitHub App is there", "app", reg.Slug, "id", reg.ID, "install", page.Install)
 	if err := s.o.Made(a); err != nil {

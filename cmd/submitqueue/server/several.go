@@ -12,9 +12,10 @@ import (
 )
 
 // A server may have the repositories of several forges, which share its runners, its pages
-// and its store. Each forge has webhooks of its own (POST /webhook/NAME, or /webhook where
-// the delivery's headers say whose it is), and no id or name of a repository means anything
-// at another one. The queues of all forges but GitHub are called HOST/GROUP/NAME@BRANCH then.
+// and its store. Each forge has separate webhooks (POST /webhook/NAME, or /webhook where the
+// delivery's headers name the forge), and no id or name of a repository means anything at
+// another forge. The names of the queues of all forges but GitHub are then
+// HOST/GROUP/NAME@BRANCH.
 
 // several reports whether the server has several forges.
 func (c *Serve) several() bool { return len(c.among) > 1 }
@@ -61,8 +62,8 @@ func (c *Serve) open(ctx context.Context, o *Options) (late, error) {
 	return all, nil
 }
 
-// reposOf returns the repositories that are named for each forge. Of a server with one
-// forge, no name says of which.
+// reposOf returns the repositories that are named for each forge. Where the server has
+// one forge, the names of repositories do not name it.
 func (c *Serve) reposOf() (map[string][]string, error) {
 	out := map[string][]string{}
 	if c.several() && slices.Contains(c.among, "local") {
@@ -82,7 +83,7 @@ func (c *Serve) reposOf() (map[string][]string, error) {
 	return out, nil
 }
 
-// receive has a forge's webhooks be taken.
+// receive adds the receiver of a forge's webhooks.
 func (o *Options) receive(name string, r forge.Receiver) {
 	if o.Receiver == nil {
 		o.Receiver = map[string]forge.Receiver{}
@@ -90,7 +91,7 @@ func (o *Options) receive(name string, r forge.Receiver) {
 	o.Receiver[name] = r
 }
 
-// mount has a handler answer below a path.
+// mount adds a handler for the addresses below a path.
 func (o *Options) mount(path string, h http.Handler) {
 	if o.Mounts == nil {
 		o.Mounts = map[string]http.Handler{}
@@ -98,9 +99,10 @@ func (o *Options) mount(path string, h http.Handler) {
 	o.Mounts[path] = h
 }
 
-// alone gives a queue a key that no queue of another forge has: the one that is stored for
-// the repository, from when its forge was the only one, else one made of its host and id,
-// which it keeps when its forge is the only one again.
+// alone gives a queue a key that no queue of another forge has. It is the key that is
+// stored for the repository from the time when its forge was the only one. Else it is made
+// of the forge's host and the repository's id, and the queue keeps it when its forge is
+// the only one again.
 func (set *queueSet) alone(ctx context.Context, q Queue) (Queue, error) {
 	q.Called = []string{q.Repository}
 	own, _, err := repositoryUnder(ctx, set.s.store, q.Repository+"@"+q.Branch)

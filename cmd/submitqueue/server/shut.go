@@ -12,7 +12,7 @@ import (
 )
 
 // shutToSteps closes the server's own address and that of Redis to steps, where the
-// machine lets it; the start has said where it does not.
+// machine allows that. Where it does not, the start has said so.
 func (s *Stack) shutToSteps(ctx context.Context) {
 	o := s.o
 	p, ok := s.pool.(*workers.Pool)
@@ -33,8 +33,8 @@ func (s *Stack) shutToSteps(ctx context.Context) {
 	}
 }
 
-// addressesOf returns the addresses that a name stands for now; for one of this machine,
-// all that it has.
+// addressesOf returns the addresses that a name stands for now; for a name of this
+// machine, all addresses of the machine.
 func addressesOf(ctx context.Context, hostPort string, local []netip.Addr) (all []netip.AddrPort) {
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
@@ -65,7 +65,7 @@ func addressesOf(ctx context.Context, hostPort string, local []netip.Addr) (all 
 	return all
 }
 
-// localAddresses are those of this machine.
+// localAddresses returns the addresses of this machine.
 func localAddresses() []netip.Addr {
 	all := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()}
 	nets, err := net.InterfaceAddrs()

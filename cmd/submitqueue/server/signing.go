@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/mirror"
 )
 
-// signingFlags say who makes commits, and with which key they are signed.
+// signingFlags set the identity in the queue's commits, and the key that signs them.
 type signingFlags struct {
 	CommitName  string `env:"SUBMITQUEUE_COMMIT_NAME" help:"Name in the commits that the queue makes." placeholder:"NAME"`
 	CommitEmail string `env:"SUBMITQUEUE_COMMIT_EMAIL" help:"Address in them; for signatures that count, one of the account that has the key." placeholder:"ADDRESS"`

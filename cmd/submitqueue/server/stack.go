@@ -33,17 +33,17 @@ import (
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
-// Steps say what steps see of the machine, and where they run.
+// Steps say which parts of the machine steps see, and where they run.
 type Steps struct {
-	Isolate   workers.Isolation // of the runners; "": none, and nobody is warned
+	Isolate   workers.Isolation // of the runners; "": none, and no page warns of that
 	UIDs      workers.UIDs      // for IsolateUID
-	Gaps      []string          // what the isolation does not keep apart here
+	Gaps      []string          // what the isolation leaves open here
 	Hide      []string          // files and folders that steps see empty
-	Show      []string          // those that they see all the same
+	Show      []string          // files and folders in hidden ones that steps see all the same
 	KeepHomes bool
 	HomeSeed  string
-	Pass      []string         // variables of the server that they see
-	Secrets   []workers.Secret // variables that nobody is shown
+	Pass      []string         // variables of the server that steps see
+	Secrets   []workers.Secret // variables that logs do not show
 	SlotsDir  string           // of the runners; "": below Data
 }
 
@@ -55,23 +55,23 @@ type Options struct {
 	Runners int
 	Weights map[string]int // of queues, against others that share the runners; default 1
 	Steps
-	Caches    workers.Caches // what the runners keep from build to build; Seen is filled in
+	Caches    workers.Caches // caches that the runners keep from build to build; Start fills in Seen
 	Listen    string
 	Public    string   // URL under which people reach the server; "": its address
 	Hosts     []string // further names under which it answers
 	Open      bool     // everybody may read
 	Token     string   // the server's own
-	TokenOf   string   // in whose name it commands
+	TokenOf   string   // the name in which the token commands
 	Queues    []Queue
 	Receiver  map[string]forge.Receiver // of webhooks, by forge
 	Workers   workers.Controller        // nil: a pool of Runners
 	Requests  api.Requests              // of a forge without pull requests; nil: it has them
 	Analyzers analyzers.Table           // nil: analyzers.All()
 	Observer  func(speculation.Turn)    // sees every turn; nil: nobody
-	Notify    []notify.Target           // where people are told of what happens
+	Notify    []notify.Target           // targets of notifications
 	History   string                    // folder for histories as files; "": none
 	Past      queue.PastBounds          // how much of event archives is kept
-	Identity  mirror.Identity           // who makes commits; zero: as forge does
+	Identity  mirror.Identity           // the identity in commits; zero: the forge's
 	Signer    mirror.Signer             // of commits; nil: they are not signed
 	Mounts    map[string]http.Handler   // further handlers, by the beginning of their paths
 	Log       *slog.Logger
@@ -80,19 +80,19 @@ type Options struct {
 // Queue is one queue of a server.
 type Queue struct {
 	Hook       string   // the forge's name, as in Options.Receiver; "": the only one there
-	Repository string   // what its queues' keys begin with: what stands for it in the store
-	Alone      string   // what stands for it where another forge may have a queue of the same name, and Repository is not stored for ID; "": Repository
+	Repository string   // the beginning of its queues' keys: its name in the store
+	Alone      string   // takes the place of Repository where another forge may have a queue of the same name, and Repository is not stored for ID; "": Repository
 	ID         int64    // that the forge gives it, where Alone is set
 	Called     []string // names that it had, the present one last; none: Repository
 	Site       string   // before each of its names, where another forge of the server may have a repository of the same name
 	Branch     string
-	Follow     bool   // nobody chose the branch: it is the repository's own
+	Follow     bool   // nobody chose the branch: it is the repository's default branch
 	Under      string // the queue's key, where its branch had another name; "": that of repository and branch
 	Forge      forge.Forge
 	URL        string           // of the repository, for people
 	Mark       string           // what the forge writes before the number of a change; "": "#"
 	CI         *forgeci.Options // builds by the forge's own CI; Refs and Branch are filled in; nil: none
-	Look       time.Duration    // how often the forge is looked at by ourselves; 0: as app does
+	Look       time.Duration    // how often the forge is asked without a webhook; 0: app's default
 }
 
 // Key is where the queue is in the store.
@@ -115,7 +115,7 @@ type Stack struct {
 	Redis  string                      // which Redis it became, for people
 	lasts  bool                        // what it stores outlives it
 	Base   string                      // URL for people
-	spawn  func(func(context.Context)) // runs something until the server ends, which waits for it
+	spawn  func(func(context.Context)) // runs a function until the server ends; the server waits for it
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 	closes []func() error // in the order of making
@@ -124,7 +124,7 @@ type Stack struct {
 	metrics *app.Metrics
 	share   *app.Share
 	pool    workers.Controller
-	remote  *coordinator.Coordinator // of runners on other machines; nil: somebody else builds
+	remote  *coordinator.Coordinator // of runners on other machines; nil: the builds are not the pool's
 	tokens  *coordinator.Registry    // of those runners
 	spooled *spool.Spool
 	history *history.Folder // nil: none
@@ -201,7 +201,7 @@ func (s *Stack) openStore(ctx context.Context) error {
 // started.
 const comeBack = 2 * time.Minute
 
-// openRunners makes the pool, unless somebody else builds.
+// openRunners makes the pool, unless Options have other Workers.
 func (s *Stack) openRunners(context.Context) (err error) {
 	o := s.o
 	if o.Caches.Shared != nil {
@@ -233,8 +233,8 @@ func (s *Stack) openRunners(context.Context) (err error) {
 	return nil
 }
 
-// openQueues makes the set of queues, which is empty, and the spool of what comes for
-// them while Redis is away.
+// openQueues makes the set of queues, which is empty, and the spool for deliveries that
+// come while Redis is away.
 func (s *Stack) openQueues(context.Context) (err error) {
 	if s.spooled, err = spool.Open(filepath.Join(s.o.Data, "spool")); err != nil {
 		return fmt.Errorf("spool: %w", err)
@@ -249,7 +249,7 @@ func (s *Stack) openQueues(context.Context) (err error) {
 	return nil
 }
 
-// openServer listens for pages, commands and webhooks; nothing is answered yet.
+// openServer listens for pages, commands and webhooks, but answers nothing yet.
 func (s *Stack) openServer(ctx context.Context) error {
 	o := s.o
 	hooks := map[string]intake.Hook{}
@@ -273,15 +273,15 @@ func (s *Stack) openServer(ctx context.Context) error {
 	return nil
 }
 
-// openNotify makes what sends notifications; they name the server's pages.
+// openNotify makes the sender of notifications, which link to the server's pages.
 func (s *Stack) openNotify(context.Context) error {
 	s.notify = notify.New(notify.Options{Targets: s.o.Notify, Feed: s.store, Words: texts.Words{Local: s.o.Requests != nil},
 		BaseURL: s.Base, Now: s.o.Now, Log: s.o.Log, Record: s.metrics.RecordNotification})
 	return nil
 }
 
-// hostNames returns the names under which a server answers: what its operator says, and
-// the name of the machine, which is no stranger's to give.
+// hostNames returns the names under which a server answers: those that its operator
+// gives, and the name of the machine, which no stranger can set.
 func hostNames(o Options) []string {
 	names := slices.Clone(o.Hosts)
 	if o.Public != "" {
@@ -301,8 +301,8 @@ func (s *Stack) ready() error {
 	return s.queues.Ready()
 }
 
-// moved returns the receiver of the present place of a repository at a forge: webhooks bear
-// its id and its present name, and people use that name.
+// moved returns a function that takes in the present place of a repository at a forge:
+// webhooks have its id and its present name, and people use that name.
 func (s *Stack) moved(hook, repository string) func(now forge.Place) {
 	return func(now forge.Place) {
 		if s.intake != nil {
@@ -312,11 +312,11 @@ func (s *Stack) moved(hook, repository string) func(now forge.Place) {
 	}
 }
 
-// ownerName returns the name under which a server owns queues. It belongs to the
-// data folder, so that a server that was killed takes its own lease over when it
-// starts again: the process that opens a queue's mirror there holds the folder's
-// lock, so that there is one of that name. A folder copied to another machine has
-// another.
+// ownerName returns the name under which a server owns queues. It belongs to the data
+// folder, so that a server that was killed takes over its own lease when it starts
+// again. The process that opens a queue's mirror in the folder holds the mirror's lock,
+// so only one process uses the name. A folder that was copied to another machine has
+// another name.
 func ownerName(data string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -381,7 +381,7 @@ func (s *Stack) Close() error {
 	return errors.Join(errs...)
 }
 
-// lateSource is the queues, which are made after the server has its address.
+// lateSource is the source of queues, which are made after the server has its address.
 type lateSource struct{ s *Stack }
 
 var (

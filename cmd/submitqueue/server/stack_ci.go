@@ -13,14 +13,14 @@ import (
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
-// builders returns what builds for a queue: the runners, and beside them the
+// builders returns the controller of a queue's builds: the runners, and beside them the
 // forge's own CI where there is one.
 func (q Queue) builders(runners workers.Controller, refs mirror.OwnRefs) (workers.Controller, *forgeci.Controller, error) {
 	if q.CI == nil {
 		return runners, nil, nil
 	}
 	o := *q.CI
-	_, branch, _ := strings.Cut(q.Key(), "@") // as it was at first: builds may be under way
+	_, branch, _ := strings.Cut(q.Key(), "@") // the first branch: builds with it may be under way
 	o.Refs, o.Branch = refs, branch
 	ci, err := forgeci.New(o)
 	if err != nil {
@@ -29,7 +29,7 @@ func (q Queue) builders(runners workers.Controller, refs mirror.OwnRefs) (worker
 	return workers.NewSplit(runners, ci), ci, nil
 }
 
-// close ends what only this queue has. It runs no more.
+// close ends the parts that only this queue has. The queue has stopped.
 func (q *served) close() error {
 	if q.ci != nil {
 		wait, cancel := context.WithTimeout(context.Background(), 15*time.Second)
@@ -42,7 +42,7 @@ func (q *served) close() error {
 	return q.mirror.Close()
 }
 
-// tellCI hands on what a webhook says of CI to the queues that it is for.
+// tellCI hands the CI news of a webhook to the queues that they are for.
 func (set *queueSet) tellCI(names []string, news forge.CINews) {
 	set.mu.Lock()
 	var told []*forgeci.Controller

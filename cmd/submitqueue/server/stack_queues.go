@@ -21,7 +21,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
 
-// model is the name of what queues believe of changes (predict.Models).
+// model is the name of the predictor of queues (predict.Models).
 const model = "prior"
 
 // served is one queue of a running server.
@@ -30,8 +30,8 @@ type served struct {
 	owner   *app.Owner
 	mirror  *mirror.Mirror
 	workers workers.Controller
-	runners workers.Controller  // of them, what is shared with other queues
-	ci      *forgeci.Controller // of them, the forge's; nil: none
+	runners workers.Controller  // the part of workers that is shared with other queues
+	ci      *forgeci.Controller // the part of workers for the forge's CI; nil: none
 	stop    func()              // nil: it does not run yet
 	done    chan struct{}
 }
@@ -42,7 +42,7 @@ type queueSet struct {
 	s         *Stack
 	o         Options
 	name      string                // under which this server owns queues
-	keys      map[string]*queueKeys // of forges that give ids, by their names; set before there are queues of one
+	keys      map[string]*queueKeys // by the names of forges that give ids; set before a forge has queues
 	share     *app.Share
 	metrics   *app.Metrics
 	learner   *app.Learner              // of all queues
@@ -54,13 +54,13 @@ type queueSet struct {
 	mu       sync.Mutex
 	running  bool // the server does
 	queues   []*served
-	routes   map[string]map[string][]string // by the forge's name: keys of queues by what stands for the repository, in lower case
+	routes   map[string]map[string][]string // by the forge's name: keys of queues by Queue.Repository, in lower case
 	opening  map[string]bool
 	finished bool
 	lacks    func() error // why there are queues that cannot be opened yet; nil: there are none
 }
 
-// errServed is a queue that is there already: one branch has one.
+// errServed: there is a queue of that branch already, and a branch has only one.
 var errServed = errors.New("this server serves that branch already")
 
 // open makes a queue that does not run yet.
@@ -154,7 +154,7 @@ func (set *queueSet) release(name string) {
 	delete(set.opening, name)
 }
 
-// use has names kept that repositories of a forge have by now.
+// use sets where the present names of a forge's repositories are kept.
 func (set *queueSet) use(hook string, keys *queueKeys) {
 	set.mu.Lock()
 	defer set.mu.Unlock()
@@ -164,7 +164,7 @@ func (set *queueSet) use(hook string, keys *queueKeys) {
 	set.keys[hook] = keys
 }
 
-// wait has the server not be ready while lacks returns an error.
+// wait keeps the server from being ready while lacks returns an error.
 func (set *queueSet) wait(lacks func() error) {
 	set.mu.Lock()
 	defer set.mu.Unlock()
@@ -182,7 +182,7 @@ func (set *queueSet) missing() error {
 	return lacks()
 }
 
-// route makes the table of webhooks anew. The caller holds mu.
+// route makes the table of webhooks again. The caller holds mu.
 func (set *queueSet) route() {
 	routes := map[string]map[string][]string{}
 	for _, q := range set.queues {
@@ -208,15 +208,15 @@ func (set *queueSet) among(hook string) *app.Neighbors {
 	return set.neighbors[hook]
 }
 
-// find returns the queues of a repository at a forge, by what stands for it.
+// find returns the queues of a repository at a forge, by Queue.Repository in lower case.
 func (set *queueSet) find(hook, repository string) []string {
 	set.mu.Lock()
 	defer set.mu.Unlock()
 	return set.routes[hook][repository]
 }
 
-// targets returns the branches that the queues of a repository land on: as they are
-// configured, and as they are called by now.
+// targets returns the branches that the queues of a repository land on, by their
+// configured and by their present names.
 func (set *queueSet) targets(hook, repository string) (out []string) {
 	set.mu.Lock()
 	queues := slices.Clone(set.queues)
@@ -229,7 +229,7 @@ func (set *queueSet) targets(hook, repository string) (out []string) {
 	return out
 }
 
-// called reports whether a repository at a forge has a queue that is called so by now.
+// called reports whether the repository with a present name at a forge has a queue.
 func (set *queueSet) called(hook, repository string) bool {
 	set.mu.Lock()
 	queues := slices.Clone(set.queues)
@@ -240,8 +240,9 @@ func (set *queueSet) called(hook, repository string) bool {
 	})
 }
 
-// repositoryOf returns what the repository of a queue is called by now; "": nobody knows yet,
-// or another repository here had that name before, so that taking it gives nobody a secret.
+// repositoryOf returns the present name of a queue's repository. It is "" where that is not
+// known yet, or another repository here had the name before: a person who takes over a name
+// gets no secret by it.
 func (s *Stack) repositoryOf(key string) string {
 	if s.set == nil {
 		return ""
@@ -263,7 +264,7 @@ func (s *Stack) repositoryOf(key string) string {
 	return name
 }
 
-// renamed takes in what a repository at a forge is called by now.
+// renamed takes in the present name of a repository at a forge.
 func (set *queueSet) renamed(hook, repository string, now forge.Place) {
 	set.mu.Lock()
 	queues, keys := slices.Clone(set.queues), set.keys[hook]
@@ -290,7 +291,7 @@ func (set *queueSet) all(hook string) map[string][]string {
 	return maps.Clone(set.routes[hook])
 }
 
-// start lets all queues run, and those that come later.
+// start lets all queues run, also those that are added later.
 func (set *queueSet) start() {
 	set.mu.Lock()
 	defer set.mu.Unlock()
@@ -337,7 +338,7 @@ func (set *queueSet) remove(ctx context.Context, name string) error {
 	return q.close()
 }
 
-// owners are those of the queues there are.
+// owners returns the owners of the present queues.
 func (set *queueSet) owners() (list []*app.Owner) {
 	set.mu.Lock()
 	defer set.mu.Unlock()
@@ -347,7 +348,7 @@ func (set *queueSet) owners() (list []*app.Owner) {
 	return list
 }
 
-// close closes what the queues hold; they have ended.
+// close closes the resources of the queues, which have ended.
 func (set *queueSet) close() error {
 	set.mu.Lock()
 	defer set.mu.Unlock()

@@ -25,11 +25,11 @@ const (
 	gitPath     = "/git/"
 )
 
-// openRemote lets runners on other machines work for the pool, as those in `submitqueue
-// runners` may, and fetch the commits of their jobs.
+// openRemote lets the runners of `submitqueue runners` on other machines work for the
+// pool, and fetch the commits of their jobs.
 func (s *Stack) openRemote(context.Context) (err error) {
 	source, ok := s.pool.(workers.Source)
-	if !ok { // somebody else builds
+	if !ok { // the builds are not the pool's
 		return nil
 	}
 	o := s.o
@@ -83,7 +83,7 @@ func (s *Stack) openRemote(context.Context) (err error) {
 const listLimit = 10 * time.Second
 
 // largeFiles lists the files of Git LFS that a build's checkout has. A runner may reach
-// submodules that the server does not, or not so soon: then those are left out.
+// submodules that the server cannot reach in time: their files are left out.
 func (s *Stack) largeFiles(ctx context.Context, b queue.Build) ([]string, error) {
 	want := b.Jobs[0].Step.Checkout
 	if want.Submodules.On() {
@@ -110,7 +110,7 @@ func pathsOf(out *mirror.Outside) (paths []string) {
 }
 
 // repositoryPath is the part of a queue's key that names its repository, as a path: runners
-// keep their clones by it.
+// name their clones by it.
 func repositoryPath(key string) string {
 	name, _, _ := strings.Cut(key, "@")
 	name = strings.Map(func(r rune) rune {

@@ -39,13 +39,14 @@ type GitLab struct {
 	Rotate    bool   `name:"rotate-token" help:"Get another token of the same account in place of this one, write it to the token's file, and do nothing else."`
 	Days      int    `name:"token-days" default:"364" help:"Days after which the rotated token expires."`
 
-	// Out takes what is said. Nil: standard output.
+	// Out takes the output. Nil: standard output.
 	Out io.Writer `kong:"-"`
-	// Kept is told that the webhook has a secret, which is in its file, before a webhook is
-	// sent as a test. Nil: nobody is.
+	// Kept is called once the webhook's secret is in its file, before a webhook is sent as
+	// a test. Nil: it is not called.
 	Kept func() error `kong:"-"`
-	// Found are the projects that were set up, where nothing keeps changes from landing.
-	// The reader has started the server, so the text leaves out how to.
+	// Found gets the projects that were set up and in which nothing keeps changes from
+	// landing. Where it is set, the server runs already, so the text leaves out how to
+	// start it.
 	Found *[]string `kong:"-"`
 
 	now func() time.Time // nil: the machine's clock
@@ -53,7 +54,7 @@ type GitLab struct {
 
 // step is one thing to do.
 type step struct {
-	says string // of what is done, e.g. "the webhook ..."
+	says string // the thing that is done, e.g. "the webhook ..."
 	verb string // "made", "mended", "tested"
 	do   func(context.Context) error
 }
@@ -111,7 +112,7 @@ func (c *GitLab) Run(ctx context.Context) error {
 	return c.group(ctx, g, token, list)
 }
 
-// able says whether a token can make anything, as far as the instance tells.
+// able reports whether a token may make things, as far as the instance tells.
 func (c *GitLab) able(t gitlab.TokenFacts) bool {
 	return t.Unknown || slices.Contains(t.Scopes, "api")
 }
@@ -195,7 +196,7 @@ func (c *GitLab) group(ctx context.Context, g *gitlab.Forge, token string, list 
 	return c.finish(ctx, all)
 }
 
-// finish says what is wrong still, and how to start the server.
+// finish says what is still wrong, and how to start the server.
 func (c *GitLab) finish(ctx context.Context, all []gitlab.Survey) error {
 	blocked := false
 	var repos, names []string
@@ -235,7 +236,7 @@ func (c *GitLab) finish(ctx context.Context, all []gitlab.Survey) error {
 	return nil
 }
 
-// serve is the command that starts the server with what this one was given.
+// serve is the command that starts the server with the flags of this command.
 func (c *GitLab) serve(repos []string) string {
 	words := []string{"submitqueue serve --forge gitlab"}
 	if c.URL != "" {
@@ -294,14 +295,14 @@ func orNever(date string) string {
 	return date
 }
 
-// isAddress reports whether GitLab may be sent to a server under a URL.
+// isAddress reports whether a text is a URL that GitLab can use as a server's address.
 func isAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.RawQuery == "" && u.Fragment == "" && u.User == nil
 }
 
-// answers reports whether the server takes webhooks at an address: it takes POST only, and
-// says so.
+// answers reports whether the server takes webhooks at an address: it answers a GET by
+// saying that it takes POST only.
 func answers(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

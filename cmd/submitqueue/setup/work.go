@@ -13,7 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/gitlab"
 )
 
-// work is what there is to do of a project or a group.
+// work is the list of steps for a project or a group.
 type work struct {
 	c     *GitLab
 	f     *gitlab.Forge
@@ -22,7 +22,7 @@ type work struct {
 	steps []step
 }
 
-// plan finds what is to be done about the webhook.
+// plan finds the steps for the webhook.
 func (w *work) plan(hooks []gitlab.HookFacts, unread error, sent map[int][]gitlab.DeliveryFacts) error {
 	if errors.Is(unread, forge.ErrForbidden) || errors.Is(unread, forge.ErrNotFound) {
 		return fmt.Errorf("the token's account may not see the webhooks of %s: make it a maintainer, and run this again (%w)", w.of, unread)
@@ -41,7 +41,7 @@ func (w *work) plan(hooks []gitlab.HookFacts, unread error, sent map[int][]gitla
 	if w.c.Public == "" {
 		return errors.New("where should GitLab's webhooks go? Give the server's address with --url https://HOST")
 	}
-	own := func(h gitlab.HookFacts) bool { return h.Group == w.at.Group } // a group's tells of all
+	own := func(h gitlab.HookFacts) bool { return h.Group == w.at.Group } // a group's webhook is for all its projects
 	i := slices.IndexFunc(hooks, func(h gitlab.HookFacts) bool { return own(h) && h.LeadsTo(w.c.Public) })
 	if i < 0 && w.c.Replace {
 		i = slices.IndexFunc(hooks, func(h gitlab.HookFacts) bool { return own(h) && h.Ours() })
@@ -175,9 +175,9 @@ func (w *work) test(h *gitlab.HookFacts) {
 	})
 }
 
-// protect has the branches of builds be protected.
+// protect adds the step that protects the branches of builds.
 func (w *work) protect(s gitlab.Survey) {
-	for _, ref := range doctor.Refs(s.Prefix)[:1] { // of the lists of targets, no pipeline is made
+	for _, ref := range doctor.Refs(s.Prefix)[:1] { // the second prefix is for lists of targets, for which no pipeline runs
 		if slices.ContainsFunc(s.Guards, func(g gitlab.GuardFacts) bool { return g.Covers(ref + "x") }) {
 			fmt.Fprintf(w.c.Out, "the branches %s* of %s are protected already\n", ref, s.Project)
 			continue
@@ -188,7 +188,7 @@ func (w *work) protect(s gitlab.Survey) {
 	}
 }
 
-// carryOut does what there is to do, or says what would be done.
+// carryOut does the steps, or, in a dry run, says what they would do.
 func (w *work) carryOut(ctx context.Context) error {
 	for _, s := range w.steps {
 		if s.verb == "tested" && w.c.Kept != nil && !w.c.DryRun {

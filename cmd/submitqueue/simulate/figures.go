@@ -14,14 +14,14 @@ import (
 // simulateFigures are the figures of `simulate`.
 type simulateFigures struct {
 	World      sim.Stats           `json:"world"`
-	Runs       []*sim.Metrics      `json:"runs"`                 // those that have ended
-	Unfinished *simulateUnfinished `json:"unfinished,omitempty"` // where there are others
+	Runs       []*sim.Metrics      `json:"runs"`                 // runs that have ended
+	Unfinished *simulateUnfinished `json:"unfinished,omitempty"` // left out where all have ended
 }
 
-// simulateUnfinished says what was asked for and has no figures.
+// simulateUnfinished names the runs that were asked for and have no figures.
 type simulateUnfinished struct {
 	Why  string         `json:"why"`  // "interrupted", or what went wrong
-	Runs []simulateLeft `json:"runs"` // the first had begun
+	Runs []simulateLeft `json:"runs"` // the first of them had begun
 }
 
 type simulateLeft struct {
@@ -30,7 +30,7 @@ type simulateLeft struct {
 	Set      map[string]string `json:"set,omitempty"`
 }
 
-// unfinished returns what has no figures; nil where everything has.
+// unfinished returns the runs without figures; nil where there are none.
 func (r replayed) unfinished() *simulateUnfinished {
 	if r.err == nil {
 		return nil
@@ -45,8 +45,8 @@ func (r replayed) unfinished() *simulateUnfinished {
 	return u
 }
 
-// finish writes what has been run, says what has not, and returns how the
-// command ends. If no run has ended, files stay as they are.
+// finish writes the figures of the runs that have ended, says which have not, and
+// returns the command's error. If no run has ended, files stay as they are.
 func (s *Command) finish(title string, stats sim.Stats, r replayed) error {
 	f := simulateFigures{World: stats, Unfinished: r.unfinished()}
 	for _, d := range r.done {
@@ -71,12 +71,12 @@ func (s *Command) finish(title string, stats sim.Stats, r replayed) error {
 	case errors.Is(r.err, context.Canceled):
 		return r.err
 	case r.err != nil:
-		return print.ExitCode(1) // it has been said
+		return print.ExitCode(1) // the error has been printed
 	}
 	return nil
 }
 
-// kept says what is left of a replay that has ended early.
+// kept says what was kept of a replay that has ended early.
 func (s *Command) kept(r replayed, written bool) string {
 	text := fmt.Sprintf("%d of %d runs are done, and %s is not", len(r.done), len(r.done)+len(r.left), r.left[0])
 	var files []string
@@ -94,7 +94,7 @@ func (s *Command) kept(r replayed, written bool) string {
 	return text + "; finished runs are in " + strings.Join(files, " and ")
 }
 
-// verdictOf says which runs were wrong; figures of those mean nothing.
+// verdictOf says which runs were wrong; their figures mean nothing.
 func verdictOf(runs []*sim.Metrics) error {
 	bad := 0
 	for _, m := range runs {

@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/sim"
 )
 
-// past makes the world of a history.
+// past makes a world from a history.
 func (s *Command) past(ctx context.Context, p sim.Params) (*sim.World, error) {
 	name, rows, err := command.Read(ctx, s.History, client.Flags{Server: s.Server, Data: s.Data, Queue: s.Queue})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 type simulateRun struct {
 	strategy sim.Strategy
 	workers  int
-	set      map[string]string // only what the strategy has
+	set      map[string]string // only settings that the strategy has
 	without  string            // the ingredient that an ablation takes out
 	model    *predict.Trained  // nil: the strategy's own
 	learns   bool
@@ -42,8 +42,8 @@ func (r simulateRun) label() string {
 
 func (r simulateRun) String() string { return fmt.Sprintf("%s with %d workers", r.label(), r.workers) }
 
-// runs returns what is run, in its order: each strategy for the first number of
-// workers, then for the next.
+// runs returns the runs in their order: each strategy for the first number of workers,
+// then for the next.
 func (s *Command) runs(strategies []sim.Strategy) []simulateRun {
 	var out []simulateRun
 	for _, workers := range s.Workers {
@@ -68,20 +68,20 @@ func (s *Command) runs(strategies []sim.Strategy) []simulateRun {
 	return out
 }
 
-// replayed is what runs have come to.
+// replayed is the result of runs.
 type replayed struct {
 	done []sim.Drawn
-	left []simulateRun // not run to their end; the first had begun
-	err  error         // what ended the first of those left; nil where none is
+	left []simulateRun // runs that have not ended; the first of them had begun
+	err  error         // what ended the first of left; nil where left is empty
 }
 
-// replay makes the runs one after the other, with a row on the screen for each
-// that ends; figures are of the changes after some. The first that fails, or the context's end, ends it. record, if not nil, is
-// given the rows of the event archive of ours.
+// replay does the runs one after the other, and prints a row for each that ends. The figures leave
+// out the first `after` changes. The first run that fails, or the end of the context, ends the
+// replay. record, if not nil, gets the rows of the event archive of the strategy "ours".
 func replay(ctx context.Context, w *sim.World, runs []simulateRun, after int, record func(queue.Row)) replayed {
 	var out replayed
 	shown := newScreen(os.Stdout)
-	var base *sim.Metrics // the first with the same workers
+	var base *sim.Metrics // the first run with the same number of workers
 	for i, r := range runs {
 		o := sim.Options{Workers: r.workers, Set: r.set,
 			Progress: func(decided, total int) { shown.progress(r.label(), r.workers, decided, total) }}

@@ -15,11 +15,10 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/sim"
 )
 
-// Command replays a stretch of a merge queue's life with several
-// strategies and prints what each would have cost. Strategy "ours" is the code
-// that the server runs, over a virtual clock. Each run is checked by code that
-// knows the truth; a red commit, a change decided twice or not at all ends the
-// command with status 1.
+// Command replays a stretch of a merge queue's life with several strategies and prints
+// what each would have cost. Strategy "ours" is the code that the server runs, over a
+// virtual clock. Code that knows the right results checks each run. A red commit, or a
+// change decided twice or not at all, ends the command with status 1.
 type Command struct {
 	World string `help:"Replay a world: JSON lines, gzip or not." placeholder:"FILE" type:"existingfile" xor:"source" group:"world"`
 	Trace string `help:"Replay a history: JSON lines with landed or time, author, paths, added, removed, commits. The rest is drawn at random." placeholder:"FILE" type:"existingfile" xor:"source" group:"world"`
@@ -69,11 +68,10 @@ type Command struct {
 	JSON  string `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path" group:"out"`
 	SVG   string `name:"svg" help:"Draw the turnarounds and the ratios into a file." placeholder:"FILE" type:"path" group:"out"`
 
-	model *predict.Trained // of ours; nil: none
+	model *predict.Trained // for the strategy "ours"; nil: none
 }
 
-// Vars are the strategies, for the help. Without --strategy those run
-// that the question is most often about.
+// Vars are the strategies, for the help. Without --strategy, the usual ones run.
 func Vars() map[string]string {
 	var all, usual []string
 	for _, s := range sim.Strategies() {
@@ -85,7 +83,7 @@ func Vars() map[string]string {
 	return map[string]string{"strategies": strings.Join(usual, ","), "strategies_all": strings.Join(all, ", ")}
 }
 
-// Validate refuses what no world has.
+// Validate refuses values that no world can have.
 func (s *Command) Validate() error {
 	if s.Red < 0 {
 		return fmt.Errorf("--red must be at least 1, not %d", s.Red)
@@ -111,7 +109,7 @@ func (s *Command) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	debug.SetGCPercent(400) // a world is small, and time is what counts
+	debug.SetGCPercent(400) // a world is small, and time matters more than memory
 	w, stats, err := s.prepare(ctx)
 	if err != nil {
 		return err
@@ -137,7 +135,7 @@ func (s *Command) Run(ctx context.Context) error {
 	return errors.Join(k.close(), s.finish(title, stats, done))
 }
 
-// redMains injects red mains and prints what came of them.
+// redMains injects red mains and prints the results.
 func (s *Command) redMains(ctx context.Context) error {
 	r, err := sim.InjectRedMains(ctx, s.Red, s.Seed)
 	if err != nil {
@@ -159,8 +157,8 @@ func (s *Command) redMains(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes the world and its figures. A large world takes minutes, and its
-// making cannot be stopped: when the context ends first, it is left to end with
+// prepare makes the world and its figures. A large world takes minutes, and making it
+// cannot be stopped. When the context ends first, the goroutine that makes it ends with
 // the process.
 func (s *Command) prepare(ctx context.Context) (*sim.World, sim.Stats, error) {
 	type made struct {
@@ -232,7 +230,7 @@ func (s *Command) save(w *sim.World) error {
 // mostWorkers is more than any world needs, and little enough to count each.
 const mostWorkers = 1_000_000
 
-// strategies looks up what was named, before anything is run.
+// strategies looks up the named strategies, before anything is run.
 func (s *Command) strategies() ([]sim.Strategy, error) {
 	var out []sim.Strategy
 	for _, name := range s.Strategy {
@@ -259,9 +257,9 @@ func (s *Command) strategies() ([]sim.Strategy, error) {
 	return out, nil
 }
 
-// check finds what would end the command only after the first strategies have
-// run for long: a setting that no strategy has or that makes no sense, a file
-// that cannot be written, or that would be written over another.
+// check finds errors that would else end the command only after the first strategies
+// have run for long. Such are a setting that no strategy has or that makes no sense, a
+// file that cannot be written, or one file that would overwrite another.
 func (s *Command) check(strategies []sim.Strategy) error {
 	if err := sim.CheckSettings(strategies, s.Set); err != nil {
 		return fmt.Errorf("--set: %w", err)
@@ -305,7 +303,7 @@ func (s *Command) check(strategies []sim.Strategy) error {
 	return nil
 }
 
-// writable tries to open a file for writing, and leaves everything as it was.
+// writable tries to open a file for writing, and changes nothing.
 func writable(file string) error {
 	_, missing := os.Stat(file)
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)

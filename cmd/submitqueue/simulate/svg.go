@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/sim"
 )
 
-// draw makes the picture of the runs; no file, nothing to do.
+// draw makes the picture of the runs; without --svg it does nothing.
 func (s *Command) draw(title string, runs []sim.Drawn) error {
 	if s.SVG == "" {
 		return nil

@@ -58,7 +58,7 @@ func etaText(e *sim.ETA) string {
 	return text
 }
 
-// wrong says on the row what makes a run worthless.
+// wrong says, for the row, what makes a run worthless.
 func wrong(m *sim.Metrics) string {
 	if !m.Bad() {
 		return ""

@@ -15,17 +15,17 @@ import (
 	"github.com/submitqueue/submitqueue/forge/github"
 )
 
-// host is a simulated forge, with the demo's repository on it once that was made.
+// host is a simulated forge, with the demo's repository on it once make has made it.
 type host interface {
-	// receiver is of the forge's webhooks, and its name that of the forge.
+	// receiver returns the receiver of the forge's webhooks, and the forge's name.
 	receiver() (name string, r forge.Receiver, err error)
 	// make makes the repository: with the plan's files as its first commit, which it
 	// returns, or with all branches of its bare repository. The branch is protected, and
 	// all authors may write.
 	make(ctx context.Context, p *demo.Plan, name string) (first string, err error)
-	// queue is how the product reaches it.
+	// queue returns the product's queue of the repository.
 	queue(branch string, log *slog.Logger) (server.Queue, error)
-	// listen has webhooks go to a server at an address.
+	// listen sends webhooks to a server at an address from now on.
 	listen(address string)
 	// commit puts a commit on a branch, which begins at from where it is new.
 	commit(author string, c commit) (string, error)
@@ -37,19 +37,20 @@ type host interface {
 	play() (clone string, err error)
 	// hold keeps webhooks back until it is released.
 	hold() (release func())
-	// links are where git and people find it, and how the forge calls pull requests.
+	// links returns the addresses for git and for people, and the forge's word for pull
+	// requests.
 	links() (clone, page, label string)
 	Close() error
 }
 
-// commit is one to put on a branch.
+// commit is a commit to put on a branch.
 type commit struct {
 	branch, from, message string
 	files                 demo.Files
 }
 
 const (
-	player     = "guest" // whom a person plays
+	player     = "guest" // the user that a person plays
 	demoOwner  = "acme"
 	demoSecret = "the-simulated-forge-signs-with-this"
 )
@@ -78,7 +79,7 @@ func (h *hub) make(ctx context.Context, p *demo.Plan, name string) (first string
 	}
 	role := "write"
 	if p.Bare != "" {
-		role = "admin" // it is the user's own repository: all of it may change
+		role = "admin" // it is the user's own repository: every file may change
 		err = pushAll(ctx, p.Bare, h.repo.Dir())
 	} else {
 		first, err = h.repo.Commit(demoOwner, forgetest.Commit{Branch: p.Branch, Message: firstMessage, Files: p.Base})
@@ -94,7 +95,7 @@ func (h *hub) make(ctx context.Context, p *demo.Plan, name string) (first string
 	return first, nil
 }
 
-// firstMessage is that of a repository's first commit.
+// firstMessage is the message of a repository's first commit.
 const firstMessage = "A web shop"
 
 func (h *hub) queue(branch string, log *slog.Logger) (server.Queue, error) {

@@ -16,17 +16,17 @@ import (
 	"github.com/submitqueue/submitqueue/forge/gitlab"
 )
 
-// labKey is what the simulated GitLab signs its webhooks with.
+// labKey is the key that the simulated GitLab signs its webhooks with.
 const labKey = "whsec_dGhlLXNpbXVsYXRlZC1naXRsYWItc2lnbnMtd2l0aC10aGlz"
 
-// labTick is how often the simulated GitLab does what GitLab does in the background.
+// labTick is how often the simulated GitLab does GitLab's work in the background.
 const labTick = 10 * time.Millisecond
 
 // lab is the simulated GitLab.
 type lab struct {
 	server  *fake.Server
 	project *fake.Project
-	reader  string // token of somebody who may read
+	reader  string // token of a user who may read
 	sending sync.Mutex
 	stop    context.CancelFunc
 	done    chan struct{}
@@ -72,7 +72,7 @@ func (l *lab) make(ctx context.Context, p *demo.Plan, name string) (first string
 	}
 	level := 30
 	if p.Bare != "" {
-		level = 50 // it is the user's own repository: all of it may change
+		level = 50 // it is the user's own repository: every file may change
 		if err := pushAll(ctx, p.Bare, l.project.Dir()); err != nil {
 			return "", err
 		}

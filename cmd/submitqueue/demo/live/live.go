@@ -64,8 +64,8 @@ func (c *Command) Run(ctx context.Context) error {
 	return errors.Join(err, keepErr)
 }
 
-// demoFolder makes the one folder of a demo and points TMPDIR into it for the rest
-// of the process: what a build that is killed halfway leaves there goes with it.
+// demoFolder makes the one folder of a demo and points TMPDIR into it for the rest of
+// the process: so files that a killed build leaves are removed with the folder.
 func demoFolder() (string, error) {
 	dir, err := os.MkdirTemp("", "submitqueue-demo-")
 	if err != nil {
@@ -75,7 +75,7 @@ func demoFolder() (string, error) {
 	return dir, errors.Join(os.Mkdir(tmp, 0o700), os.Setenv("TMPDIR", tmp))
 }
 
-// keepLog removes a demo's log, unless it failed and the log warns of something.
+// keepLog removes a demo's log, unless the demo failed and the log has a warning or an error.
 func keepLog(path string, failed bool) (kept bool, err error) {
 	if failed {
 		text, err := os.ReadFile(path)
@@ -91,9 +91,9 @@ var hosts = map[string]func(dir string) (host, error){"github": newHub, "gitlab"
 
 // demoOptions are what a demoStack needs beside the plan.
 type demoOptions struct {
-	Dir     string // there is nothing else in it but tmp; whoever made it removes it
+	Dir     string // empty but for tmp; the code that made it removes it
 	Runners int
-	Redis   string // as stackOptions have it
+	Redis   string // as in server.Options
 	Forge   string // "github" or "gitlab"
 	Log     *os.File
 }
@@ -106,15 +106,15 @@ type demoStack struct {
 	stack   *server.Stack
 	options server.Options
 	branch  string
-	mark    string // what the forge writes before a number
+	mark    string // the forge's sign before a number
 	first   string // the commit that the changes start from
-	keeps   bool   // its Redis outlives it: no other demo may have the same names
+	keeps   bool   // its Redis outlives it, so no two demos may have the same names
 
 	builds, main atomic.Int64
 
 	timing  sync.Mutex
 	asked   map[queue.BuildID]queue.Instant // builds of main
-	slowest time.Duration                   // of them
+	slowest time.Duration                   // the slowest of them
 }
 
 var _ demo.Stack = (*demoStack)(nil)
@@ -167,7 +167,7 @@ func (d *demoStack) Publish(ctx context.Context, p *demo.Plan) error {
 	if err != nil {
 		return err
 	}
-	d.options.Open = p.Bare == "" // what it has made itself is no secret
+	d.options.Open = p.Bare == "" // a repository that the demo has made is no secret
 	d.mark = q.Mark
 	d.options.Queues = []server.Queue{q}
 	if d.stack, err = server.Start(ctx, d.options); err != nil {
@@ -177,12 +177,11 @@ func (d *demoStack) Publish(ctx context.Context, p *demo.Plan) error {
 	return d.proven(ctx)
 }
 
-// surveyed is how long the queue may take to look at main, builds not counted.
+// surveyed is how long the queue may take to look at main, without its builds.
 const surveyed = 5 * time.Minute
 
-// proven waits until the queue has looked at main: what it finds there on its
-// first start it builds before anything else. How long such a build may take is
-// for its steps to say.
+// proven waits until main is proven: at its first start, the queue builds main before
+// anything else. The steps say how long such a build may take.
 func (d *demoStack) proven(ctx context.Context) error {
 	owner := d.stack.Owners[0]
 	limit := time.NewTimer(surveyed)
@@ -215,7 +214,7 @@ func (d *demoStack) proven(ctx context.Context) error {
 	}
 }
 
-// redKeys says, in a line for each of some targets, what failed on them.
+// redKeys says, in a line for each target, what failed on it.
 func redKeys(ledger map[queue.Digest]*queue.Entry, targets []string) []string {
 	var lines []string
 	for _, target := range targets {

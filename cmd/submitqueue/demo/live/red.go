@@ -12,7 +12,7 @@ var _ demo.Breaker = (*demoStack)(nil)
 
 // PushPast implements demo.Breaker.
 func (d *demoStack) PushPast(_ context.Context, commits []demo.Pushed) ([]string, error) {
-	defer d.host.hold()() // of several pushes, so that the queue sees them as one
+	defer d.host.hold()() // there are several pushes, and the queue is to see them as one
 	d.timing.Lock()
 	d.slowest = 0
 	d.timing.Unlock()

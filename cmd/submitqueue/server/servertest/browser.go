@@ -64,7 +64,7 @@ func (b *Browser) Do(method, address string, form url.Values) int {
 	return resp.StatusCode
 }
 
-// Fields are those of the page's form, as it stands.
+// Fields returns the fields of the page's form, and the form's action.
 func (b *Browser) Fields() (action string, form url.Values) {
 	b.T.Helper()
 	m := formTag.FindStringSubmatch(b.Page)
@@ -99,7 +99,7 @@ func (b *Browser) Submit(with ...string) int {
 
 func (b *Browser) Shows(part string) bool { return strings.Contains(b.Page, part) }
 
-// Console is where a server prints its link.
+// Console takes the output in which a server prints its link.
 type Console struct {
 	mu sync.Mutex
 	b  bytes.Buffer

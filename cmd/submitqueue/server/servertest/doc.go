@@ -1,3 +1,3 @@
-// Package servertest is what tests of a server have in common: a browser, and a
-// console that is read.
+// Package servertest has the helpers of tests of a server: a browser, and a console
+// whose output is read.
 package servertest
