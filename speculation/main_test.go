@@ -4,7 +4,10 @@ import (
 	"flag"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue/storetest"
 )
@@ -12,6 +15,28 @@ import (
 // long says that SUBMITQUEUE_REQUIRE asks for every history: without it, the properties
 // are tried on fewer, and a rare case need not be among them.
 var long = storetest.Required("long")
+
+// rounds draws n times as many histories as rapid.checks says. Where the seed is given, each
+// round has another one: the same would draw the same histories.
+func rounds(t *testing.T, n int, check func(*rapid.T)) {
+	t.Helper()
+	given := flag.Lookup("rapid.seed").Value.String()
+	seed, err := strconv.ParseUint(given, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if seed != 0 {
+			if err := flag.Set("rapid.seed", strconv.FormatUint(seed+uint64(i)*0x9e3779b97f4a7c15, 10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rapid.Check(t, check)
+	}
+	if err := flag.Set("rapid.seed", given); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestMain(m *testing.M) {
 	storetest.Sample(20)
@@ -30,4 +55,10 @@ func TestMain(m *testing.M) {
 	}
 	debug.SetGCPercent(400) // a small heap with much garbage
 	m.Run()
+}
+
+// go test keeps results by what tests read of the environment, and does not see what is
+// read before they begin: a result of one seed, or of a sample, is none of another.
+func TestResultsAreOfOneSeed(t *testing.T) {
+	t.Log(os.Getenv("SUBMITQUEUE_SEED"), os.Getenv("SUBMITQUEUE_REQUIRE"))
 }

@@ -15,29 +15,27 @@ import (
 // Each time counts for its change, which is parked at the cap though nothing is
 // wrong with it.
 func TestNoBuildIsAskedForAgainAndAgain(t *testing.T) {
-	for range 2 { // times rapid.checks
-		rapid.Check(t, func(rt *rapid.T) {
-			p := newProof(rt, map[string]int{})
-			defer logging(rt, p.world)
-			p.relation(0)
-			p.core.facts.Beliefs.Model = predict.Default
-			p.noFaults()
-			p.live()
-			if p.core.facts.Beliefs.Model != predict.Default {
-				return // it began with changes that are trusted
+	rounds(t, 2, func(rt *rapid.T) {
+		p := newProof(rt, map[string]int{})
+		defer logging(rt, p.world)
+		p.relation(0)
+		p.core.facts.Beliefs.Model = predict.Default
+		p.noFaults()
+		p.live()
+		if p.core.facts.Beliefs.Model != predict.Default {
+			return // it began with changes that are trusted
+		}
+		p.calm()
+		asked := map[string]int{}
+		for _, line := range p.log {
+			f := strings.Fields(line)
+			if len(f) < 5 || f[1] != "build-asked" {
+				continue
 			}
-			p.calm()
-			asked := map[string]int{}
-			for _, line := range p.log {
-				f := strings.Fields(line)
-				if len(f) < 5 || f[1] != "build-asked" {
-					continue
-				}
-				at := strings.Join([]string{f[0], f[2], f[4]}, " ") // when, whose, of which commit
-				if asked[at]++; asked[at] == 5 {
-					rt.Fatalf("five times within a second: %s", line)
-				}
+			at := strings.Join([]string{f[0], f[2], f[4]}, " ") // when, whose, of which commit
+			if asked[at]++; asked[at] == 5 {
+				rt.Fatalf("five times within a second: %s", line)
 			}
-		})
-	}
+		}
+	})
 }

@@ -25,16 +25,14 @@ import (
 // Footprints are true, empty, full or nonsense: landing does not rest on them.
 func TestEveryHashOfMainWasVerified(t *testing.T) {
 	seen := map[string]int{}
-	for range 2 { // times rapid.checks
-		rapid.Check(t, func(rt *rapid.T) {
-			p := newProof(rt, seen)
-			defer logging(rt, p.world)
-			p.live()
-			p.calm()
-			p.audit.final()
-			p.count()
-		})
-	}
+	rounds(t, 2, func(rt *rapid.T) {
+		p := newProof(rt, seen)
+		defer logging(rt, p.world)
+		p.live()
+		p.calm()
+		p.audit.final()
+		p.count()
+	})
 	t.Log(seen)
 	if t.Failed() || !long {
 		return

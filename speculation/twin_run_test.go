@@ -23,16 +23,14 @@ import (
 // SUBMITQUEUE_SOAK set the world checks each turn, too, and logs it.)
 func TestNaiveTwin(t *testing.T) {
 	seen := map[string]int{}
-	for range 8 { // times rapid.checks
-		rapid.Check(t, func(rt *rapid.T) {
-			r := newTwinRun(rt, seen)
-			defer logging(rt, r.world)
-			r.enter()
-			r.know()
-			r.verdicts()
-			r.builds()
-		})
-	}
+	rounds(t, 8, func(rt *rapid.T) {
+		r := newTwinRun(rt, seen)
+		defer logging(rt, r.world)
+		r.enter()
+		r.know()
+		r.verdicts()
+		r.builds()
+	})
 	for _, what := range []string{"landed", "rejected", "bypassed", "rejected behind others", "likeliest", "other future", "part of a change", "slots full", "built after a landing"} {
 		if seen[what] == 0 && long && !t.Failed() {
 			t.Errorf("no case of: %s; there were %v", what, seen)
