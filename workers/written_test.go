@@ -21,8 +21,8 @@ func TestReportFilesAreTheStepsOwn(t *testing.T) {
 	}{
 		{name: "written", run: "mkdir out; " + write(passes), outcome: queue.JobPassed},
 		{name: "written over the commit's", files: tree{"out/r.jsonl": passes}, run: write(passes), outcome: queue.JobPassed},
-		{name: "the commit's", files: tree{"out/r.jsonl": passes}, run: "true", outcome: queue.JobInfra, says: "is from before it"},
-		{name: "another step's", first: "mkdir out; " + write(passes), run: "true", outcome: queue.JobInfra, says: "is from before it"},
+		{name: "the commit's", files: tree{"out/r.jsonl": passes}, run: "true", outcome: queue.JobInfra, says: "is older than the step"},
+		{name: "another step's", first: "mkdir out; " + write(passes), run: "true", outcome: queue.JobInfra, says: "is older than the step"},
 		{name: "none", run: "true", outcome: queue.JobInfra, says: "there is no file out/*.jsonl"},
 		{name: "a link to the commit's", files: tree{"r": passes}, run: "mkdir out; ln -s ../r out/r.jsonl", outcome: queue.JobInfra, says: "it is not a regular file"},
 		{name: "a link out of the checkout", run: "mkdir out; echo '" + passes + "' > \"$HOME/r\"; ln -s \"$HOME/r\" out/r.jsonl", outcome: queue.JobInfra, says: "out/r.jsonl: "},
