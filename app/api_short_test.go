@@ -52,7 +52,7 @@ func TestQueueInShort(t *testing.T) {
 	}
 }
 
-// What has not changed is made once, and not sent to who has it.
+// An unchanged answer is made once, and not sent again to a client that has it.
 func TestAnswersAreShared(t *testing.T) {
 	w := newWindow(t, nil)
 	v := smallQueue()

@@ -139,7 +139,7 @@ func TestRolesOfTokens(t *testing.T) {
 	tokens := map[string]string{"reader": g.add(t, "reader", access.Read), "ann": g.add(t, "ann", access.Land), "admin": g.add(t, "admin", access.Admin), "root": ownToken}
 	for _, c := range []struct {
 		path, body string
-		may        string // who, beside root and admin
+		may        string // the callers that may, besides root and admin
 	}{
 		{"/api/land", `{"number":7}`, "ann"},
 		{"/api/land", `{"number":7,"priority":"low"}`, "ann"},

@@ -79,8 +79,8 @@ func (b *browser) in() bool {
 	return false
 }
 
-// A link is looked at by whoever previews it, and opens a session for the one who presses
-// the button.
+// A link may be looked at by a program that previews it; it opens a session for the person who
+// presses the button.
 func TestLinkOpensOneSession(t *testing.T) {
 	g := newGuarded(t, nil)
 	link := g.server.Link()

@@ -114,7 +114,7 @@ func (s *windowSource) Submit(_ context.Context, _ string, e queue.Event) error 
 	return s.down
 }
 
-// set shows a queue from now on and tells who listens.
+// set shows a queue from now on and tells its listeners.
 func (s *windowSource) set(v queue.QueueView) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

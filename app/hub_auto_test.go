@@ -117,7 +117,8 @@ func TestAutoOfARejectedHead(t *testing.T) {
 	h.landed(n)
 }
 
-// Who may not write is not let in by what anybody can do: it takes somebody who may.
+// The pull request of an author without write access enters only if somebody with write access
+// stands for it.
 func TestAutoOfStrangers(t *testing.T) {
 	h := newHub(t, hubOptions{files: ruled(`{name: ready, labels: [ready]}`, `{name: known, authors: ["robo[bot]", "@acme/friends"]}`)})
 	h.SetPermission("tia", "triage")

@@ -86,7 +86,7 @@ func TestDependencyIsWrittenLate(t *testing.T) {
 	h.Redescribe("ann", n, "depends on #1")
 	h.waiting(n, "which nobody has asked to land")
 	h.stop()
-	h.start(hubOptions{}) // who waits for whom is known after a restart
+	h.start(hubOptions{}) // the dependencies are known after a restart
 	h.Comment("ada", first, "/queue resume")
 	h.Comment("ann", first, "/land")
 	h.landed(first)

@@ -138,7 +138,7 @@ func TestAccessIsTakenAwayAndGivenBack(t *testing.T) {
 			h.seen()
 			h.quiet()
 			c.away(h)
-			resume := func(comment string) { // of somebody who uses the server's own interface
+			resume := func(comment string) { // by the server's own interface
 				mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "test/" + comment, At: queue.At(time.Now()),
 					Body: queue.Commented{Number: n, Comment: comment, Author: "max", Body: "/queue resume"}}))
 			}

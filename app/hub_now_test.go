@@ -61,7 +61,7 @@ func TestDelegation(t *testing.T) {
 	h.says(n, "Sorry, `ann`")
 	h.push("ann", "topic", map[string]string{"a": "a, better\n"})
 	h.Comment("bob", n, "/land")
-	h.landed(n, "asked for by `bob`") // who writes, at any head
+	h.landed(n, "asked for by `bob`") // bob has write access, at any head
 
 	p := h.pull("reader", map[string]string{"r": "r\n"})
 	h.Comment("max", p, "/land delegate rea")

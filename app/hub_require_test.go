@@ -357,7 +357,7 @@ func TestStackMeetsTheRulesOfMain(t *testing.T) {
 	h.landed(high)
 }
 
-// A restart in the middle forgets nobody who waits.
+// A restart in the middle forgets no waiting change.
 func TestWaitingSurvivesARestart(t *testing.T) {
 	h := newHub(t, hubOptions{})
 	h.asks(forgetest.Protection{Reviews: forgetest.Reviews{Count: 1}})

@@ -179,8 +179,8 @@ func TestLongRunsDecide(t *testing.T) {
 	}
 }
 
-// Between two instants that Expires returns, time changes nothing: who wakes up
-// then misses no change of Decisive. And it only ever takes evidence away.
+// Between two instants that Expires returns, time changes nothing: a server that wakes up then
+// misses no change of Decisive. And it only ever takes evidence away.
 func TestExpiresMissesNothing(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		script := rapid.StringMatching(`[ft][ft ]{0,8}`).Draw(r, "failures")

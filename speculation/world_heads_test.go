@@ -225,7 +225,8 @@ func (w *world) mergedByForge(a queue.Action, p *queue.Push) queue.Body {
 	return out
 }
 
-// standsFor returns the commit of the queue's that one of the forge's is, but for who made it.
+// standsFor returns the commit of the queue that equals a commit of the forge in everything but
+// its maker.
 func (w *world) standsFor(c *commit) queue.CommitID {
 	ch := w.core.State().Changes[c.change]
 	if !c.lone || ch == nil || ch.Head != c.head || ch.Method != config.MethodSquash {

@@ -62,7 +62,7 @@ func (w *world) waitOut() {
 	w.quiesce()
 	for n := 0; w.restless(); n++ {
 		if n > 400 {
-			return // final will say who is stuck
+			return // final will name the change that is stuck
 		}
 		if w.wake == 0 || w.wake <= w.now {
 			return

@@ -117,8 +117,8 @@ func (a *audit) stacks(t Turn) {
 	}
 }
 
-// whole demands that a path has everybody below whom it has, but for those who
-// bring nothing there: the commits up to one, and what is to be merged onto it.
+// whole demands that a path has all changes below each of its changes, except those that bring
+// nothing there: the commits up to one, and what is to be merged onto it.
 func (a *audit) whole(at queue.CommitID, picks []queue.Pick, what string) {
 	w, c := a.w, a.w.core
 	w.Helper()

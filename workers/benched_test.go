@@ -72,7 +72,7 @@ func TestBenchedHost(t *testing.T) {
 	shunned := build("shunned", job(step("true"), "."))
 	shunned.Shun, shunned.Avoid = []string{"m1"}, []string{"m2"}
 	mustRun(t, p, shunned, "run")
-	b := <-second // though it avoids that one: who is benched is nobody to wait for
+	b := <-second // though it avoids that host: no build waits for a benched host
 	idle(t, first, "benched")
 	waits := shunned
 	waits.ID = "waits"

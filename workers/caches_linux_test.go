@@ -26,7 +26,7 @@ chmod 555 node_modules/closed; mkdir node_modules/open; chmod 777 node_modules/o
 chmod 700 node_modules node_modules/bin; test "$(cat node_modules/bin/link)" = v1; test "$(stat -c %h node_modules/a)" = 2
 rmdir node_modules/open; test -O node_modules/a; test -O sub/deep/target/f; echo v2 > node_modules/a; rm -r node_modules/closed; test "$(cat sub/f)" = x
 ! ls ../caches/* || exit 1`
-	if w.Isolation == IsolateUID { // who holds it open elsewhere is another user
+	if w.Isolation == IsolateUID { // another user holds it open elsewhere
 		look = strings.Replace(look, "rmdir", `test "$(stat -c %a node_modules/open)" = 755; rmdir`, 1)
 	}
 	mustLog(t, r, of("q", cached(look, nil, paths...)), "restored")

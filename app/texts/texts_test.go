@@ -246,7 +246,7 @@ func TestLocalTexts(t *testing.T) {
 		goldenText(t, "local/"+name, comment)
 		checkBounds(t, name, v, o)
 		if strings.HasPrefix(name, "refused-approve") || name == "refused" || name == "refused-lane" || name == "unknown" || name == "waiting" {
-			continue // cannot happen: who reaches the repository administers it
+			continue // cannot happen: everybody who reaches the repository administers it
 		}
 		if m := foreign.FindString(comment); m != "" && name != "head-moved" {
 			t.Errorf("%s says %q:\n%s", name, m, comment)

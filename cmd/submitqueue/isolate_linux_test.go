@@ -60,7 +60,7 @@ func sleeps(t *testing.T) bool {
 	return false
 }
 
-// guestUser is whom a server that is not root runs as where the test is root.
+// guestUser is the user of a server that is not root, if the test is root.
 const guestUser = 57998
 
 // modes are the ways of isolation that servers can have on this machine.
@@ -170,7 +170,7 @@ func testGuests(t *testing.T, mode string) {
 		c.flags = []string{"--isolate", "auto"}
 	}
 	c.start()
-	if mode != "namespace" { // there it is the server's user who owns them
+	if mode != "namespace" { // there the server's user owns them
 		if _, err := access.NewTokens(c.data).Add(access.Token{Name: "ann", Role: access.Admin, Made: time.Now()}); err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/server/servertest"
 )
 
-// tokenCommands are commands of scripts that are about who asks.
+// tokenCommands are commands of scripts about tokens.
 func tokenCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		// elsewhere makes the commands that follow those of a machine that has no more than the

@@ -35,7 +35,7 @@ func TestScenarios(t *testing.T) {
 		"a condition and its flag": {One: base.With("b/tagged.go", "//go:build extra\n\n"+pkg("b", "m.org/m/c")), Affected: "./a ./b",
 			Other: base.With("c/c.go", pkg("c")+"// more\n"), Conflict: true}, // each tag counts as on and off
 		"a listing and a new file":                     {One: embeds, Affected: "./web", Other: base.With("web/static/new/three.html", "3"), Conflict: true},
-		"lines of a definition shift":                  {One: base.With("go.mod", "// hello\n\n"+mod+"\n"), Affected: "./ext"}, // it is text to who uses another module
+		"lines of a definition shift":                  {One: base.With("go.mod", "// hello\n\n"+mod+"\n"), Affected: "./ext"}, // users of another module read it as text
 		"an empty file is deleted":                     {One: base.Without("a/empty.txt"), Affected: "./a"},
 		"an executable bit is flipped":                 {One: base.WithMode("a/data.txt", "100755", "data"), Affected: "./a"},
 		"a file moves between targets":                 {One: base.Without("a/data.txt").With("c/data.txt", "data"), Affected: "./a ./c"},

@@ -446,7 +446,7 @@ func TestNoPauseIsLongerThanGitHubsLimits(t *testing.T) {
 	}
 }
 
-// Whoever gives up waiting for a place wakes those who waited for him.
+// A caller that gives up waiting for a place wakes those that waited behind it.
 func TestGivingUpWakesTheBackground(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {

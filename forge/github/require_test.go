@@ -105,7 +105,7 @@ func TestUnmet(t *testing.T) {
 					c.do(w, n)
 				}
 				if way.undecided && c.want == "code-owners" {
-					c.want += " topic.txt" // who counts knows for which
+					c.want += " topic.txt" // a caller that counts the approvals knows for which paths
 				}
 				if got := w.unmet(n, forge.Requirements{Checks: true}); got != c.want {
 					t.Errorf("unmet: %q, want %q", got, c.want)
@@ -141,7 +141,7 @@ func (w *world) unmet(n int, r forge.Requirements) string {
 	w.must(err)
 	pull, err := w.forge.PullRequest(w.ctx, n)
 	w.must(err)
-	pull.ApprovedBy = slices.DeleteFunc(pull.ApprovedBy, func(u string) bool { return u == "bob" }) // who may only read
+	pull.ApprovedBy = slices.DeleteFunc(pull.ApprovedBy, func(u string) bool { return u == "bob" }) // bob may only read
 	pull.Stack = forge.Stack{}                                                                      // which GraphQL does not tell
 	r.Author, r.Head, r.Base = "", "", ""
 	whole, both, err := w.forge.Stands(w.ctx, r)

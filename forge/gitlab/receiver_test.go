@@ -150,7 +150,7 @@ func TestMissedFindsWhatWebhooksLost(t *testing.T) {
 }
 
 // A label and an assignment that nobody has heard of are found; those of which our note says
-// that they were, or that was edited since, are not: who has asked once is not heard twice.
+// that they were, or that was edited since, are not: nobody who has asked once is heard twice.
 func TestMissedTellsOnceOfLabelsAndAssignments(t *testing.T) {
 	w := newWorld(t, fake.Options{})
 	since := time.Now().Add(-time.Minute)

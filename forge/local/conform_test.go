@@ -17,7 +17,7 @@ func TestConform(t *testing.T) {
 		p := &localPeople{repo: r, forge: r.open()}
 		return conform.Host{
 			Forge: p.forge, Again: func() forge.Forge { return r.open() }, People: p, Seen: p,
-			Base: "main", Author: "ann", Stranger: forge.PermissionAdmin, // who reaches the repository administers it
+			Base: "main", Author: "ann", Stranger: forge.PermissionAdmin, // everybody who reaches the repository administers it
 		}
 	})
 }

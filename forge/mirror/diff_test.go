@@ -206,8 +206,8 @@ func TestDiffOfAMerge(t *testing.T) {
 	}
 }
 
-// A dozen small trees within one another name more files than a machine has
-// memory for. Everybody who opens a pull request can make them.
+// A dozen small trees within one another name more files than a machine has memory for.
+// Everybody who opens a pull request can make them.
 func TestDiffOfTooMuch(t *testing.T) {
 	r := newRepo(t)
 	one := r.tree(map[string]string{"a/f": "100644 1"})

@@ -366,7 +366,7 @@ func TestQueueKeys(t *testing.T) {
 	named(map[string]int64{"ACME/shop": 77, "acme/store": 77, "acme/depot": 91, "acme/till": 0})
 	of(77, "acme/store", "") // acme/shop was first its name
 	named(map[string]int64{"acme/shop": 77})
-	of(92, "acme/shop", "") // who has it is before those that had it
+	of(92, "acme/shop", "") // the repository that has it is before those that had it
 	named(map[string]int64{"acme/shop": 92})
 	of(93, "acme/shop", "") // one of the two was renamed since: the forge knows
 	named(map[string]int64{"acme/shop": 0})

@@ -321,9 +321,9 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// GitHub gives an App's credentials once: who leaves while they are under way,
-// and loads the page again, finds them; where GitHub is away, the code, which is
-// as good as the credentials, is not told to others, and good once more.
+// GitHub gives an App's credentials once: a person who leaves while they are under way, and
+// loads the page again, finds them; where GitHub is away, the code, which is as good as the
+// credentials, is not told to others, and good once more.
 func TestSetUpOutlivesItsBrowser(t *testing.T) {
 	var leave func()
 	var log bytes.Buffer

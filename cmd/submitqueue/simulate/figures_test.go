@@ -27,7 +27,7 @@ func (e ending) Run(context.Context, *sim.World, sim.Options) (*sim.Outcome, err
 	return nil, e.end()
 }
 
-// figuresOf reads what --json wrote: who has run, and what is unfinished.
+// figuresOf reads what --json wrote: the strategies that ran, and the unfinished changes.
 func figuresOf(t *testing.T, file string) (done []string, u *simulateUnfinished) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
