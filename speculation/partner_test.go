@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Each of two changes passes on its own, and they are red together: the one that is turned down
-// is told the partner.
+// Each of two changes passes on its own, and they are red together: the comment of the change
+// that is turned down names its partner.
 func TestPartnerOfAPair(t *testing.T) {
 	s := newStage(t, young(config.Rules{Threshold: 0.1}), stated{good: map[int]float64{1: 0.6, 2: 0.9}}, rule{target: "a", all: []string{"c1", "c2"}})
 	s.changes("a", "a b")
