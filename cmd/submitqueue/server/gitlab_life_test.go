@@ -19,7 +19,7 @@ type mergeLife struct {
 }
 
 // stands waits until the one note of the bot has a headline and texts, and the status of
-// all heads so far is this, oldest first: "<head> <state>".
+// all heads so far is this, oldest first: "<head> <state>", where what runs is pending.
 func (l *mergeLife) stands(headline string, statuses []string, texts ...string) {
 	l.t.Helper()
 	if head := l.Look(l.n).SHA; !slices.Contains(l.known, head) {
@@ -40,7 +40,11 @@ func (l *mergeLife) stands(headline string, statuses []string, texts ...string) 
 	got := func() (list []string) {
 		for i, head := range l.known {
 			for _, s := range l.Statuses(l.gl.Bot(), head, "submitqueue") {
-				list = append(list, fmt.Sprintf("%d %s", i+1, s.State))
+				state := s.State
+				if state == "running" { // a build has begun before anything was said
+					state = "pending"
+				}
+				list = append(list, fmt.Sprintf("%d %s", i+1, state))
 			}
 		}
 		return list
