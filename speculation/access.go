@@ -7,12 +7,12 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// awayPause is how long after a try that found the repository out of reach the
-// next one comes, unless the forge tells before that access was given back.
+// awayPause is how long the queue waits after a try that found the repository out of
+// reach, unless the forge tells before then that access was given back.
 const awayPause = time.Minute
 
-// access takes in that the repository is out of reach, or within it again; or that
-// it is elsewhere, or has another default branch, which says neither.
+// access takes in that the repository is out of reach, or within reach again. An event
+// that the repository is elsewhere, or has another default branch, says neither.
 func (c *mainline) access(b queue.Access) {
 	switch {
 	case b.Lost != "":
@@ -34,14 +34,14 @@ func (c *mainline) away(why string) {
 	if c.s.Main.Away == "" {
 		c.note(queue.Note{What: "away", Reason: queue.Reason{Code: queue.ReasonForge, Detail: why}})
 		if c.observing != "" {
-			c.upkeep.observe() // what is being read may be of before
+			c.upkeep.observe() // the reading under way may show an older state
 		}
 	}
 	c.s.Main.Away = why
 	c.touchMain()
 }
 
-// back has everything tried at once that waits for its next try.
+// back has all actions tried at once that wait for their next try.
 func (c *mainline) back() {
 	if c.s.Main.Away == "" {
 		return
@@ -57,8 +57,8 @@ func (c *mainline) back() {
 	}
 }
 
-// kept asks for an action once more that found the repository out of reach: that
-// is no failed attempt, and never gives up.
+// kept asks once more for an action that found the repository out of reach. That is no
+// failed attempt, and the queue never gives up on it.
 func (c *mainline) kept(a *queue.Action, f queue.Failed) {
 	c.away(f.Error)
 	c.upkeep.reissue(a, max(awayPause, f.After), f.Error)
@@ -107,7 +107,7 @@ func (c *mainline) renamed(b queue.Renamed) {
 		c.touchMain()
 		c.back()
 		for _, number := range c.asking() {
-			c.inspectAgain(number) // what is seen under way may be of before
+			c.inspectAgain(number) // an inspection under way may show an older state
 		}
 	}
 	if !c.upkeep.idle(a.Task) {
@@ -116,9 +116,9 @@ func (c *mainline) renamed(b queue.Renamed) {
 	c.upkeep.observe()
 }
 
-// baseAgain is how long after a pull request was seen to ask for another branch it is
-// looked at once more: a forge that renames a branch may tell its pull requests of
-// it before it can say what became of the branch.
+// baseAgain is how long the queue waits before it looks once more at a pull request
+// that was seen to ask for another branch. A forge that renames a branch may tell its
+// pull requests of it before it can tell the new name of the branch.
 const baseAgain = 3 * time.Second
 
 // confirmBase has a pull request that asks for another branch inspected once more,

@@ -21,10 +21,11 @@ func (c *blaming) crew(b *queue.Build) []queue.ChangeID {
 	return out
 }
 
-// acquit takes in targets that have passed in a build: each acquits the changes
-// in the build that affect it, and their pairs, also with what had landed below,
-// by its share of what they have not passed before, on a complete path or not.
-// A change blamed for a failure on one of them is cleared of it (doubt.go).
+// acquit takes in targets that have passed in a build, on a complete path or not. Each
+// target acquits the changes in the build that affect it, and their pairs, also those
+// with a change that had landed below. It does so by its share of the targets that they
+// have not passed before. A change blamed for a failure on one of them is cleared of it
+// (doubt.go).
 func (c *blaming) acquit(b *queue.Build, passed []string) {
 	crew := c.crew(b)
 	if len(passed) == 0 || len(crew) == 0 || c.facts.Without(config.IngredientBeliefs) {
@@ -44,7 +45,7 @@ func (c *blaming) acquit(b *queue.Build, passed []string) {
 		if rec == nil {
 			continue
 		}
-		for _, other := range slices.Sorted(maps.Keys(rec.Pairs)) { // with what had landed below the build
+		for _, other := range slices.Sorted(maps.Keys(rec.Pairs)) { // with changes that had landed below the build
 			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Landed && c.below(b, o) {
 				if c.facts.Futures.AffectedBy(other) != nil {
 					c.acquitPair(other, id, set)
@@ -102,8 +103,8 @@ func (c *blaming) acquitOne(id queue.ChangeID, passed derived.TargetSet) {
 	}
 }
 
-// acquitPair takes in targets that have passed with both changes of a pair in:
-// what they had not been tested on together is less by these.
+// acquitPair takes in targets that have passed with both changes of a pair in the
+// build: these targets no longer count as untested for the pair.
 func (c *blaming) acquitPair(x, y queue.ChangeID, passed derived.TargetSet) {
 	q := c.facts.Beliefs.PairBase(x, y)
 	x, y = c.facts.Beliefs.Holder(x, y)
@@ -143,8 +144,8 @@ func setMet(rec *queue.Belief, with queue.ChangeID, bits []uint64) {
 	rec.Met[with] = bits
 }
 
-// carryTested keeps what has been tested of a change with its targets, where they
-// have other places in its new footprint.
+// carryTested keeps the record of the targets that a change has been tested on, where
+// these targets have other places in its new footprint.
 func (c *blaming) carryTested(id queue.ChangeID, old, f *queue.Footprint) {
 	rec := c.s.Beliefs[id]
 	if rec == nil {

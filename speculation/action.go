@@ -13,15 +13,15 @@ const (
 	maxAttempts = 5
 	minBackoff  = time.Second
 	maxBackoff  = 5 * time.Minute
-	mainBackoff = 45 * time.Second // of reading main, which a landing waits for after a push without a known result, and of actions held up by an outage of the forge
+	mainBackoff = 45 * time.Second // for reading main, which a landing waits for after a push without a known result, and for actions held up by an outage of the forge
 
-	// While the forge is in trouble of its own (queue.Failed.Outage), trying is all that
-	// helps: at mainBackoff, a change is parked after an hour at the earliest, and a command
+	// While the forge itself is in trouble (queue.Failed.Outage), only further tries help.
+	// At mainBackoff, a change is parked after an hour at the earliest, and a command is
 	// given back after a day.
 	changeAttempts  = 80
 	commandAttempts = 1920
 
-	parkedRetry = 10 * time.Minute // a change parked for want of an answer is looked at again after this
+	parkedRetry = 10 * time.Minute // a change that is parked because no answer came is looked at again after this
 )
 
 // patience is how long an attempt may take before it is tried again.
@@ -42,11 +42,11 @@ func (c *upkeep) patience(t queue.Task) time.Duration {
 		}
 		return limit
 	case queue.Learn:
-		return time.Hour // it waits for those of other queues, and gives way to all else
+		return time.Hour // it waits for the Learn tasks of other queues, and gives way to all else
 	case queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Analyze, queue.Resolve:
 		limit := 10 * time.Minute
 		if m := c.s.Main.Config; m != nil {
-			limit += 2 * m.Analysis.ToolTime() // of the tree before, and of the one after
+			limit += 2 * m.Analysis.ToolTime() // for the tree before, and for the one after
 		}
 		return limit
 	case queue.Observe:
@@ -70,8 +70,8 @@ func (c *upkeep) askAttempt(t queue.Task, attempt int, wait time.Duration, cause
 	c.issue(t, attempt, 0, wait, cause)
 }
 
-// reissue asks for the task of an action once more that has ended without a failure:
-// it may fail as often as before.
+// reissue asks once more for the task of an action that has ended without a failure:
+// the task may fail as often as before.
 func (c *upkeep) reissue(a *queue.Action, wait time.Duration, cause string) {
 	c.issue(a.Task, a.Attempt, a.Renewed+1, wait, cause)
 }
@@ -83,8 +83,9 @@ func (c *upkeep) issue(t queue.Task, attempt, renewed int, wait time.Duration, c
 	kind, subject := t.Name()
 	key := queue.ActionKey(kind, subject, attempt, renewed)
 	if c.settling.repeated(t) {
-		// Asked again and again of the same tip: an answer to one is none to the next,
-		// nor to one that was asked, and answered, at this very instant.
+		// This task is asked again and again for the same tip. An answer to one action
+		// does not answer the next one, nor one that was asked, and answered, at this
+		// very instant.
 		for at := int64(c.facts.Now); ; at++ {
 			key = queue.ActionKey(kind, subject+"@"+strconv.FormatInt(at, 10), attempt, renewed)
 			if !slices.Contains(c.turn.Ended, key) {
@@ -198,7 +199,7 @@ func (c *upkeep) drop(t queue.Task) {
 	}
 }
 
-// expire tries actions again whose deadline has passed without a result.
+// expire tries those actions again whose deadline has passed without a result.
 func (c *upkeep) expire() {
 	var late []string
 	for key, a := range c.s.Actions {
@@ -338,7 +339,7 @@ func (c *upkeep) failed(f queue.Failed) {
 	c.giveUp(a, wait, f.Error)
 }
 
-// attempts is how often a task is tried before somebody hears that it failed.
+// attempts is how often a task is tried before people are told that it failed.
 func (c *upkeep) attempts(t queue.Task, outage bool) int {
 	if !outage {
 		return maxAttempts
@@ -352,7 +353,7 @@ func (c *upkeep) attempts(t queue.Task, outage bool) int {
 	case queue.Analyze:
 		return changeAttempts
 	case queue.Resolve:
-		if len(t.Picks) == 1 && t.Together == 0 { // of several, one may be what is wrong
+		if len(t.Picks) == 1 && t.Together == 0 { // of several picks, one alone may be wrong
 			return changeAttempts
 		}
 	}
@@ -362,8 +363,8 @@ func (c *upkeep) attempts(t queue.Task, outage bool) int {
 func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	switch t := a.Task.(type) {
 	case queue.Observe, queue.Survey, queue.Trace, queue.Weigh, queue.Watch, queue.Publish, queue.Stop, queue.Tell, queue.ReturnHeads:
-		// Nobody else would do these; they go on, ever more rarely: what a forge
-		// refuses for good, it may also have refused by mistake.
+		// Nobody else would do these; they go on, ever more rarely: a forge that
+		// refuses an action for good may have done so by mistake.
 		c.askAttempt(a.Task, a.Attempt+1, wait, cause)
 	case queue.Inspect:
 		r := c.s.Requests[t.Request]
@@ -396,7 +397,7 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 	case queue.ProbeHost:
 		c.judging.buildDone(queue.BuildDone{Build: t.Build, Outcome: queue.JobInfra, Detail: cause})
 	case queue.MoveHeads, queue.SeeHeads:
-		c.mainline.pushMain(c.s.Push) // main does not wait for what is only shown
+		c.mainline.pushMain(c.s.Push) // main does not wait for branches that only show what landed
 	case queue.Land:
 		c.mainline.unsure(t.Push)
 	case queue.Propose:

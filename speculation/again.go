@@ -14,14 +14,14 @@ import (
 // time-out, a tool or an object that is missing, a program that main does not
 // have yet), it is analyzed again while it waits.
 
-// When that is.
+// How long after its last analysis such a change is analyzed again.
 const (
 	againAfter = 10 * time.Minute
-	againMoved = time.Minute // where main has moved since
+	againMoved = time.Minute // if main has moved since
 )
 
-// dueAgain reports whether a change is to be analyzed again, and has a turn made
-// when it is.
+// dueAgain reports whether a change is to be analyzed again now, and otherwise asks for
+// a turn at that time.
 func (c *settling) dueAgain(ch *queue.Change) bool {
 	f := c.s.Footprints[ch.ID]
 	if !ch.Touches.Again || f == nil {
@@ -39,15 +39,15 @@ func (c *settling) againAt(f *queue.Footprint) queue.Instant {
 	return f.At.Add(againAfter)
 }
 
-// repeated reports whether a task may be asked for again under a name that it
-// has had.
+// repeated reports whether a task may be asked for again after it has had an action of
+// the same name.
 func (c *settling) repeated(t queue.Task) bool {
 	switch t := t.(type) {
 	case queue.Observe, queue.Watch, queue.Propose, queue.Weigh, queue.Tell, queue.Attest:
 		return true
 	case queue.Survey:
 		return t.Former != "" || c.s.Main.Former != "" || // an answer may be of another version
-			len(c.s.Main.Forgotten) > 0 || len(c.s.Main.Drift) > 0 // or of before something was forgotten, or a pass revoked
+			len(c.s.Main.Forgotten) > 0 || len(c.s.Main.Drift) > 0 // or from before something was forgotten, or a pass revoked
 	case queue.Analyze:
 		f := c.s.Footprints[t.Change]
 		return f != nil && f.Main == t.Main
@@ -55,9 +55,9 @@ func (c *settling) repeated(t queue.Task) bool {
 	return false
 }
 
-// overslept ends the waiting for an analysis that takes too long: the change is
-// unknown meanwhile. Nobody may have been there to answer, so it is tried once
-// more at once.
+// overslept ends the wait for an analysis that takes too long: the change counts as
+// unknown meanwhile. Perhaps no worker was there to answer, so the analysis is tried
+// once more at once.
 func (c *settling) overslept(a *queue.Action) bool {
 	t, ok := a.Task.(queue.Analyze)
 	if !ok || c.upkeep.idle(t) {
@@ -72,7 +72,7 @@ func (c *settling) overslept(a *queue.Action) bool {
 	return true
 }
 
-// unknown is the answer to an analysis of which there is none.
+// unknown is the answer that stands in for an analysis that gave none.
 func (c *settling) unknown(t queue.Analyze, cause string) queue.Analyzed {
 	f := queue.Footprint{Main: t.Main, All: true, Unknown: cause, Again: true}
 	if old := c.s.Footprints[t.Change]; old != nil {
@@ -100,8 +100,9 @@ func (c *settling) touches(f *queue.Footprint) queue.Touches {
 	return t
 }
 
-// unknowns returns which of a change and those that it conflicts with could not
-// be analyzed: itself first, then in the order of the conflicts, at most five.
+// unknowns returns those of a change and the changes in conflict with it that could not
+// be analyzed: the change itself first, then in the order of the conflicts, at most
+// five.
 func (c *settling) unknowns(id queue.ChangeID, conflicts []queue.Conflict) []queue.Unknown {
 	var out []queue.Unknown
 	add := func(id queue.ChangeID) {
@@ -135,7 +136,8 @@ func (c *settling) unanalyzed(ch *queue.Change) queue.Reason {
 	return r
 }
 
-// trouble is why a change is not in the order, with what keeps its analysis.
+// trouble is why a change is not in the order, with the cause that holds up its
+// analysis.
 func (c *settling) trouble(ch *queue.Change) queue.Reason {
 	r := ch.Reason
 	if ch.Phase == queue.Analyzing && c.analyzing[ch.ID] > 0 {

@@ -14,58 +14,61 @@ import (
 // # What has passed on a change's own head
 //
 // A build of the queue shows something of the tree that it ran on; so does a run of the
-// forge's CI that somebody's push of the head has started. If steps say earlier:
-// count, the queue asks for such runs when a change comes, and again when one that went on
-// has ended, and takes their passes for keys of the head's tree. Failures there do not count: a rejection needs a build.
+// forge's CI that a push of the head has started. If steps say earlier: count, the queue asks
+// for such runs when a change comes, and again when a run that was still going has ended. It
+// takes their passes for keys of the head's tree. Failures there do not count: a rejection
+// needs a build.
 //
 // Why it is safe. The gate asks one thing: whether each key that a commit adds has
 // passed. A key is (step digest, target, hash), and the ledger stands on one premise:
 // equal keys have equal outcomes on all commits. So a pass on a head
-// is as good as one of a build if and only if it is a pass of that very key:
+// is as good as a pass in a build if and only if it is a pass of that very key:
 //
-//   - The tree is known. A run that a push started checks out the pushed commit. One of a
-//     pull request tests a merge that the forge has made, and counts only if the workflow
-//     says which: its run-name is fixed words and github.sha, so the run's title is not for
-//     anybody else to choose; the commit is a merge of this head; and head, merge and
-//     branch have the same workflows, so no other one has given it that title. (A workflow
-//     that the branch has had in between could have, if it let people choose the title:
-//     they may push to the repository.)
+//   - The tree is known. A run that a push started checks out the pushed commit. A run of
+//     a pull request tests a merge that the forge has made, and counts only if the
+//     workflow says which merge. That needs three things. The workflow's run-name is fixed
+//     words and github.sha, so nobody else chooses the run's title. The commit is a merge
+//     of this head. Head, merge and branch have the same workflows, so no other workflow
+//     has given the run that title. (A workflow that the branch had in between could have
+//     given it, if it let people choose the title. Such people may push to the
+//     repository.)
 //   - The keys are the ledger's own: the head is read as the commit of a build is,
 //     by the steps in its own tree, the analyzer and toolset in force, and queue.KeysOf
-//     (app/perform_attest.go). A head whose own configuration cannot be used, or whose targets
-//     can be told only for now, has none.
-//   - All that a step has on the tree was run: it covers the tree, or there is one key,
-//     the tree itself (queue.ProvenOn). Of a run that was asked for nothing, less is known.
+//     (app/perform_attest.go). A head has no keys if its own configuration cannot be used, or
+//     if its targets are known only for now.
+//   - The run covers all keys that the step has on the tree: the step covers the tree, or
+//     there is one key, the tree itself (queue.ProvenOn). Less is known of a run that the
+//     queue did not ask for.
 //   - The run was the run of a build. The workflow's file is in the tree, so it
-//     is in each hash (conflict: barrier); what may differ in spite of that (filters on paths,
-//     commands that compare commits, caches, secrets of an environment, conditions on the
-//     branch) is looked for in the file and refused by name (workers/forgeci/workflow). A
+//     is in each hash (conflict: barrier). Things that may differ in spite of that (filters on
+//     paths, commands that compare commits, caches, secrets of an environment, conditions on
+//     the branch) are looked for in the file and refused by name (workers/forgeci/workflow). A
 //     difference outside the files, such as a script that asks the network for its branch, is
 //     not found; hence the word of the repository, earlier: count, in every digest of the step.
 //   - Nothing speaks against it: it counts for no key that has failed in a build, has
 //     drifted, or was forgotten after the run began.
 //
-// Neither the plan nor a prediction is asked, and they are told nothing but that a key
-// has passed; the gate is what it was.
+// This asks neither the plan nor a prediction, and they learn only that a key has
+// passed. The gate is unchanged.
 //
 // An example. Main is at M, and change a was branched from B, long before. Its head H is B
 // with an edit of package y, and its push had the step ci pass, which covers the tree. H's keys that
 // M has not are (ci, y, h1), (ci, z, h2): y, because a edits it, and z, because others have
 // changed z on main since B. Both are written, with H. The trial merge M+a adds one key,
-// (ci, y, h1): all that y reads is on M as it was on B. The gate finds it passed; a lands,
-// and nothing was built. (ci, z, h2) is never asked for again, and expires. Had main changed
-// what y reads since B, M+a would have (ci, y, h3), of which H says nothing, and a build
-// would verify that, and nothing else.
+// (ci, y, h1): all that y reads is on M as it was on B. The gate finds it passed; a lands without
+// a build. (ci, z, h2) is never asked for again, and expires. Had main changed what y reads since
+// B, M+a would have (ci, y, h3), of which H says nothing, and a build would verify only that.
 
-// headWait is how long a change waits, before it comes into the order, for what has passed
-// on its head: else its first build would begin in vain.
+// headWait is how long a change waits, before it comes into the order, for the passes on
+// its head. Without this wait, its first build might begin in vain.
 const headWait = 20 * time.Second
 
-// mostDoubts is of how many steps it is written down why passes on a head count for nothing.
+// mostDoubts is the number of steps for which the history says why passes on a head do not
+// count.
 const mostDoubts = 4
 
-// askHeads asks what has passed on the heads of changes, once for each, and lets those
-// in that have waited long enough for the answer.
+// askHeads asks for the passes on the heads of changes, once for each. It lets those
+// changes in that have waited long enough for the answer.
 func (c *judging) askHeads() {
 	m := &c.s.Main
 	if m.Config == nil || !slices.ContainsFunc(m.Config.Steps, config.Step.CountsEarlier) {
@@ -96,8 +99,8 @@ func attestOf(ch *queue.Change, m *queue.Main) queue.Attest {
 	return queue.Attest{Change: ch.ID, Head: ch.Head, HeadRef: ch.HeadRef, Main: m.Tip, Analyzer: m.Analyzer}
 }
 
-// awaitsHead reports whether a change waits for what has passed on its head, and has a
-// turn made when it does so no longer.
+// awaitsHead reports whether a change waits for the passes on its head, and asks for a
+// turn at the time when the wait ends.
 func (c *judging) awaitsHead(ch *queue.Change) bool {
 	a := c.s.Actions[c.facts.Asked(attestOf(ch, &c.s.Main))]
 	if ch.OwnCI != nil || a == nil || a.Attempt > 1 {
@@ -108,8 +111,8 @@ func (c *judging) awaitsHead(ch *queue.Change) bool {
 	return c.facts.Now < until
 }
 
-// headChecked takes in that something has ended on a commit: where it is the head of a
-// change on which something ran, it is looked at again.
+// headChecked takes in that something has ended on a commit. If the commit is the head
+// of a change on which something still ran, the head is looked at again.
 func (c *judging) headChecked(b queue.HeadChecked) {
 	for id, ch := range c.facts.Open {
 		if ch.Head == b.Head && ch.OwnCI != nil && ch.OwnCI.Open {
@@ -119,7 +122,7 @@ func (c *judging) headChecked(b queue.HeadChecked) {
 	}
 }
 
-// attested takes in what has passed on a head.
+// attested takes in the passes on a head.
 func (c *judging) attested(b queue.Attested) {
 	a := c.upkeep.done(b.Action)
 	if a == nil {
@@ -173,8 +176,8 @@ func (c *judging) writeHeadPasses(ch *queue.Change, steps queue.StepSet, p queue
 	return n
 }
 
-// spokenOf reports whether builds of ours have told something of a key, for better or
-// worse: what they say holds.
+// spokenOf reports whether builds of ours have a result of a key, good or bad: then
+// that result holds.
 func (c *judging) spokenOf(k queue.Key) bool {
 	e := c.s.Ledger[k.ID()]
 	return e != nil && (e.Passed != 0 || e.Lost != 0 || len(e.Failures) > 0) ||

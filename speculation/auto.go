@@ -27,7 +27,7 @@ import (
 
 const (
 	autoRequest = queue.OwnRequests + queue.AutoRequests
-	lookAgainIn = time.Hour   // a pull request that may enter is looked at once more where nothing was heard for so long
+	lookAgainIn = time.Hour   // a pull request that may enter is looked at once more if the forge has told nothing of it for so long
 	lookMost    = time.Minute // between two looks because of checks: the wait doubles up to this
 	offerKept   = 24 * time.Hour
 )
@@ -37,7 +37,8 @@ func (c *entering) autoKey() queue.Digest {
 	return digest.Of("auto1", c.facts.Rules().AutoText())
 }
 
-// auto returns what is remembered of a pull request, to be changed.
+// auto returns the record of a pull request for rules of auto. The caller may change
+// it.
 func (c *entering) auto(p *queue.Pull) *queue.Auto {
 	if p.Auto == nil {
 		p.Auto = &queue.Auto{}
@@ -46,27 +47,27 @@ func (c *entering) auto(p *queue.Pull) *queue.Auto {
 	return p.Auto
 }
 
-// Offers reports whether an offer would be news: the forge need not be asked for it again,
-// and nothing be stored, where it is none.
+// Offers reports whether an offer would be news. If it is not, the forge need not be asked
+// again, and nothing need be stored.
 func (c *Core) Offers(o queue.Offered) bool {
 	p := c.s.Pulls[o.Number]
 	return p == nil || p.Auto == nil || !p.Auto.Offered.Offers(o) || p.Auto.Under != c.entering.autoKey() ||
 		c.facts.Now >= p.Auto.Last.Add(lookAgainIn) || c.facts.Now >= p.At.Add(offerKept)
 }
 
-// offered takes in what an open pull request shows.
+// offered takes in the facts that an open pull request shows.
 func (c *entering) offered(o queue.Offered) {
 	if len(c.facts.Rules().Auto) == 0 || o.Number <= 0 {
 		return
 	}
 	if o.Base != c.s.Main.Branch && c.s.Pulls[o.Number] == nil {
-		return // another queue's, which alone is to know it
+		return // it is another queue's, and only that queue stores it
 	}
 	a := c.auto(c.pull(o.Number))
 	if o.At != 0 && a.Offered.At != 0 && o.Head == a.Offered.Head {
 		switch {
 		case o.At < a.Offered.At:
-			return // what is known is newer
+			return // the stored offer is newer
 		case o.At == a.Offered.At:
 			o = a.Offered.With(o)
 		}
@@ -89,7 +90,8 @@ func (c *entering) withdrawn(number int) {
 }
 
 // heard has pull requests looked at again because something has happened at the forge.
-// Checks end in masses: for some is waited, the longer the more often it was looked.
+// Checks end in masses, so such a look waits for more of them. The wait grows with each
+// look.
 func (c *entering) heard(b queue.Stirred) {
 	rules := c.facts.Rules().Auto
 	if len(rules) == 0 {
@@ -147,7 +149,7 @@ func isOut(ch *queue.Change) bool {
 	return ch.Phase == queue.Cancelled && ch.Reason.Code == queue.ReasonCancelled
 }
 
-// isSpent reports whether a change has ended for a reason of its own head.
+// isSpent reports whether a change has ended for a reason that lies in its head.
 func isSpent(ch *queue.Change) bool {
 	if ch.Phase != queue.Cancelled {
 		return true
@@ -178,7 +180,8 @@ func (c *entering) over(ch *queue.Change) {
 	}
 }
 
-// keepOut follows a command to take out what is not in the queue: no rule enters it.
+// keepOut follows a command to take out a pull request that is not in the queue: no
+// rule enters it.
 func (c *entering) keepOut(number int, head queue.CommitID) {
 	if number == 0 || head == "" || len(c.facts.Rules().Auto) == 0 {
 		return
@@ -188,7 +191,7 @@ func (c *entering) keepOut(number int, head queue.CommitID) {
 	}
 }
 
-// looks has those looked at that are due.
+// looks has those pull requests looked at that are due.
 func (c *entering) looks() {
 	if len(c.facts.Rules().Auto) == 0 {
 		return
@@ -214,7 +217,7 @@ func (c *entering) looks() {
 		}
 		a.Looks++
 		if r := c.looking(n); r != nil {
-			c.upkeep.renew(queue.Inspect{Request: r.ID, Number: n, User: r.User}) // it may have been read before
+			c.upkeep.renew(queue.Inspect{Request: r.ID, Number: n, User: r.User}) // the look under way may show an older state
 			continue
 		}
 		c.request(queue.Request{ID: autoRequest + "look/" + strconv.Itoa(n) + c.atNow(), Number: n, User: ourName, Own: true,
@@ -234,7 +237,8 @@ func (c *entering) looking(number int) *queue.Request {
 	return nil
 }
 
-// looked asks a pull request to land for which a rule holds.
+// looked takes in a look at a pull request: if a rule holds for it, the queue's own
+// request asks it to land.
 func (c *entering) looked(r *queue.Request, b queue.Inspected) {
 	c.forget(r)
 	if !b.Open {
@@ -254,7 +258,7 @@ func (c *entering) looked(r *queue.Request, b queue.Inspected) {
 		Command: queue.Command{Verb: queue.CommandLand, Lane: rule.Priority, Method: string(rule.Method)}})
 }
 
-// byRule reports whether a request to land that a rule has made is still to be followed.
+// byRule reports whether a request to land that a rule has made still holds.
 func (c *entering) byRule(r *queue.Request, b queue.Inspected) bool {
 	rule, known := c.facts.Rules().AutoRule(r.Rule)
 	p := c.s.Pulls[r.Number]
@@ -262,12 +266,12 @@ func (c *entering) byRule(r *queue.Request, b queue.Inspected) bool {
 		len(rule.LacksLabels(p.Auto.Offered.Labels)) == 0
 }
 
-// unsaid reports whether a request is the queue's own to enter by a rule: nobody waits for
-// an answer.
+// unsaid reports whether a request is the queue's own, to enter by a rule: no person waits
+// for an answer.
 func unsaid(r *queue.Request) bool { return queue.IsAuto(r.ID) }
 
-// unlabelled takes a label off a pull request, and out of the queue a change that a rule
-// with this label has entered.
+// unlabelled takes in that a label was taken off a pull request. If a rule with this label
+// has entered its change, the change is taken out of the queue.
 func (c *entering) unlabelled(b queue.Labeled) {
 	if p := c.s.Pulls[b.Number]; !b.On && p != nil && p.Auto != nil && slices.Contains(p.Auto.Offered.Labels, b.Label) {
 		a := c.auto(p)
@@ -282,7 +286,8 @@ func (c *entering) unlabelled(b queue.Labeled) {
 	}
 }
 
-// commanded forgets what has kept a pull request out: somebody has asked to land it.
+// commanded forgets the reasons that kept a pull request out: somebody has asked to
+// land it.
 func (c *entering) commanded(number int) {
 	if p := c.s.Pulls[number]; p != nil && p.Auto != nil {
 		a := c.auto(p)
@@ -290,7 +295,8 @@ func (c *entering) commanded(number int) {
 	}
 }
 
-// rulings returns what the rules say of a pull request that is to be explained.
+// rulings returns the answers of the rules about a pull request that is to be
+// explained.
 func (c *entering) rulings(number int, b queue.Inspected) []queue.Ruling {
 	out := slices.Clone(b.Auto)
 	if p := c.s.Pulls[number]; p != nil && c.hadTurn(p, b.Head) {

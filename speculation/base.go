@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// offBase says why a pull request is not for this queue by what it asks for, if
-// so: not its branch, nor on top of what is for it.
+// offBase says why a pull request is not for this queue, if so: it neither asks for the
+// queue's branch nor is on top of a pull request that does.
 func (c *entering) offBase(number int, b queue.Inspected) queue.Reason {
 	m, s := c.s.Main, b.Stack
 	names := []string{strconv.Itoa(number)}
@@ -26,7 +26,7 @@ func (c *entering) offBase(number int, b queue.Inspected) queue.Reason {
 	case s.Kept, foot != m.Branch && !c.LandedBranch(foot):
 		return queue.Reason{Code: queue.ReasonWrongBase, Names: []string{b.Base, m.Branch}}
 	}
-	// The forge was asked at one moment, and the queue goes by what it knew before.
+	// The forge was asked at one moment, and the queue goes by its own older knowledge.
 	seen := []string{names[0]}
 	for next := c.parentIn(b); next != 0; {
 		seen = append(seen, strconv.Itoa(next))
@@ -44,8 +44,8 @@ func (c *entering) offBase(number int, b queue.Inspected) queue.Reason {
 	return queue.Reason{}
 }
 
-// parentIn returns the pull request that one is on top of, 0 where that is none
-// or has landed.
+// parentIn returns the pull request that this one is on top of, or 0 if there is none
+// or it has landed.
 func (c *entering) parentIn(b queue.Inspected) int {
 	if b.Base == c.s.Main.Branch {
 		return 0
@@ -66,8 +66,8 @@ func (c *entering) baseIn(b queue.Inspected) string {
 }
 
 // LandedBranch reports whether a branch of the repository was the head of a pull
-// request that has landed, as far as is remembered: a pull request for it is one for
-// the queue's branch, and out of date.
+// request that has landed, as far as the queue remembers. A pull request that asks for
+// such a branch is meant for the queue's branch, and is out of date.
 func (c *Core) LandedBranch(branch string) bool {
 	for _, p := range c.s.Pulls {
 		if branch != "" && p.Branch == branch && p.Landed && p.Active == "" {
@@ -77,14 +77,13 @@ func (c *Core) LandedBranch(branch string) bool {
 	return false
 }
 
-// rebase takes in what a pull request asks for now. A change in the order stays on
-// top of its parent until that has landed, even if it asks for the queue's branch
-// by now. It reports whether the change is still the one that was asked
-// for.
+// rebase takes in the branch that a pull request asks for now. A change in the order
+// stays on top of its parent until that has landed, even if it asks for the queue's
+// branch by now. It reports whether the change is still the one that was asked for.
 //
 // A push that was lost or refused leaves the base as our own landing has made it,
-// until that is taken back. It is no wish of anybody's: what is on top of another
-// stays so, parked or not, or it would land the other's commits without it.
+// until that is taken back. Nobody asked for that base. So a change on top of another
+// stays so, parked or not; else it would land the other's commits without the other.
 func (c *entering) rebase(ch *queue.Change, b queue.Inspected) bool {
 	parent, base := c.parentIn(b), c.baseIn(b)
 	c.inStack(ch, b)

@@ -8,18 +8,17 @@ import (
 
 // Under overload, first builds of changes that have no target in common share
 // one build (config.BatchIndependent). It runs on the chain of all of them, and
-// is asked for what each link of the chain has to show; as no later link changes
-// or removes what an earlier one asks for, each result is of its key as in any
-// other build, and is one change's. The links tell the keys; footprints only
-// choose which changes are tried.
+// verifies the keys of each link of the chain. No later link changes or removes a key
+// of an earlier one. So each result is of its key as in any other build, and belongs to
+// one change. The links tell the keys; footprints only choose which changes are tried.
 //
 // It saves the fixed cost of builds, and delays all results to that of the last.
 // So a build is shared only when about a whole round of the slots waits behind it,
 // and only by changes that assume no other to land: a build on a guess had better
 // be short.
 
-// ownerOf returns the change of a build that a key is asked for, by footprints. Texts
-// show the result as that change's.
+// ownerOf returns the change of a build that asks for a key, by footprints. Texts show
+// the result as that change's.
 func (c *landing) ownerOf(b *queue.Build, k queue.Key) queue.ChangeID {
 	for _, id := range b.Also {
 		if x := c.facts.Futures.AffectedBy(id); x != nil && !x.All && x.Touches(c.facts.Futures.Assumed.Number(k.Target)) {

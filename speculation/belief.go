@@ -25,8 +25,8 @@ func (c *blaming) belief(id queue.ChangeID) *queue.Belief {
 	return b
 }
 
-// rethinkWith has the chances worked out again that rest on where a change is:
-// of all that remember a pair with it, whether they still conflict or not.
+// rethinkWith has the chances worked out again that depend on where a change is: those
+// of all changes that remember a pair with it, whether they still conflict or not.
 func (c *blaming) rethinkWith(id queue.ChangeID) {
 	for other, b := range c.s.Beliefs {
 		if _, ok := b.Pairs[id]; ok {
@@ -35,7 +35,7 @@ func (c *blaming) rethinkWith(id queue.ChangeID) {
 	}
 }
 
-// setPair sets the chance of a pair, but for what has failed.
+// setPair sets the chance of a pair, without the failures that count against it.
 func (c *blaming) setPair(x, y queue.ChangeID, q float64) {
 	x, y = c.facts.Beliefs.Holder(x, y)
 	b := c.belief(y)
@@ -46,8 +46,8 @@ func (c *blaming) setPair(x, y queue.ChangeID, q float64) {
 	c.facts.Beliefs.RethinkPair(x, y)
 }
 
-// keepPairs remembers the pairs of a change that has landed: those behind it
-// have it below them until they have been built with it.
+// keepPairs remembers the pairs of a change that has landed: the changes behind it have
+// it below them, but have not been built with it yet.
 func (c *blaming) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
 	for _, other := range derived.Sorted(with) {
 		if o := c.s.Changes[other]; o != nil && !o.Phase.Final() {
@@ -62,16 +62,16 @@ func (c *blaming) keepPairs(id queue.ChangeID, with map[queue.ChangeID]bool) {
 	}
 }
 
-// sweeping reports whether a change meets every other one, and no more is known of such
-// pairs than an average: over hundreds that have landed meanwhile that would add up to a
-// fault without evidence.
+// sweeping reports whether a change meets every other one and the model knows only an
+// average of such pairs. Over hundreds of changes that have landed meanwhile, such
+// averages would add up to a fault without evidence.
 func (c *blaming) sweeping(id queue.ChangeID) bool {
 	x := c.facts.Futures.AffectedBy(id)
 	return x != nil && x.All && c.facts.Beliefs.Model.Cold()
 }
 
 // keepPair remembers the chance that a change breaks with one that has landed,
-// and what they have been tested on together.
+// and the targets that they have been tested on together.
 func (c *blaming) keepPair(landed, id queue.ChangeID, q float64) {
 	b := c.belief(id)
 	if b.Pairs == nil {
@@ -111,7 +111,7 @@ func (c *blaming) measure(ch *queue.Change, landed bool) {
 	c.touch(queue.KindMeta, queue.MetaAccuracy)
 }
 
-// seeGuess folds in whether what the model in use has said of a change came true.
+// seeGuess folds in whether the prediction of the model in use for a change came true.
 func (c *blaming) seeGuess(ch *queue.Change, landed bool) {
 	g, l := ch.Guess, &c.s.Learned
 	if g.Raw == 0 || g.Model != c.s.Model.Using {
@@ -124,7 +124,8 @@ func (c *blaming) seeGuess(ch *queue.Change, landed bool) {
 }
 
 // learnRates folds in whether a change was sound, and whether the changes that it met have
-// broken it: for one that is turned down, by as much as is believed.
+// broken it. For a change that is turned down, it folds in how likely each is by the
+// beliefs.
 func (c *blaming) learnRates(ch *queue.Change, landed bool) {
 	sound, met := 1.0, float64(ch.Rivals)
 	if !landed {

@@ -9,19 +9,19 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// A host that fails what others pass is benched: it gets no builds but probes. Its
-// failures are remembered (queue.HostRun) until another host has run the same key
-// at the same hash: a pass there makes it the host's fault, a failure there the
-// commit's. A host with clearly more faults than the others (queue.Host.Faulty) is
-// benched. After a back-off it is probed with what another host has passed; when it
-// passes that, too, it is back, and when it does not, the next probe comes later.
-// Results of probes are of the host alone and do not get into the ledger.
+// A host that fails keys that other hosts pass is benched: it gets no builds but
+// probes. Its failures are remembered (queue.HostRun) until another host has run the
+// same key at the same hash: a pass there makes it the host's fault, a failure there
+// the commit's. A host with clearly more faults than the others (queue.Host.Faulty) is
+// benched. After a back-off it is probed with keys that another host has passed; when
+// it passes that, too, it is back. When it does not, the next probe comes later.
+// Results of probes tell only of the host and do not get into the ledger.
 //
 // Say that m1 has lost its compiler, and m2 and m3 are sound. m1 fails three builds at
 // once, and each is run again on another host, which passes: m1 is benched. Ten minutes
 // later it is given one of these jobs again. Somebody has repaired it: it is back.
 
-// host returns what is known of a host.
+// host returns the record of a host.
 func (c *benching) host(name string) *queue.Host {
 	h := c.s.Hosts[name]
 	if h == nil {
@@ -33,7 +33,7 @@ func (c *benching) host(name string) *queue.Host {
 
 func (c *benching) touchHost(h *queue.Host) { c.touch(queue.KindHost, h.Name) }
 
-// fleet takes in which hosts there are. A benched one that has been away is probed at
+// fleet takes in which hosts there are. A benched host that has been away is probed at
 // once: somebody may have repaired it.
 func (c *benching) fleet(b queue.Fleet) {
 	slots, tools := map[string]int{}, false
@@ -64,14 +64,14 @@ func (c *benching) fleet(b queue.Fleet) {
 	c.guarding.configured()
 }
 
-// retool has main read again, and with that which toolset there is to go by.
+// retool has main read again, and with it the toolset that is in force.
 func (c *benching) retool() {
 	if c.s.Main.Tip != "" {
 		c.upkeep.observe()
 	}
 }
 
-// forgetHosts drops hosts that are away and of which nothing counts any more.
+// forgetHosts drops hosts that are away and whose runs no longer count.
 func (c *benching) forgetHosts() {
 	for _, name := range derived.Sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]
@@ -86,8 +86,8 @@ func (c *benching) forgetHosts() {
 	}
 }
 
-// ran takes in what a job has shown of the host that ran it, and of those that failed
-// the same before.
+// ran takes in what a job tells of the host that ran it, and of the hosts that failed
+// the same keys before.
 func (c *benching) ran(b *queue.Build, j *queue.Job, r queue.JobDone) {
 	if r.Host == "" {
 		return
@@ -132,7 +132,7 @@ func (c *benching) agreed(h *queue.Host, failed map[queue.Digest]bool, set bool)
 	return len(failed) > 0 && h.Agreed(failed, set)
 }
 
-// noteRun notes a build on a host, and what has failed there.
+// noteRun notes a build on a host, and the keys that have failed there.
 func (c *benching) noteRun(b *queue.Build, name string, d queue.Doubtful) {
 	h := c.host(name)
 	h.Run(b.ID, c.facts.Now).Doubt(d)
@@ -140,8 +140,8 @@ func (c *benching) noteRun(b *queue.Build, name string, d queue.Doubtful) {
 	c.forgetHosts()
 }
 
-// others calls for each host but one, unless that one is benched: what it says is not
-// held against others.
+// others calls do for each host but the named one, unless that one is benched: the
+// results of a benched host are not held against others.
 func (c *benching) others(name string, do func(*queue.Host)) {
 	if h := c.s.Hosts[name]; h != nil && h.Bench != nil {
 		return
@@ -164,7 +164,7 @@ func sampleOf(b *queue.Build, j *queue.Job, host string, passed map[queue.Digest
 }
 
 // brokeOff takes in that a build has ended on a host without a result of some of its
-// jobs: the host's fault, if another one has a result.
+// jobs. That is the host's fault if another host has a result of them.
 func (c *benching) brokeOff(b *queue.Build, r queue.BuildDone) {
 	if r.Host == "" || r.Outcome != queue.JobInfra || r.Matched {
 		return
@@ -187,8 +187,8 @@ func (c *benching) brokeOff(b *queue.Build, r queue.BuildDone) {
 	}
 }
 
-// isInfra reports whether the change is to be parked for the builds of it that came to
-// nothing: not for what a single host cannot do while there is another one.
+// isInfra reports whether a change is to be parked because its builds brought no
+// result. One host alone is no reason for that while there is another host.
 func (c *benching) isInfra(ch *queue.Change, r queue.BuildDone) bool {
 	limit := max(c.facts.Rules().InfraRetries, 1)
 	if r.Matched {
@@ -202,7 +202,7 @@ func (c *benching) isInfra(ch *queue.Change, r queue.BuildDone) bool {
 }
 
 // infraPatience is how many times the limit of infrastructure errors one host alone
-// may bring, where the other one is never free.
+// may bring, if the other hosts are never free.
 const infraPatience = 3
 
 // bench benches hosts, and probes those that are benched.
@@ -218,8 +218,8 @@ func (c *benching) bench() {
 	}
 }
 
-// isFaulty reports whether a host is to be benched. The last one that is left is not:
-// there is no other to compare it with.
+// isFaulty reports whether a host is to be benched. The last host is never benched,
+// since there is no other to compare it with.
 func (c *benching) isFaulty(h *queue.Host) bool {
 	var others []*queue.Host
 	left := false
@@ -287,7 +287,8 @@ func (c *benching) missed() []string {
 	return slices.DeleteFunc(c.benched(), func(name string) bool { return !c.isThere(c.s.Hosts[name]) })
 }
 
-// benchedSlots counts the slots of benched hosts; none where there are no others.
+// benchedSlots counts the slots of benched hosts; it returns 0 where there are no other
+// hosts.
 func (c *benching) benchedSlots() int {
 	n, left := 0, false
 	for _, h := range c.s.Hosts {
@@ -303,7 +304,7 @@ func (c *benching) benchedSlots() int {
 	return n
 }
 
-// probeHost gives a benched host what another one has passed, once that is due.
+// probeHost gives a benched host a job that another host has passed, once that is due.
 func (c *benching) probeHost(h *queue.Host) {
 	b := h.Bench
 	switch {
@@ -334,7 +335,7 @@ func (c *benching) probedHost(id queue.BuildID) *queue.Host {
 	return nil
 }
 
-// probeDone takes in what a probe has shown.
+// probeDone takes in the result of a probe.
 func (c *benching) probeDone(h *queue.Host, r queue.BuildDone) {
 	b := h.Bench
 	c.upkeep.drop(queue.ProbeHost{Host: h.Name, Build: r.Build})
@@ -346,7 +347,7 @@ func (c *benching) probeDone(h *queue.Host, r queue.BuildDone) {
 		h.Bench, h.Sample, h.Runs, h.Back = nil, nil, nil, c.facts.Now
 		c.guarding.configured()
 		return
-	case r.NoRunner || r.Outcome == queue.JobStopped || r.Host == "" && r.Outcome == queue.JobInfra: // nothing is shown of the host
+	case r.NoRunner || r.Outcome == queue.JobStopped || r.Host == "" && r.Outcome == queue.JobInfra: // that tells nothing of the host
 	default:
 		b.Probes++
 		h.Benched++

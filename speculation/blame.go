@@ -9,18 +9,18 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Of blame.
+// Bounds of blame.
 const (
 	maxBlames = 8    // groups of failed targets of one build that are looked at
-	despite   = 0.02 // of a fault's chance, that it shows on targets that have passed with it
+	despite   = 0.02 // how likely a fault is to show on targets that have passed with it
 )
 
 // suspect takes in targets that have failed in a build. Targets that the same
 // changes affect have one cause: one of these changes is bad, or two of them are
-// red together, or one with what had landed (the study behind it leaves out
-// all pairs but those of the build's own change; with deep bases they are often
-// to blame). A fault is as likely to show on one target as on any other of the
-// change's that have not passed with it.
+// red together, or one is red with a change that had landed below. (The study behind
+// this leaves out all pairs but those of the build's own change. With deep bases the
+// other pairs are often to blame.) A fault is as likely to show on one target as on any
+// other of the change's that have not passed with it.
 func (c *blaming) suspect(b *queue.Build, failed []string) {
 	own := c.s.Changes[b.Change]
 	if c.facts.Without(config.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
@@ -66,8 +66,8 @@ type guess struct {
 	w    float64
 }
 
-// divide divides the blame for red targets, sorted, that all the suspects affect,
-// and no others that are undecided.
+// divide divides the blame for red targets, which are sorted. All suspects affect these
+// targets, and no other undecided change does.
 func (c *blaming) divide(b *queue.Build, suspects []queue.ChangeID, red []int, event string) {
 	guesses := c.guesses(b, suspects, red)
 	none := 1.0
@@ -98,7 +98,7 @@ func (c *blaming) divide(b *queue.Build, suspects []queue.ChangeID, red []int, e
 	}
 }
 
-// guesses returns what may have made targets red.
+// guesses returns the possible causes of red targets.
 func (c *blaming) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) []guess {
 	var out []guess
 	pair := func(x, y queue.ChangeID) {
@@ -138,7 +138,7 @@ func (c *blaming) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) 
 }
 
 // shows is how likely a fault of a change, or of a pair, shows on one of the red
-// targets, given what has passed with it.
+// targets, given the targets that have passed with it.
 func shows(x, with *derived.Affects, passed []uint64, red []int) float64 {
 	if x.All || with != nil && with.All {
 		return 1
@@ -158,7 +158,7 @@ func shows(x, with *derived.Affects, passed []uint64, red []int) float64 {
 	return float64(hit) / float64(open)
 }
 
-// among reports whether a target is one of sorted ones.
+// among reports whether a target is in a sorted list.
 func among(targets []int, t int) bool {
 	_, ok := slices.BinarySearch(targets, t)
 	return ok

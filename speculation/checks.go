@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// capacity takes in how many builds can run at once. If the forge's CI builds none
-// and no hosts are listed, the runners' slots are all there is to remember.
+// capacity takes in how many builds can run at once. If the forge's CI has no slots and
+// no hosts are listed, only the number of slots is stored.
 func (c *guarding) capacity(b queue.Capacity) {
 	kept := b
 	if b.Forge == 0 && !c.facts.ToldFleet() {
@@ -28,9 +28,9 @@ func (c *guarding) configured() {
 	}
 }
 
-// setSlots counts the slots for builds under the steps in force: a build of
-// steps on runners takes one of these, one of checks one of the forge's CI, and
-// one of both takes both. Those of benched hosts are none.
+// setSlots counts the slots for builds under the steps in force. A build of steps on
+// runners takes a slot of the runners, a build of checks takes one of the forge's CI,
+// and a build of both takes one of each. The slots of benched hosts do not count.
 func (c *guarding) setSlots(b queue.Capacity) {
 	b.Slots = max(b.Slots-c.benching.benchedSlots(), min(b.Slots, 1))
 	n, byForge, byRunner := b.Slots, false, false
@@ -39,7 +39,7 @@ func (c *guarding) setSlots(b queue.Capacity) {
 		byRunner = slices.ContainsFunc(cfg.Steps, func(s config.Step) bool { return !s.ByForge() })
 	}
 	switch {
-	case b.Forge == 0: // builds of checks go to the runners, who say that they cannot
+	case b.Forge == 0: // builds of checks go to the runners, which say that they cannot run them
 	case byForge && byRunner:
 		n = min(b.Slots, b.Forge)
 	case byForge:
@@ -67,10 +67,10 @@ func (c *guarding) ranAgain(j *queue.Job, r queue.JobDone) {
 }
 
 // passTree takes a pass of a step that covers the tree for every key that the
-// step has on the commit: those of the links that it is made of, each target as
-// the uppermost of them has it, down to what is unproven on main. A link's keys of
-// commits on the way to its own (queue.Halfway) are of other trees: a pass tells
-// nothing of them.
+// step has on the commit. These are the keys of the links that the commit is made of,
+// each target as the uppermost link has it, down to the keys that are unproven on main.
+// A link's keys of commits on the way to its own commit (queue.Halfway) are of other
+// trees: the pass tells nothing of them.
 func (c *guarding) passTree(j *queue.Job, b *queue.Build, r queue.JobDone) {
 	if j.Step.Counts != config.CountsTree || j.Step.Scope == config.ScopeRepository {
 		return

@@ -12,22 +12,22 @@ import (
 const maxAhead = time.Minute
 
 // NotAfter tells a core that has just been made what time it is by its owner's
-// clock. Time goes on from the latest moment that the state speaks of (latest), so
-// that an owner before, or a replica, with a clock that ran ahead would have it stand
-// still until that moment comes, and no deadline would pass meanwhile. So moments
-// further ahead than clocks differ do not count. The caller also bounds the times of
-// events by its own clock: then one wrong clock ends with its owner.
+// clock. Time goes on from the latest moment that the state speaks of (latest). If a
+// former owner, or a replica, had a clock that ran ahead, time would stand still until
+// that moment comes, and no deadline would pass meanwhile. So moments further ahead
+// than clocks differ do not count. The caller also bounds the times of events by its
+// own clock: then one wrong clock ends with its owner.
 func (c *Core) NotAfter(now queue.Instant) {
 	c.facts.SetNow(min(c.facts.Now, now.Add(maxAhead)))
 }
 
-// Ahead returns how far the core's time is ahead of a moment, or 0: by so much are times
-// by the owner's clock to be moved before they are told to the core.
+// Ahead returns how far the core's time is ahead of a moment, or 0. Times by the owner's
+// clock are to be moved by so much before they are told to the core.
 func (c *Core) Ahead(now queue.Instant) time.Duration { return max(0, c.facts.Now.Sub(now)) }
 
 // Astray reports whether the owner's clock has been set back: the core's time stands still
-// until it comes to where it was. A core made from the stored state, by NotAfter, goes on
-// by the right one.
+// until the clock comes to where it was. A core that is made from the stored state and
+// given NotAfter goes on by the right clock.
 func (c *Core) Astray(now queue.Instant) bool { return c.Ahead(now) > maxAhead }
 
 // Resume returns the core of a stored state with a model, at the time of its owner's clock.
@@ -46,8 +46,9 @@ func Resume(s *queue.State, now queue.Instant, model predict.Model) *Core {
 	return c
 }
 
-// rewind moves the deadlines of actions that were asked for in a time that has not
-// come: they would be waited for until then. It also has what Resume has changed stored.
+// rewind moves the deadlines of actions that were asked for at a time that has not come;
+// else the queue would wait for them until then. It also has the records stored that
+// Resume has changed.
 func (c *Core) rewind() {
 	for _, r := range c.rewound {
 		c.dirty[r] = true

@@ -9,15 +9,15 @@ import (
 )
 
 // A control is the same step on main, without the change: a failure is a change's own
-// only as far as main passes what has failed. Main was proven when its commits landed,
-// and may be red by now at the same hashes (drift), or for a reason that no hash
-// covers. So a rejection rests on a control:
+// only as far as main passes the keys that have failed. Main was proven when its
+// commits landed, and may be red by now at the same hashes (drift), or for a reason
+// that no hash covers. So a rejection rests on a control:
 //
 //   - of an opaque failure, on a run that has passed on a commit of main's line and
 //     began no earlier than the first failing run that counts;
-//   - of a failure that names its target, or whose target is the whole tree, on the
-//     same, unless main's key of the step and the target has been seen to pass within
-//     proofFresh of that run.
+//   - of a failure that names its target, or whose target is the whole tree, on such a
+//     run, too; or on a pass of main's key of the step and the target that is at most
+//     proofFresh older than the first failing run.
 //
 // The build of a change on the very commit that has landed is such a run, too.
 //
@@ -26,25 +26,25 @@ import (
 // one step on one target there is one record (queue.Control) and one run at a time.
 //
 // A control on an older commit of main's line is as good as one on its tip while no
-// commit of others has come since: what has landed meanwhile has passed the gate. So a
-// run that has begun goes on while main moves, and a main that never rests delays no
-// rejection. Commits of others end all controls (newEpoch).
+// commit of others has come since: all changes that have landed meanwhile have passed
+// the gate. So a run that has begun goes on while main moves, and a main that never
+// rests delays no rejection. Commits of others end all controls (newEpoch).
 //
-// A control that fails is no verdict on anybody: it is run again, and when it has
-// failed as often as decides, main has drifted (drift.go).
+// A control that fails is no verdict on any change: it is run again, and when it has
+// failed as often as a verdict needs, main has drifted (drift.go).
 
 const (
 	proofFresh = time.Hour // how old a pass of main may be when a target fails by name
 
-	patienceToAsk  = 30 * time.Second // how long main stays for the answer to what it has
+	patienceToAsk  = 30 * time.Second // how long main stays where it is, for the answer which keys it has
 	controlsAtOnce = 2                // runs of one control before it waits for the next
 )
 
-// need is what a rejection asks of a control.
+// need is a condition of a rejection that a control has to meet.
 type need struct {
 	aim   queue.Aim
-	fresh queue.Instant // main's key, seen to pass then or later, is enough; 0: it is not
-	since queue.Instant // else a run that began then or later
+	fresh queue.Instant // it is enough that main's key was seen to pass then or later; 0: it is not
+	since queue.Instant // else the control needs a run that began then or later
 }
 
 // needs returns the controls that failing evidence against a link asks for.
@@ -60,7 +60,7 @@ func (c *judging) needs(l *queue.Link, e *queue.Entry) []need {
 		}
 	}
 	if !e.IsSet() && c.inQuarantine(queue.Aim{Step: step, Target: e.Keys[0].Target}) {
-		return nil // a change fails it that does not have it in quarantine; main's word does not count
+		return nil // the change fails it because it does not have it in quarantine; main's word does not count
 	}
 	if !e.IsSet() {
 		return []need{{aim: queue.Aim{Step: step, Target: e.Keys[0].Target}, fresh: max(first.Add(-proofFresh), 1), since: first}}
@@ -99,7 +99,8 @@ func (c *judging) mainCleared(l *queue.Link, e *queue.Entry) bool {
 	return !slices.ContainsFunc(c.needs(l, e), func(n need) bool { return !n.met(c.s.Controls[n.aim.ID()]) })
 }
 
-// against says in a change's evidence when main was seen to pass what has failed.
+// against says in a change's evidence when main was seen to pass the keys that have
+// failed.
 func (c *judging) against(ev *queue.Evidence, l *queue.Link, e *queue.Entry) {
 	for _, n := range c.needs(l, e) {
 		x := c.s.Controls[n.aim.ID()]
@@ -116,8 +117,8 @@ func (c *judging) against(ev *queue.Evidence, l *queue.Link, e *queue.Entry) {
 }
 
 // keepControls keeps the records of the controls that rejections need, and asks which of
-// their keys main has. While a push is under way it is not known which failures will
-// count.
+// their keys main has. It does nothing while a push is under way: which failures will
+// count is not known then.
 func (c *judging) keepControls() {
 	m := &c.s.Main
 	if c.s.Push != nil || m.Tip == "" || m.Config == nil || m.Surveyed != m.Tip {
@@ -173,8 +174,8 @@ func (c *judging) keepControls() {
 	c.askControls()
 }
 
-// askControls asks for main's keys of the controls that nothing is known of, or that
-// are to be run on main as it is by now.
+// askControls asks for main's keys of those controls that are new, or that are to be
+// run on main as it is by now.
 func (c *judging) askControls() {
 	m := &c.s.Main
 	if len(c.s.Controls) == 0 {
@@ -202,8 +203,8 @@ func (c *judging) askControls() {
 	}
 }
 
-// readingMain reports whether it is being read, for the first time, what main has of what
-// has failed on it: main stays where it is for that moment, so that a verdict which
+// readingMain reports whether the answer is awaited, for the first time, which of the
+// failed keys main has. Main stays where it is for that moment, so that a verdict which
 // needs no run is given on the real main.
 func (c *judging) readingMain() bool {
 	if c.mainline.watching == 0 {
@@ -233,7 +234,7 @@ func (c *judging) controlRuns(x *queue.Control) bool {
 	return x.Key != queue.Key{} && f != nil && f.Build != nil
 }
 
-// controlled takes in what main has of what was asked for.
+// controlled takes in which of the keys that were asked for main has.
 func (c *judging) controlled(b queue.Controlled) {
 	a := c.upkeep.done(b.Action)
 	if a == nil {
@@ -244,7 +245,7 @@ func (c *judging) controlled(b queue.Controlled) {
 	if !ok || t.Epoch != m.Line.Epoch {
 		return
 	}
-	if b.Analyzer != m.Analyzer { // an event tells which is in force; until main moves it is not asked again
+	if b.Analyzer != m.Analyzer { // an event tells which analyzer is in force; until main moves the queue does not ask again
 		for _, aim := range t.Aims {
 			if x := c.s.Controls[aim.ID()]; x != nil {
 				x.Commit = b.Commit
@@ -292,7 +293,7 @@ func (c *judging) controlled(b queue.Controlled) {
 		c.touch(queue.KindControl, x.ID())
 	}
 	if old := c.s.Links[m.Control]; old != nil {
-		for _, k := range old.Keys { // of the others that the same commit was asked for
+		for _, k := range old.Keys { // keys of other controls that the same commit was asked for
 			if old.Commit == b.Commit && !slices.Contains(keys, k) {
 				keys = append(keys, k)
 			}
@@ -302,8 +303,8 @@ func (c *judging) controlled(b queue.Controlled) {
 	c.touchMain()
 }
 
-// putAside makes a root link of keys of main that have passed, beside the one of what
-// main has unproven.
+// putAside makes a root link of keys of main that have passed, beside the root link of
+// the keys that are unproven on main.
 func (c *judging) putAside(b queue.Controlled, name queue.LinkID, keys []queue.Key) queue.LinkID {
 	c.facts.Links.Untidied("")
 	if len(keys) == 0 {
@@ -325,12 +326,13 @@ func (c *judging) putAside(b queue.Controlled, name queue.LinkID, keys []queue.K
 	return l.ID
 }
 
-// aside reports whether a link is of keys of main that are run again.
+// aside reports whether a link holds keys of main that are run again.
 func (c *judging) aside(l *queue.Link) bool {
 	return l.Change == "" && (l.ID == c.s.Main.Control || l.ID == c.s.Main.Watch)
 }
 
-// shownOnMain takes in what a run on a commit of main's line has passed.
+// shownOnMain takes in the targets that have passed in a run on a commit of main's
+// line.
 func (c *judging) shownOnMain(b *queue.Build, j *queue.Job, passed []string, run span) {
 	l := c.s.Links[b.Link]
 	if b.Change != "" || len(passed) == 0 {
@@ -358,8 +360,8 @@ func (c *judging) shownOnMain(b *queue.Build, j *queue.Job, passed []string, run
 	}
 }
 
-// endControls forgets what was shown of main before commits of others came to it, or
-// under another version of the analyzer.
+// endControls forgets results of main from before commits of others came to it, or from
+// another version of the analyzer.
 func (c *judging) endControls() {
 	for _, id := range derived.Sorted(c.s.Controls) {
 		delete(c.s.Controls, id)
@@ -370,8 +372,8 @@ func (c *judging) endControls() {
 	c.touchMain()
 }
 
-// ranControls counts a run of controls: what it does not clear is soon run once more, and
-// then ever more rarely.
+// ranControls counts a run of controls: a control that it does not clear is soon run once
+// more, and then ever more rarely.
 func (c *judging) ranControls(keys []queue.Key) {
 	for _, id := range derived.Sorted(c.s.Controls) {
 		x := c.s.Controls[id]

@@ -58,7 +58,7 @@ type Turn struct {
 // New returns the core of a loaded state and takes the state over.
 func New(s *queue.State) *Core { return NewWith(s, predict.Default) }
 
-// NewWith returns the core of a loaded state with a model of its own.
+// NewWith returns the core of a loaded state with the given model.
 func NewWith(s *queue.State, model predict.Model) *Core {
 	facts := derived.New(s, latest(s), model)
 	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}, returning: map[queue.ChangeID]bool{}, dirty: map[queue.Ref]bool{}}
@@ -93,7 +93,7 @@ func latest(s *queue.State) queue.Instant {
 		at = max(at, b.At, b.Started)
 	}
 	for _, f := range s.Main.Forgotten {
-		at = max(at, f.At+1) // what is asked for is asked for after it
+		at = max(at, f.At+1) // later requests come after it
 	}
 	for _, m := range s.Models {
 		at = max(at, m.At)

@@ -10,11 +10,11 @@ import (
 
 // A delegation lets a user land, retry and cancel one pull request without the
 // permissions for that. It ends when the pull request is closed. For a user
-// without write access it holds for the head that it was given at: its giver has
-// vouched for that head, and not for the next one. It opens no lane and approves
+// without write access it holds for the head that it was given at: the person who gave
+// it has vouched for that head, and not for the next one. It opens no lane and approves
 // no protected path.
 
-// maxTrusted bounds to how many one pull request is delegated.
+// maxTrusted bounds the number of people that one pull request is delegated to.
 const maxTrusted = 20
 
 func (c *entering) delegate(r *queue.Request, b queue.Inspected) {

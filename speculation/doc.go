@@ -20,10 +20,11 @@
 //	speculation           Step: verdicts, by the gate and the ledger; it applies proposals
 //	                      and tells the facts what has changed.
 //
-// Imports go from the last to the first, and tests in cmd/submitqueue hold what imports
-// cannot: a plan writes nothing but its own memory (TestPlansWriteNothing), and Step
-// writes no fact behind the facts' back (TestStepWritesNoFacts). So no prediction,
-// footprint or plan, however wrong, can change a verdict.
+// Imports go from the last to the first, and tests in cmd/submitqueue check what
+// imports cannot ensure: a plan writes nothing but its own memory
+// (TestPlansWriteNothing), and Step writes no fact behind the facts' back
+// (TestStepWritesNoFacts). So no prediction, footprint or plan, however wrong, can
+// change a verdict.
 //
 // # An example
 //
@@ -60,12 +61,12 @@
 // # What a turn costs
 //
 // A turn costs work for what its events touch, and one short look at each pending
-// change. Step calls Facts.Changed with each record that it has written; a change in a key reaches the
-// assumption keys that rest on it, and they stir the pending changes whose targets they
-// are (package derived has an example). The plan makes again what is stirred, and of the
-// other changes reads only what depends on time: when those ahead are expected to be
-// decided, and what waiting has made a build worth. All facts can be made again from the
-// state, and the tests demand that a core made anew makes the same turn as one that has
+// change. Step calls Facts.Changed with each record that it has written. A change in a key
+// reaches the assumption keys that rest on it, and they stir the pending changes whose targets
+// they are (package derived has an example). The plan makes the stirred parts again. Of the other
+// changes it reads only the values that depend on time: when those ahead are expected to be
+// decided, and how much waiting has added to the worth of a build. All facts can be made again
+// from the state, and the tests demand that a core made anew makes the same turn as one that has
 // run for long.
 //
 // # Which file decides what
@@ -133,27 +134,28 @@
 //
 // LUCI CV runs whole builders, and retries a failed one from a quota that weighs
 // time-outs, failures and transient ones (luci-go, cv/internal/tryjob/execute/retry.go;
-// what was reused from another run costs none of it). It does not ask whether main
-// fails as well: Chromium's own recipes do that inside the builder, by running the
-// failing suites again "(without patch)". For the rest a tree is closed, by people or
-// by a watcher: verified changes wait until it is open (cv/internal/tree/tree.go).
-// bors tests one merge at a time on the latest main (rust-lang/bors, docs/design.md),
-// so that while main is broken each change in turn fails, and must be retried by hand;
-// maintainers close the tree for what is below a priority. Mergify splits a failed batch
-// and removes the last suspect, which "is never retested: it already failed with the
-// others" (docs.mergify.com/merge-queue/batches/failures); a broken base looks like a
-// broken change, and people pause the queue.
+// results reused from another run cost none of it). It does not ask whether main fails
+// as well: Chromium's own recipes do that inside the builder, by running the failing
+// suites again "(without patch)". For the rest a tree is closed, by people or by a
+// watcher: verified changes wait until it is open (cv/internal/tree/tree.go). bors tests
+// one merge at a time on the latest main (rust-lang/bors, docs/design.md). So while main
+// is broken each change in turn fails, and must be retried by hand; maintainers close
+// the tree for changes below a priority. Mergify splits a failed batch and removes the
+// last suspect, which "is never retested: it already failed with the others"
+// (docs.mergify.com/merge-queue/batches/failures); a broken base looks like a broken
+// change, and people pause the queue.
 //
-// Here what is wrong is a key, not a tree. A failure that main shares parks, and
-// comes back by itself; it rejects no change. A failure that names no target counts only
-// when main, run in the same step without the change, passes after it: one such run,
-// a control, serves all changes that wait for it (control.go). A key of main that fails at
-// an unchanged hash is drift, is found by runs of main of its own (watch.go), and holds the
-// rejections that it may explain (drift.go). Under external: trust what does not touch
-// the red keys lands meanwhile; under external: hold what repairs main goes first.
-// The commit that broke it is hunted by builds of main's own line (hunt.go). It costs
-// builds of main, which CV pays inside each builder and for each change and the others
-// not at all, and some patience: a failure is given as a verdict only when main is known.
+// Here a key is wrong, not a tree. A failure that main shares parks a change, which comes
+// back on its own; it rejects no change. A failure that names no target counts only when
+// main, run in the same step without the change, passes after it: one such run, a control,
+// serves all changes that wait for it (control.go). A key of main that fails at an
+// unchanged hash is drift, is found by separate runs of main (watch.go), and holds the
+// rejections that it may explain (drift.go). Under external: trust, changes that do not
+// touch the red keys land meanwhile; under external: hold, changes that repair main go
+// first. The commit that broke it is hunted by builds of main's own line (hunt.go). This
+// costs builds of main. CV pays them inside each builder and for each change, the others
+// not at all. It also costs some patience: a failure is given as a verdict only when main
+// is known.
 //
 // # Questions
 //
@@ -174,44 +176,43 @@
 // once. A change that breaks one has those behind it built again. So a change
 // that will probably do so, by its prediction and by what the step has shown of
 // it, is tried on the train's last commit, aside, while the others follow on that
-// commit (try, in line.go); and where many would be built again, changes are
-// checked alone while their first builds run. A hundred independent
-// changes of ten minutes at 500 per hour with a step of three: 95 % are decided
-// within 13 minutes; with one in twenty breaking the step within 16, and 23
-// without trials (speculation/sim/trees_test.go).
+// commit (try, in line.go). Where many would be built again, changes are checked alone
+// while their first builds run. A hundred independent changes of ten minutes at 500 per
+// hour with a step of three: 95 % are decided within 13 minutes; with one in twenty
+// breaking the step within 16, and 23 without trials (speculation/sim/trees_test.go).
 //
 // Which lines decide that a change lands? Gate, called by push (train.go).
 //
 // Which of two conflicting changes goes first? The one that is to be finished
 // first, counting from its arrival less its lane's head start: fixed when it is
-// analyzed, changed only by another lane (/land priority=LANE). A change that would
-// gain less by that than it takes to build again what the two share stays behind
-// (margin.go): say that a ends at 12:00 and b, which came later, would end at
-// 11:55, and building their common targets again takes 8 minutes; b goes second.
-// A change that came later and is ahead as the shorter one goes behind the other when
-// that has been proven on main as it is and the later one is not being built
-// (giveway.go): it would gain nothing, and the proven one would be built again.
-// A lane holds up the next one by at most that one's max_wait, so no change waits for
-// ever behind urgent changes. Lanes and projects change the value of builds, too;
-// a quota lets builds wait and nothing else.
+// analyzed, changed only by another lane (/land priority=LANE). A change stays behind
+// (margin.go) if it would gain less than it takes to build the common targets of the
+// two again. Say that a ends at 12:00 and b, which came later, would end at 11:55, and
+// building their common targets again takes 8 minutes: b goes second. A change that
+// came later and is ahead because it is shorter may still go behind the other. It does
+// so when the other has been proven on main as it is and the later one is not being
+// built (giveway.go). It would gain nothing, and the proven one would be built again. A
+// lane holds up the next one by at most that one's max_wait, so no change waits for
+// ever behind urgent changes. Lanes and projects change the value of builds, too; a
+// quota lets builds wait and nothing else.
 //
-// Which change is to blame for a failure? Every change in the build that affects what has
-// failed, two of them together, or one with something that had landed, each as
-// far as it was likely before and has not passed on this target. The doubt stays
-// until one of them is turned down, which explains it; and when what has failed
-// passes with one of them, or one lands, the blame is divided among the rest.
-// So a build of b on a that fails makes both doubtful; when a passes alone, b is
-// to blame, and no change is built on it any more.
+// Which change is to blame for a failure? Every change in the build that affects the
+// failed target, two of them together, or one with a change that had landed, each as far
+// as it was likely to be at fault before and has not passed on this target. The doubt
+// stays until one of them is turned down, which explains it; and when the failed target
+// passes with one of them, or one lands, the blame is divided among the rest. So a build
+// of b on a that fails makes both doubtful; when a passes alone, b is to blame, and no
+// change is built on it any more.
 //
 // Why is a build not run? In this order (package plan): its change is out of the
-// window, what it would tell is known or being built, its targets are unlikely to be
-// needed, it is early, it is worth too little, its quota is used up, there is no slot.
-// Rules.Off leaves ingredients out; submitqueue simulate says what each is worth.
+// window, its keys are known or being built, its targets are unlikely to be needed, it
+// is early, it is worth too little, its quota is used up, there is no slot. Rules.Off
+// leaves ingredients out; submitqueue simulate says what each is worth.
 //
 // What happens when an upgrade of the server changes all hashes? The version of the
 // analyzer in force goes on to decide. Main is proven under the newer one beside
-// that: by passes on commits where both see the same, and by builds in free slots.
-// Then it takes over in one turn (upgrade.go).
+// that: by passes on commits where both versions see the same, and by builds in free
+// slots. Then it takes over in one turn (upgrade.go).
 //
 // How are stacks treated? Say that b's pull request asks for a's branch. Then b is on
 // top of a (Change.Parent): behind it in the order, in any lane and at any duration,
@@ -223,15 +224,16 @@
 //
 // How are reviews and checks that the forge asks for treated? Say that c needs an
 // approval. /land parks it with the reason; after Stirred, and from time to time, the
-// forge is asked again, and c enters by itself. Right before it lands the forge is
+// forge is asked again, and c enters on its own. Right before it lands the forge is
 // asked once more, while it keeps its place in the train (require.go).
 //
 // When will a change have its verdict? forecast.go adds up distributions: what is left of
 // its builds given that they have run for so long, the slots before that, those ahead, and
-// one more build if one of these does not land. The queue measures its own forecasts: from
+// one more build if one of these does not land. The queue measures its own forecasts. From
 // time to time they are written down (promise.go), and verdicts move the ends of the
-// interval, by how many changes ahead are open, until one verdict in ten comes before it
-// and one in ten after it (predict.SeeReach). No decision rests on that.
+// interval until one verdict in ten comes before it and one in ten after it. This is done
+// separately by how many changes ahead are open (predict.SeeReach). No decision rests on
+// that.
 //
 // How do I add a predictor? A row of predict.Models. A command? A row of queue.Commands,
 // and one of followers (follow.go). A requirement needs nothing here: the core knows no

@@ -10,11 +10,11 @@ import (
 // Bounds of the failures that are remembered.
 const (
 	maxDoubts = 32 // failures that one change may be to blame for
-	maxPlaces = 8  // targets that failed, of each
+	maxPlaces = 8  // failed targets of each such failure
 )
 
 // addDoubt remembers a failure that a change, or a pair, may be to blame for.
-// Earlier passes of the targets with it count no more.
+// Earlier passes of the targets with that change or pair no longer count.
 func (c *blaming) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
 	rec, x := c.belief(id), c.facts.Futures.AffectedBy(id)
 	tested := rec.Tested
@@ -43,8 +43,8 @@ func (c *blaming) addDoubt(id queue.ChangeID, d queue.Doubt, red []int) {
 	}
 }
 
-// blamed is how much a change, or a pair, is to blame for what has failed on
-// some of the targets so far.
+// blamed is how much a change, or a pair, is to blame for the failures of some of the
+// targets so far.
 func (c *blaming) blamed(id, pair queue.ChangeID, red []int) float64 {
 	most := 0.0
 	if rec := c.s.Beliefs[id]; rec != nil {
@@ -144,8 +144,8 @@ func (c *blaming) explain(id queue.ChangeID) {
 	}
 }
 
-// moveDoubts takes in that one has landed: it is not to blame alone, and the
-// doubts about it and another are kept with that one.
+// moveDoubts takes in that a change of a pair has landed. It is not to blame alone, and
+// the doubts about the pair are kept with the other change.
 func (c *blaming) moveDoubts(landed, id queue.ChangeID) {
 	was := c.s.Beliefs[landed]
 	x, y := c.facts.Futures.AffectedBy(landed), c.facts.Futures.AffectedBy(id)
@@ -167,7 +167,7 @@ func (c *blaming) moveDoubts(landed, id queue.ChangeID) {
 	was.Doubts = slices.DeleteFunc(was.Doubts, func(d queue.Doubt) bool { return d.Pair == id })
 }
 
-// takeOver gives a change the blame that it shared with another, which is
+// takeOver gives a change the blame that it shared with another change, which is
 // forgotten.
 func takeOver(rec *queue.Belief, other queue.ChangeID) {
 	if !slices.ContainsFunc(rec.Doubts, func(d queue.Doubt) bool { return d.Pair == other }) {

@@ -10,10 +10,10 @@ import (
 // Main drifts where a key of it that has passed fails by now, at the same hash: a
 // certificate has expired, a service that a test talks to has changed, the runner's
 // image is another one. Controls and watch builds show it. When such a key has failed
-// as often as decides, its pass is revoked, here and in the archive, and main is
-// surveyed again: the key is in the link of what main has unproven, is run again like
-// any red key of main, and holds the rejections that it may excuse (blame). But it has
-// come with no commit, so it holds up no landing, even under `external: hold`: passes
+// as often as a verdict needs, its pass is revoked, here and in the archive, and main
+// is surveyed again. The key is then in the link of main's unproven keys, is run again
+// like any red key of main, and holds the rejections that it may excuse (blame). But no
+// commit has brought it, so it holds up no landing, even under `external: hold`: passes
 // beside it, and on top of it, count.
 
 // revokeDrifted revokes the passes that a run on main has refuted.
@@ -83,8 +83,8 @@ func (c *judging) unprove(k queue.Key, step string, against []queue.Failure) {
 	c.touchMain()
 }
 
-// cloud says of what has failed in a step, without naming targets, that main may have
-// been to blame.
+// cloud marks the failures of a step that name no targets: main may have been to blame
+// for them.
 func (c *judging) cloud(step string) {
 	for _, id := range derived.Sorted(c.s.Ledger) {
 		e := c.s.Ledger[id]
@@ -108,7 +108,7 @@ func (c *judging) isUnproven(k queue.Key) bool {
 	return root != nil && slices.Contains(root.Keys, k)
 }
 
-// recovered ends the drift of what has passed again.
+// recovered ends the drift of keys that have passed again.
 func (c *judging) recovered(j *queue.Job, passed []string) {
 	c.endDrift(func(d queue.Drift) bool {
 		return slices.ContainsFunc(j.Keys, func(k queue.Key) bool { return slices.Contains(passed, k.Target) && k.ID() == d.Key })
@@ -133,7 +133,7 @@ func (c *judging) endDrift(over func(queue.Drift) bool) {
 	}
 }
 
-// driftOf returns what of some targets of main has drifted.
+// driftOf returns the drift of some targets of main.
 func (c *judging) driftOf(targets []string) []queue.Drift {
 	var out []queue.Drift
 	for _, d := range c.s.Main.Drift {

@@ -12,9 +12,9 @@ import (
 
 // Early boarding: a change whose own build is about to end boards the train
 // before that, so that its step on the whole tree is under way meanwhile. It is
-// behind all that are proven, and behind those that come to be while it is not:
-// then its step was run in vain. So it has to be likely to pass, and it takes free
-// slots only. The gate asks of it what it asks of everyone.
+// behind all proven changes, and behind those that become proven before it does; in
+// that case its step was run in vain. So it has to be likely to pass, and it takes free
+// slots only. The gate asks of it the same as of every change.
 
 const (
 	likelyPass = 0.8  // chance from which a change boards early
@@ -22,9 +22,9 @@ const (
 	overrun    = 1.25 // times its prediction after which a build is not expected to end soon
 )
 
-// dueBy returns when a live build is expected to end, or 0 where that is not
-// within the time that main's steps on the whole tree take: they begin no
-// earlier; and when that will have changed.
+// dueBy returns when a live build is expected to end, and the time when that answer
+// changes. The end is 0 where it is further away than within, the time that main's
+// steps on the whole tree take: they begin no earlier.
 func (c *landing) dueBy(b *queue.Build, within time.Duration) (end, next queue.Instant) {
 	if b.Started == 0 || b.Cancel {
 		return 0, 0
@@ -41,8 +41,8 @@ func (c *landing) dueBy(b *queue.Build, within time.Duration) (end, next queue.I
 	return max(end, c.facts.Now), last + 1
 }
 
-// due reports whether all that is missing of a link, but for the whole tree, is
-// being verified and will soon be known.
+// due reports whether all missing keys of a link, other than those of the whole tree,
+// are being verified and will soon be known.
 func (c *landing) due(l *queue.Link) bool {
 	if c.facts.Without(config.IngredientEarly) || !c.facts.TreeSteps.HasTreeSteps() || c.facts.Beliefs.Good(l.Change) < likelyPass {
 		return false
@@ -62,10 +62,10 @@ func (c *landing) due(l *queue.Link) bool {
 	})
 }
 
-// early returns the changes that could board early, as they are expected to be
-// through: it is open whether their own targets pass, but no change is expected to
-// be proven so shortly before or after one of them that their order may differ.
-// It asks to be woken when there may be others.
+// early returns the changes that could board early, in the order in which their builds
+// are expected to end. It is open whether their own targets pass. But no other change
+// is expected to be proven so shortly before or after one of them that their order may
+// differ. early asks to be woken when there may be others.
 func (c *landing) early() []queue.ChangeID {
 	if c.facts.Without(config.IngredientEarly) || !c.facts.TreeSteps.HasTreeSteps() {
 		return nil

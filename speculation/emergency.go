@@ -17,7 +17,7 @@ import (
 const (
 	nowStart = 50 * 365 * 24 * time.Hour // head start of an emergency in the order
 
-	nowDefault = 3 // emergencies of a day
+	nowDefault = 3 // emergencies per day
 )
 
 // emergency puts a pull request before all others, in the queue or not yet.
@@ -33,7 +33,7 @@ func (c *entering) emergency(r *queue.Request, b queue.Inspected) {
 	c.enter(r, b)
 	ch := c.facts.Links.Active(r.Number)
 	if ch == nil || ch.Head != b.Head || ch.Phase == queue.Landing {
-		return // it was refused, or has no need of it
+		return // it was refused, or lands anyway
 	}
 	e := queue.Emergency{By: r.User, Reason: r.Command.Text, At: c.facts.Now, Change: ch.ID}
 	c.s.Main.Nows = append(slices.Clone(c.s.Main.Nows), e)
@@ -74,8 +74,8 @@ func (c *entering) rush(ch *queue.Change, e queue.Emergency) {
 	}
 }
 
-// first puts the emergencies of some changes before the others, and behind these what lands
-// through the freeze that is on.
+// first puts the emergencies among some changes first, then the changes that land through
+// the present freeze, then all others.
 func (c *entering) first(ids []queue.ChangeID) {
 	rank := func(id queue.ChangeID) int {
 		if calm := c.calm(id); calm == 0 || !c.excepted(id) {
@@ -101,7 +101,7 @@ func (c *entering) freeze(r *queue.Request) {
 		return
 	}
 	if p := c.s.Main.Paused; p != nil && p.Code != "" {
-		c.refuse(r, queue.Reason{Code: queue.ReasonPaused, Names: []string{p.By}, Detail: p.Reason}) // it would end what only somebody may end
+		c.refuse(r, queue.Reason{Code: queue.ReasonPaused, Names: []string{p.By}, Detail: p.Reason}) // the end of the freeze would end the pause, which only a person may end
 		return
 	}
 	c.s.Main.Paused = &queue.Pause{By: r.User, Reason: why, At: c.facts.Now, Until: until}

@@ -38,7 +38,7 @@ func (c *entering) inspected(b queue.Inspected) {
 		return
 	}
 	if b.ConfigAt != c.s.Main.ConfigAt && (r.Command.Verb != queue.CommandRecheck || b.Requires) {
-		c.upkeep.reissue(a, 0, "") // what is protected, and what blocks, has been written anew since
+		c.upkeep.reissue(a, 0, "") // the rules of protected paths and of blocks have changed since
 		return
 	}
 	if r.Command.Verb == queue.CommandRecheck {
@@ -55,7 +55,7 @@ func (c *entering) inspected(b queue.Inspected) {
 		c.follow(r, b)
 	}
 	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Head != b.Head && ch.Phase != queue.Landing {
-		c.guarding.check(ch) // pushed to, and the event is still to come; or this was read before the push
+		c.guarding.check(ch) // somebody pushed and the event is still to come, or this was read before the push
 	}
 }
 
@@ -88,7 +88,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	arrival, lane := r.At, c.facts.Rules().DefaultLane
-	var former queue.Change // the same in another way, where it is in the queue
+	var former queue.Change // the change in the queue that this one replaces under another method or restacked
 	if ch := c.facts.Links.Active(r.Number); ch != nil {
 		if ch.Phase == queue.Landing && ch.Head != b.Head {
 			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}})
@@ -137,7 +137,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	c.s.Changes[id] = ch
 	c.touchChange(ch)
 	if i := slices.IndexFunc(c.s.Main.Suspects, func(l queue.LineCommit) bool { return l.Change == id && l.Head == b.Head }); i >= 0 {
-		c.settling.landed(ch, c.s.Main.Suspects[i].Commit) // before the state lost its memory of it
+		c.settling.landed(ch, c.s.Main.Suspects[i].Commit) // it landed before the state lost its memory of it
 		c.forget(r)
 		return
 	}
@@ -154,7 +154,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	} else {
 		c.commanded(r.Number)
 		c.note(entered)
-		c.askBelow(r, b) // a rule of auto has to hold for each by itself
+		c.askBelow(r, b) // a rule of auto has to hold for each pull request separately
 	}
 	if !c.guarding.admit(ch, b) {
 		c.accept(r)
@@ -168,9 +168,9 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	c.accept(r)
 }
 
-// isDecided reports whether a command asks for a head that has its verdict: it was
-// given, on another way or once more, before the verdict was known.
-// A failure by one method says nothing of another.
+// isDecided reports whether a command asks for a head that has its verdict: the command
+// was given in another way, or a second time, before the verdict was known. A failure
+// by one method says nothing of another.
 func (c *entering) isDecided(r *queue.Request, head queue.CommitID) bool {
 	p := c.s.Pulls[r.Number]
 	if p == nil {
@@ -186,8 +186,8 @@ func (c *entering) isDecided(r *queue.Request, head queue.CommitID) bool {
 	return (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow) && r.At < last.Decided
 }
 
-// unmet returns the first requirement to enter that is not met, if any. Those that
-// a change waits for are not among them (wanting).
+// unmet returns the first requirement to enter that is not met, if any. Requirements
+// that a change waits for are not among them (wanting).
 func (c *entering) unmet(number int, b queue.Inspected) queue.Reason {
 	if why := c.offBase(number, b); why.Code != "" {
 		return why
@@ -205,7 +205,7 @@ func (c *entering) unmet(number int, b queue.Inspected) queue.Reason {
 	return queue.Reason{}
 }
 
-// recheck takes a change out if its pull request no longer is what was inspected.
+// recheck takes a change out if its pull request is no longer as it was inspected.
 func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
 	if ch != nil && ch.Phase != queue.Landing && c.mainline.confirmBase(a, r, b) {
@@ -266,7 +266,7 @@ func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	if ch.Head != b.Head {
-		c.enter(r, b) // it was pushed to, and the event is still to come
+		c.enter(r, b) // somebody pushed, and the event is still to come
 		return
 	}
 	if m := &c.s.Main; ch.Phase == queue.Parked && onMain(ch.Reason.Code) && m.Retry != 0 {

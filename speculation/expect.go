@@ -6,9 +6,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Expect fills in what each key of a build is thought to take, for whoever spreads the
-// build over runners. The build's jobs are the caller's. It can change how a build is
-// divided, never what comes of it.
+// Expect fills in how long each key of a build is expected to take, for the code that
+// spreads the build over runners. The build's jobs are the caller's. Expect can change
+// how a build is divided, never its results.
 func (c *Core) Expect(b *queue.Build) {
 	for i := range b.Jobs {
 		j := &b.Jobs[i]

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// fold takes one event into the state. It decides nothing that settle decides.
+// fold takes one event into the state. It gives none of the verdicts that settle gives.
 func (c *Core) fold(e queue.Event) {
 	switch b := e.Body.(type) {
 	case queue.Commented:
@@ -18,7 +18,7 @@ func (c *Core) fold(e queue.Event) {
 			return
 		}
 		id := b.Comment
-		if b.Head != "" { // a button, and of a pull request that another queue may have
+		if b.Head != "" { // a button; another queue may have the pull request
 			if id = e.ID; c.s.Pulls[b.Number] == nil {
 				return
 			}
@@ -125,9 +125,9 @@ func (c *Core) pull(number int) *queue.Pull {
 }
 
 // edited follows a toggle of the box, and has the comment written anew where it is not as
-// we have written it. Only a toggle of the very text that was written last counts: what
-// was looked at when it was made is what holds. An App that is not heard is not
-// contradicted either, lest two programs edit in turns for ever.
+// we have written it. A toggle counts only on the very text that was written last, so
+// that the person saw the present state. Edits by an App whose commands do not count are
+// left alone, lest two programs edit in turns for ever.
 func (c *Core) edited(e queue.Event, b queue.Edited) {
 	p := c.s.Pulls[b.Number]
 	if p == nil || p.Said.Marker == "" || p.Said.Marker != b.Before.Marker || b.Bot && !c.facts.Permissions().HearsBot(b.Author) {
@@ -159,8 +159,8 @@ func (c *Core) request(r queue.Request) {
 }
 
 // inspect asks about the oldest command of each pull request, so that a cancel
-// is not followed before the landing that it cancels. They can be answered only
-// once the target branch has been read.
+// is not followed before the landing that it cancels. Commands can be answered only
+// after the target branch has been read.
 func (c *Core) inspect() {
 	if c.s.Main.Tip == "" {
 		return
@@ -179,7 +179,7 @@ func (c *Core) inspect() {
 }
 
 func (c *Core) labeled(e queue.Event, b queue.Labeled) {
-	c.entering.unlabelled(b) // whoever has done it: it was no command that had it enter
+	c.entering.unlabelled(b) // whoever has taken the label off: no command made the change enter
 	if b.Bot && !c.facts.Permissions().HearsBot(b.Actor) {
 		return
 	}
@@ -210,29 +210,29 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 	if !b.On {
 		cmd = queue.Command{Verb: queue.CommandCancel}
 		if ch := c.facts.Links.Active(b.Number); ch == nil || lane != "" && ch.Lane != lane {
-			return // what is in another lane by now was not asked for by this label
+			return // the change is in another lane by now, which this label did not ask for
 		}
 	}
 	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: cmd, At: e.At, Bot: b.Bot})
 }
 
-// inspectAgain asks anew about the commands that wait on a pull request which
-// is no longer what an inspection under way may have seen.
+// inspectAgain asks anew about the commands that wait on a pull request, which has
+// changed since an inspection under way may have read it.
 func (c *Core) inspectAgain(number int) {
 	for _, id := range derived.Sorted(c.s.Requests) {
 		if r := c.s.Requests[id]; r.Number == number {
 			t := queue.Inspect{Request: r.ID, Number: r.Number, User: r.User}
-			if a := c.s.Actions[c.facts.Asked(t)]; a != nil && a.NotBefore <= c.facts.Now { // else it has yet to look
+			if a := c.s.Actions[c.facts.Asked(t)]; a != nil && a.NotBefore <= c.facts.Now { // else it has not looked yet
 				c.upkeep.renew(t)
 			}
 		}
 	}
 }
 
-// headMoved takes out requests for another head. The event may be late: a queued
-// change is looked at again and taken out by what the forge says then. But the head
-// of a command that is not followed yet is not known; the command is refused, and the
-// author gives it once more.
+// headMoved takes out requests for another head. The event may be late, so a queued
+// change is looked at again, and the forge's answer decides whether it is taken out.
+// But the head of a command that is not followed yet is not known; the command is
+// refused, and the author gives it once more.
 func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if c.entering.movedByUs(b) {
 		return
@@ -317,9 +317,9 @@ func (c *Core) doneShowing(b queue.Done) {
 	}
 }
 
-// analyzed takes in a footprint. One that was waited for is good even where main
-// has moved since: had that made it old, it would not be waited for any more
-// (reanalyze).
+// analyzed takes in a footprint. A footprint that the change waits for is good even if
+// main has moved since: if the move had made it old, the change would no longer wait
+// for it (reanalyze).
 func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	ch := c.s.Changes[b.Change]
 	if ch == nil || ch.Phase.Final() {
@@ -341,7 +341,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 		f.At = c.facts.Now
 	}
 	if old := c.s.Footprints[ch.ID]; old != nil {
-		f.Merges, f.Clashes = old.Merges, old.Clashes // of its head, on any main
+		f.Merges, f.Clashes = old.Merges, old.Clashes // these are facts of its head, on any main
 	}
 	if derived.InOrder(ch) {
 		c.landing.leave(ch.ID)
@@ -364,7 +364,7 @@ func (c *Core) analyzed(b queue.Analyzed, awaited bool) {
 	c.settling.pend(ch, &f)
 }
 
-// PickOf is what is to be known of a change to merge it.
+// PickOf returns the facts of a change that a merge needs.
 func PickOf(ch *queue.Change) queue.Pick { return pickOf(ch) }
 
 func pickOf(ch *queue.Change) queue.Pick {

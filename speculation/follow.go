@@ -2,12 +2,12 @@ package speculation
 
 import "github.com/submitqueue/submitqueue/queue"
 
-// follower does what a command asks for that may be given, and ends its request: it
-// accepts or refuses it, or answers it.
+// follower carries out a permitted command and ends its request: it accepts, refuses or
+// answers it.
 type follower func(c *entering, r *queue.Request, b queue.Inspected)
 
-// followers returns what following each command does; all else of a command is its row in
-// queue.Commands. Not in it are recheck and auto, the queue's own.
+// followers returns the follower of each command; all else about a command is in its row
+// of queue.Commands. The queue's own commands, recheck and auto, are not in the map.
 func followers() map[queue.Verb]follower {
 	return map[queue.Verb]follower{
 		queue.CommandLand:       (*entering).enter,
@@ -41,7 +41,7 @@ func followers() map[queue.Verb]follower {
 	}
 }
 
-// follow does what a command asks for, which may be given.
+// follow carries out a permitted command.
 func (c *entering) follow(r *queue.Request, b queue.Inspected) {
 	if f := c.follows[r.Command.Verb]; f != nil {
 		f(c, r, b)

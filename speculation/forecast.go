@@ -13,27 +13,27 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// forecastDepth is how many changes of the order have a forecast: what is
-// farther back depends on too much.
+// forecastDepth is how many changes of the order have a forecast: a change farther back
+// depends on too much.
 const forecastDepth = 100
 
 // foreseen is the distribution of the time until a verdict, in seconds.
 type foreseen struct {
 	left  predict.Dist
-	base  [3]float64 // quantiles of the same, where nothing is built once more
+	base  [3]float64 // quantiles of the same time if nothing is built once more
 	group int        // as in queue.Promise
 	queue.Forecast
 	proven bool // all that is left is the push
 }
 
-// Forecasts returns when the first changes of the order should have their verdicts:
-// what View says of each. The result is the caller's.
+// Forecasts returns when the first changes of the order should have their verdicts, as
+// View says of each. The result is the caller's.
 func (c *Core) Forecasts() map[queue.ChangeID]queue.Forecast { return maps.Clone(c.telling.forecast()) }
 
 // forecast returns when the first changes of the order should have their
-// verdicts: as it looks, and as far off as such forecasts have been so far, four of
-// five come between Early and Late. It has none while nothing can land,
-// none for steps that have hardly been seen, and none behind a build that takes
+// verdicts. Four of five verdicts should come between Early and Late, by the present
+// builds and by how far off forecasts have been so far. There is no forecast while
+// nothing can land, for steps that have hardly been seen, or behind a build that takes
 // longer than it ever should. It is for people and decides nothing.
 func (c *telling) forecast() map[queue.ChangeID]queue.Forecast {
 	if c.forecasts == nil {
@@ -45,7 +45,7 @@ func (c *telling) forecast() map[queue.ChangeID]queue.Forecast {
 	return c.forecasts
 }
 
-// interval makes the ends of a forecast what the queue's own record says.
+// interval sets the ends of a forecast by the queue's own record of past forecasts.
 func (c *telling) interval(f foreseen) queue.Forecast {
 	if f.proven || f.Late != 0 {
 		return f.Forecast
@@ -63,8 +63,9 @@ func (*telling) secondsOf(seconds float64) time.Duration {
 	return time.Duration(min(seconds, predict.Longest.Seconds()) * float64(time.Second))
 }
 
-// foresee goes through the order: a change is decided when its own builds are over and
-// those ahead of it are decided, and, if one of these does not land, one build later.
+// foresee goes through the order. A change is decided when its own builds are over and
+// the changes ahead of it are decided. If one of these does not land, it is decided one
+// build later.
 func (c *telling) foresee() map[queue.ChangeID]foreseen {
 	out := map[queue.ChangeID]foreseen{}
 	if m := c.s.Main; m.Tip == "" || m.Config == nil || m.Paused != nil || c.s.Slots == 0 ||
@@ -90,7 +91,7 @@ func (c *telling) foresee() map[queue.ChangeID]foreseen {
 	for _, id := range c.facts.Order.IDs[:min(len(c.facts.Order.IDs), forecastDepth)] {
 		f, again, ok := c.own(id, builds[id], slots)
 		ahead := c.facts.Order.FirstAhead(id)
-		var before [3]float64 // quantiles of when all ahead are decided
+		var before [3]float64 // quantiles of the time until all changes ahead are decided
 		hold, open := 1.0, 0
 		for _, a := range ahead {
 			x, known := out[a]
@@ -120,7 +121,8 @@ func (c *telling) foresee() map[queue.ChangeID]foreseen {
 	return out
 }
 
-// spanLevels are the quantiles by which a distribution is made of others.
+// spanLevels are the quantiles by which a distribution is made from other
+// distributions.
 var spanLevels = [3]float64{0.1, 0.5, 0.9}
 
 // spread is how many deviations lie between the first and the last of spanLevels.
@@ -136,8 +138,9 @@ func fitted(q [3]float64) predict.Dist {
 	return predict.Dist{Mu: mu, Sigma: min(max(sigma, leastSpread), 3)}
 }
 
-// behind makes the forecast of a change's own builds one that waits for those ahead, too.
-// With chance hold they all land and its builds count; else it is built once more.
+// behind turns the forecast of a change's own builds into one that also waits for the
+// changes ahead. With chance hold these all land and its builds count; else it is built
+// once more.
 func behind(f foreseen, before [3]float64, again predict.Dist, hold float64, verified bool) foreseen {
 	var first, second [3]float64
 	for i, q := range spanLevels {
@@ -226,7 +229,8 @@ func (c *telling) own(id queue.ChangeID, builds []*queue.Build, slots []queue.In
 	return f, again, ok
 }
 
-// overdue is the share of builds that end by when one is said to take longer than it should.
+// overdue is a quantile: a build that runs for longer than this share of builds takes is
+// said to take longer than it should.
 const overdue = 0.95
 
 // landingTime is about how long a push takes.
@@ -265,8 +269,8 @@ func (c *telling) span(b *queue.Build) (s buildSpan, seen bool) {
 	return s, 2*known >= keys && keys > 0
 }
 
-// foreseeBuild predicts how long a build of a change takes that is yet to be
-// asked for.
+// foreseeBuild predicts how long a build of a change takes that has not been asked for
+// yet.
 func (c *telling) foreseeBuild(id queue.ChangeID) (took time.Duration, seen bool) {
 	f := c.s.Footprints[id]
 	if f == nil {
@@ -291,7 +295,7 @@ func (c *telling) foreseeBuild(id queue.ChangeID) (took time.Duration, seen bool
 	return c.facts.Beliefs.Predict(c.s.Changes[id], f), 2*known >= keys && keys > 0
 }
 
-// ranOn says on what a build runs.
+// ranOn returns the change, the commit and the base that a build runs on.
 func ranOn(b *queue.Build) queue.Ran {
 	return queue.Ran{Change: b.Change, Commit: b.Commit, Main: b.Main, Chain: below(b)}
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Passes that a maintainer takes back (/queue forget). To forget makes a rule
-// with a time, kept in the state (Main.Forgotten): passes of the keys it covers, up
-// to that time, are void wherever they come from: the state, the archive, an answer
-// on its way, a build that was asked for before. So changes that rest on them have
-// them built again, and main is looked at anew: what it rests on and has not passed
-// since is unproven. A landing that is written goes on: its proof was good when it
-// was written.
+// Passes that a maintainer takes back (/queue forget). This command makes a rule with a
+// time, kept in the state (Main.Forgotten). Passes of the keys that the rule covers, up
+// to that time, are void wherever they come from: the state, the archive, an answer on
+// its way, a build that was asked for before. So changes that rest on these keys have
+// them built again, and main is surveyed anew: its keys that are void and have not
+// passed since are unproven. A landing whose push is written goes on: its proof was
+// good when it was written.
 
 // takeBack follows /queue forget.
 func (c *judging) takeBack(r *queue.Request) {
@@ -28,7 +28,7 @@ func (c *judging) takeBack(r *queue.Request) {
 		c.entering.refuse(r, queue.Reason{Code: queue.ReasonForgotten, Names: []string{f.String()}})
 		return
 	}
-	c.facts.SetNow(c.facts.Now + 1) // what is asked for from here on is asked for after it
+	c.facts.SetNow(c.facts.Now + 1) // all that is asked for from here on comes after it
 	c.s.Main.Forgotten = list
 	c.touchMain()
 	for _, id := range derived.Sorted(c.s.Ledger) {
@@ -42,7 +42,7 @@ func (c *judging) takeBack(r *queue.Request) {
 			c.facts.Builds.TakeKeys(b)
 			c.touch(queue.KindBuild, string(b.ID))
 			if len(b.Facts) == 0 {
-				b.Build.Cancel = true // nothing that it shows is heard
+				b.Build.Cancel = true // its results no longer count
 				c.upkeep.ask(queue.Stop{Build: b.ID})
 			}
 		}
@@ -52,9 +52,9 @@ func (c *judging) takeBack(r *queue.Request) {
 	c.entering.accept(r)
 }
 
-// surveyAnew has main's keys compared with what has passed once more, under the
-// version in force and under the one that is to be: what was known of them may not
-// hold. Readings that are under way are given up.
+// surveyAnew has main's keys compared with the passes once more, under the version in
+// force and under the next one: older results of that comparison may no longer hold.
+// Surveys that are under way are given up.
 func (c *judging) surveyAnew() {
 	m := &c.s.Main
 	for _, key := range derived.Sorted(c.s.Actions) {
@@ -73,8 +73,8 @@ func (c *judging) surveyAnew() {
 	c.mainline.survey()
 }
 
-// revoke takes a pass out of the ledger; what has failed stays, but for what has failed in
-// quarantine: that did not count when it was shown, and is run again.
+// revoke takes a pass out of the ledger. Failures stay, except those in quarantine: they
+// did not count when they happened, and the key is run again.
 func (c *judging) revoke(e *queue.Entry) {
 	if len(e.Failures) == 0 || e.Excused != 0 {
 		c.dropEntry(e.ID)

@@ -8,11 +8,11 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// giveWay puts changes behind one that is proven on the target branch as it is, where
-// they have come after it, are ahead of it only because they are shorter, and are not
-// being built: they gain nothing by going first, and the proven one would be built again
-// behind them. A change that is being built keeps its place, since the landing would throw
-// that build away. No change gives way to one that cannot be pushed now.
+// giveWay puts changes behind a change that is proven on the target branch as it is. It
+// moves those that have come after it, are ahead of it only because they are shorter, and
+// are not being built. They gain nothing by going first, and the proven change would be
+// built again behind them. A change that is being built keeps its place, since the landing
+// would throw that build away. No change gives way to a change that cannot be pushed now.
 func (c *landing) giveWay() {
 	if c.s.Main.Tip == "" || c.facts.Without(config.IngredientMargin) || c.halted() || c.facts.Changing() || c.facts.Order.Held() {
 		return

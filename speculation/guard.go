@@ -12,20 +12,21 @@ import (
 // from its merges, and not from its head alone: where a change
 // below has moved a file to a protected place, git's merge takes an edit of that file
 // along. So each link says which protected paths its commits change, by the globs in
-// force (Link.Protected), and each way out asks here: the push right beside the gate,
-// a build where it is started.
+// force (Link.Protected). The push asks here right beside the gate, and so does the
+// start of each build.
 //
-// The other way round, a change may move a file to a protected place while what is below
-// has an edit of it, which no administrator has seen. An approval speaks for the
-// head that it was given to: what a merge brings into a protected path and that head does
-// not hold there (Link.Taken) needs another head that does, and its approval.
+// The other way round, a change may move a file to a protected place while a change below
+// has an edit of it, which no administrator has seen. An approval speaks only for the
+// head that it was given to. If a merge brings content into a protected path that this
+// head does not hold there (Link.Taken), the change needs another head that holds it, and
+// an approval of that head.
 //
 // A change with such a link waits, parked, for the approval, and returns when it is
 // given, or when no merge that can still come about needs it.
 
-// stopUncleared takes a change out of the order that has a link which is not cleared,
-// until it is approved; a rollup with one is given up, and each of its members goes on
-// by itself.
+// stopUncleared acts on a link that is not cleared: its change leaves the order until
+// it is approved. If the link is a rollup's, the rollup is given up, and each of its
+// members goes on alone.
 func (c *guarding) stopUncleared(l *queue.Link) {
 	ch := c.s.Changes[l.Change]
 	switch {
@@ -36,11 +37,11 @@ func (c *guarding) stopUncleared(l *queue.Link) {
 		c.settling.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonRequirements, Unmet: []queue.Requirement{clearing(l)}}, nil)
 	case ch.Phase != queue.Parked && ch.Phase != queue.Landing:
 		c.await(ch, []queue.Requirement{clearing(l)})
-		c.reconsider(ch) // approval by an administrator was not asked for yet
+		c.reconsider(ch) // the forge was not asked yet for an administrator's approval
 	}
 }
 
-// clearing is what a link that is not cleared needs.
+// clearing is the requirement of a link that is not cleared.
 func clearing(l *queue.Link) queue.Requirement {
 	if len(l.Taken) > 0 {
 		return queue.Requirement{Kind: queue.RequireUpdate, Names: l.Taken, Merged: true, On: l.Chain}
@@ -48,8 +49,9 @@ func clearing(l *queue.Link) queue.Requirement {
 	return queue.Requirement{Kind: queue.RequireAdministrator, Names: l.Protected, Merged: true, On: l.Chain}
 }
 
-// guarded returns the link of a change that changes protected paths: of those that can
-// still come about and are wanted, the one that stands on the least; nil: there is none.
+// guarded returns a link of a change that changes protected paths, or nil if there is
+// none. Of the links that can still come about and are wanted, it is the one with the
+// fewest changes below it.
 func (c *guarding) guarded(id queue.ChangeID, wanted func(*queue.Link) bool) *queue.Link {
 	var out *queue.Link
 	for l := range c.facts.Links.LinksOf[id] {
@@ -64,8 +66,8 @@ func (c *guarding) guarded(id queue.ChangeID, wanted func(*queue.Link) bool) *qu
 }
 
 // Protected returns the protected paths that merges of a pull request's change would
-// change, besides those that it changes itself: an approval of its head is asked for
-// because of them, too.
+// change, besides those that its head changes. They, too, make an approval of the head
+// necessary.
 func (c *Core) Protected(number int) []string {
 	ch := c.facts.Links.Active(number)
 	if ch == nil {
@@ -77,8 +79,8 @@ func (c *Core) Protected(number int) []string {
 	return nil
 }
 
-// lacking returns what a change's pull request does not meet, by what the forge says
-// of it and by what its merges change.
+// lacking returns the requirements that a change's pull request does not meet, by the
+// forge's answer and by the paths that its merges change.
 func (c *guarding) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []queue.Requirement {
 	if len(b.Protected)+len(b.Guarded) > 0 && ch.Approved != b.Approved && (b.Approved || !ch.Kept) {
 		ch.Approved = b.Approved
@@ -93,8 +95,8 @@ func (c *guarding) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []
 	return append(out, clearing(l))
 }
 
-// releaseFrom has those looked at again that wait for an approval because of what they
-// would have stood on, when that has been turned down.
+// releaseFrom takes in that a change has been turned down. It has those changes looked
+// at again that wait for an approval because they would have stood on that change.
 func (c *guarding) releaseFrom(id queue.ChangeID) {
 	for _, ch := range c.settling.parked() {
 		if waitsOutside(ch) && slices.ContainsFunc(ch.Reason.Unmet, func(r queue.Requirement) bool { return slices.Contains(r.On, id) }) {
@@ -103,11 +105,11 @@ func (c *guarding) releaseFrom(id queue.ChangeID) {
 	}
 }
 
-// reguard forgets links that were told by other globs than those in force, and what is
-// asked by them.
+// reguard forgets links whose protected paths were read by other globs than those in
+// force, and the actions that ask by such globs.
 func (c *guarding) reguard() {
 	if c.s.Push != nil {
-		return // its links say what main will be; no other is cleared meanwhile
+		return // main will be at its links; no other is cleared meanwhile
 	}
 	guard := c.facts.Links.Guard()
 	for _, id := range derived.Sorted(c.s.Links) {

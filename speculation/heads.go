@@ -10,24 +10,24 @@ import (
 )
 
 // A push in stages. GitHub judges a push of main by the head that it has recorded of each
-// pull request, so the branches of those that land as another commit than their head move
-// first (queue.PushingHeads), it is waited, for a while, until the forge shows that
-// (AwaitingSeen), and then main moves (PushingMain). The stage is part of the state: the
-// next owner of the queue goes on where it is. A push that does not move main puts the
-// branches back, by an action that bears all it takes; until that is done its changes board
-// nothing.
+// pull request. So the branches of pull requests that land as another commit than their
+// head move first (queue.PushingHeads). The queue waits for a while until the forge shows
+// the moved heads (AwaitingSeen), and then main moves (PushingMain). The stage is part of
+// the state: the next owner of the queue goes on where it is. When a push does not move
+// main, the branches are put back by an action that holds all the data it needs; until that
+// is done its changes board no train.
 //
 // A move of a head in between is ours and not its author's (movedByUs, asItWas), and the
 // approvals that it takes away because of our own push were given to the
 // head that is there again (queue.Consent.Kept).
 
 const (
-	moveWithin = time.Minute     // main moves then, whether it is known what has become of the heads or not
+	moveWithin = time.Minute     // main moves after this time even if the result of the heads' moves is not known
 	seenAfter  = 2 * time.Second // the forge is asked for a moved head after this; then after twice that, and so on
-	backLooks  = 7               // a head that was put back is shown as it was within so many looks, which take two minutes
+	backLooks  = 7               // the forge shows a head that was put back within so many looks, which take two minutes
 )
 
-// beginPush has the heads of a push moved, or main where there are none.
+// beginPush has the heads of a push moved, or main if there are none.
 func (c *mainline) beginPush(p *queue.Push) {
 	if p.ByForge = c.byForge(p); p.ByForge {
 		c.pushMain(p)
@@ -36,7 +36,7 @@ func (c *mainline) beginPush(p *queue.Push) {
 	c.beginMoves(p)
 }
 
-// beginMoves is beginPush without the forge's own merge.
+// beginMoves begins a push that the forge does not merge itself.
 func (c *mainline) beginMoves(p *queue.Push) {
 	p.Heads = c.headsOf(p)
 	if len(p.Heads) == 0 {
@@ -53,9 +53,9 @@ func (c *mainline) beginMoves(p *queue.Push) {
 	c.upkeep.ask(queue.MoveHeads{Push: p.ID})
 }
 
-// byForge reports whether the forge can be asked to merge a push's pull request itself: it
-// is the only one, lands by squash, asks for the queue's branch, brings all that its branch
-// has, and nothing that waits is on top of it.
+// byForge reports whether the forge can be asked to merge a push's pull request itself. It
+// must be the only one, land by squash, ask for the queue's branch, and bring all commits
+// of its branch. No waiting change may be on top of it.
 func (c *mainline) byForge(p *queue.Push) bool {
 	if c.facts.Rules().MergeAPI != config.MergeAPIOn || len(p.Changes) != 1 || len(p.Commits) != 1 {
 		return false
@@ -187,8 +187,8 @@ func (c *mainline) pushMain(p *queue.Push) {
 	c.upkeep.ask(queue.Land{Push: p.ID})
 }
 
-// verdictOf writes to a change's verdict; views that have been taken share the one
-// before.
+// verdictOf writes to a copy of a change's verdict, since views that were taken before
+// share the old one.
 func (c *mainline) verdictOf(id queue.ChangeID, write func(*queue.Verdict)) {
 	if ch := c.s.Changes[id]; ch != nil && ch.Verdict != nil {
 		v := *ch.Verdict
@@ -198,7 +198,8 @@ func (c *mainline) verdictOf(id queue.ChangeID, write func(*queue.Verdict)) {
 	}
 }
 
-// putBack has taken back what a push has done to pull requests that has not moved main.
+// putBack asks to take back the changes that a push has made to pull requests when it
+// has not moved main.
 func (c *mainline) putBack(p *queue.Push) {
 	t := queue.ReturnHeads{Push: p.ID, Heads: p.Heads}
 	for _, id := range p.Changes {
@@ -246,8 +247,8 @@ func (c *mainline) headsReturned(b queue.HeadsReturned) {
 	}
 }
 
-// shownClosed notes that the forge shows a pull request as closed that was to be shown as
-// merged.
+// shownClosed notes that the forge shows a pull request as closed where it should show it
+// as merged.
 func (c *mainline) shownClosed(number int) {
 	pull := c.s.Pulls[number]
 	if pull == nil {
@@ -260,7 +261,8 @@ func (c *mainline) shownClosed(number int) {
 }
 
 // movedByUs reports whether a pull request's head is where a push of ours has moved it.
-// The event may come before that push has its answer, and after the head was put back.
+// The event may come before the push has its answer, and even after the head was put
+// back.
 func (c *entering) movedByUs(b queue.HeadMoved) bool {
 	pull := c.s.Pulls[b.Number]
 	if pull == nil || !c.ours(pull, b.Head) {
@@ -277,17 +279,17 @@ func (c *entering) movedByUs(b queue.HeadMoved) bool {
 	return true
 }
 
-// ours reports whether a head of a pull request is where a push of ours has moved it: as
-// the state says, or, where it has lost its memory of that push, because the commit is one
-// that we made of its change.
+// ours reports whether a head of a pull request is where a push of ours has moved it.
+// Either the state says so, or the state has lost its memory of that push and the commit
+// is one that we made of the pull request's change.
 func (c *entering) ours(pull *queue.Pull, head queue.CommitID) bool {
 	ch := c.s.Changes[cmp.Or(pull.Active, pull.Last)]
 	return pull.WasMoved(head) || ch != nil && !ch.Method.Keeps() && ch.Head != head && c.made(head, ch.ID)
 }
 
-// strayed has a head put back that is where a push of ours has moved it and for which
-// nothing is under way: the push came late, from a server that owned the queue before, or
-// the state has lost its memory of it.
+// strayed has a head put back that a push of ours has moved although no push is under
+// way. Either the push came late, from a server that owned the queue before, or the state
+// has lost its memory of it.
 func (c *entering) strayed(pull *queue.Pull, head queue.CommitID) {
 	ch := c.s.Changes[cmp.Or(pull.Active, pull.Last)]
 	if ch == nil || ch.Phase == queue.Landing || ch.Phase == queue.Landed || ch.Head == head || pull.Branch == "" || c.returning[ch.ID] {
@@ -296,9 +298,9 @@ func (c *entering) strayed(pull *queue.Pull, head queue.CommitID) {
 	c.upkeep.ask(queue.ReturnHeads{Push: "stray/" + string(head), Heads: []queue.HeadMove{{Change: ch.ID, Number: pull.Number, Branch: pull.Branch, From: ch.Head, To: head}}})
 }
 
-// asItWas takes a head that we have moved, in what the forge says of a change's pull
-// request, for the change's own; late: the forge is to be asked again, because the head is
-// being put back.
+// asItWas replaces a head that we have moved, in the forge's answer about a change's pull
+// request, by the change's own head. late says that the forge is to be asked again,
+// because the head is being put back.
 func (c *entering) asItWas(a *queue.Action, r *queue.Request, b queue.Inspected) (_ queue.Inspected, late bool) {
 	ch, pull := c.facts.Links.Active(r.Number), c.s.Pulls[r.Number]
 	if ch == nil || ch.Head == b.Head || pull == nil || !c.ours(pull, b.Head) {

@@ -12,8 +12,8 @@ import (
 // and where they work, which directories change together, how main's steps went and which
 // targets flaked. Only models read them, so they cannot change a verdict.
 
-// facetsOf returns what the forge says of a pull request, with what the queue has counted
-// of it, which may have begun later than the pull request.
+// facetsOf returns the forge's facts of a pull request together with the queue's own
+// counts. The counts may have begun later than the pull request.
 func (c *entering) facetsOf(number int, b queue.Inspected) *queue.Facets {
 	var f queue.Facets
 	if b.Facets != nil {
@@ -25,7 +25,7 @@ func (c *entering) facetsOf(number int, b queue.Inspected) *queue.Facets {
 	return &f
 }
 
-// recordEnded takes in that a change has ended, into the records of its author, of its
+// recordEnded writes that a change has ended into the records of its author, of its
 // directories, and of how changes end.
 func (c *judging) recordEnded(ch *queue.Change) {
 	landed := ch.Phase == queue.Landed
@@ -74,7 +74,7 @@ func (c *judging) countBuild(b *queue.Build, outcome queue.JobOutcome) {
 	}
 }
 
-// shaky returns the targets of keys that have failed by name and not passed yet: where they
+// shaky returns the targets of keys that have failed by name and not passed yet: if they
 // pass after all, they were flaky.
 func (c *judging) shaky(keys []queue.Key) map[string]bool {
 	out := map[string]bool{}
@@ -90,9 +90,9 @@ func (c *judging) shaky(keys []queue.Key) map[string]bool {
 	return out
 }
 
-// observeFlakes writes down how often targets pass what they have failed, for models.
-// passed are those of a job that have passed now, shaky those that had failed before; those of
-// r.Flaked have failed within the run.
+// observeFlakes writes down, for models, how often targets pass after they have failed.
+// passed are the targets of a job that have passed now, shaky those that had failed before;
+// the targets in r.Flaked have failed within the run.
 func (c *judging) observeFlakes(j *queue.Job, r queue.JobDone, shaky map[string]bool, passed []string) {
 	if r.Outcome == queue.JobTimeout || len(j.Keys) == 0 {
 		return
@@ -121,16 +121,16 @@ func (c *judging) observeFlakes(j *queue.Job, r queue.JobDone, shaky map[string]
 	}
 }
 
-// observeMain writes down what a step has shown of main itself.
+// observeMain writes down the result of a step on main itself.
 func (c *judging) observeMain(b *queue.Build, r queue.JobDone) {
 	if b.Change != "" || b.Worth.Kind == queue.WorthHunt || b.Worth.Kind == queue.WorthRevert {
-		return // it is not of main as it is
+		return // the build is not of main as it is
 	}
 	c.s.Learned.Main = predict.SeeMain(c.s.Learned.Main, r.Outcome == queue.JobPassed)
 	c.touch(queue.KindMeta, queue.MetaLearned)
 }
 
-// tidyHistory forgets authors and directories of which nothing was heard for long.
+// tidyHistory forgets authors and directories that have had no change for long.
 func (c *upkeep) tidyHistory() {
 	for name, a := range c.s.Authors {
 		if c.facts.Now.Sub(a.At) > keepHistory {

@@ -8,8 +8,8 @@ import (
 )
 
 // failedOn returns the hosts on which some of the given keys have failed, alone or
-// with others, and not passed since, or builds of them have come to nothing: one more
-// failure there would show less than one elsewhere.
+// with others, and not passed since, and the hosts on which builds of them brought no
+// result. One more failure on such a host would show less than a failure elsewhere.
 func (c *benching) failedOn(keys []queue.Key) []string {
 	var hosts []string
 	seen := map[queue.Digest]bool{}

@@ -11,9 +11,9 @@ import (
 // A hunt looks for the commit that turned main red. It begins with the first
 // failure on main, so that the suspects are known, and half of them cleared, by the
 // time the failure is confirmed; it names no culprit before that. Suspects are
-// the commits of main's line behind the last one on which the key has passed: the
-// ledger knows that of most, since what we have landed has passed. Builds of the
-// commits in between (probe.go) split what is left.
+// the commits of main's line behind the last one on which the key has passed. The
+// ledger knows that of most commits, since those that we have landed have passed.
+// Builds of the commits in between (probe.go) divide the remaining suspects.
 //
 // Say that main is at m4, that m1 was the last commit we made, and that x fails
 // on m4. Trace tells the key of x on each: m1 and m2 have the same, which has
@@ -24,7 +24,8 @@ import (
 // A hunt decides nothing about changes. Its builds write the ledger as all others
 // do, for the keys that their commit really has.
 
-// hunts takes in what is known by now of what is red on main.
+// hunts takes in the present knowledge about red keys of main, and begins a hunt for
+// new ones.
 func (c *hunting) hunts() {
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil || c.s.Push != nil {
@@ -35,12 +36,12 @@ func (c *hunting) hunts() {
 			c.followHunt(h)
 		}
 	}
-	if h := c.pickUp(); h != nil { // also what a hunt has followed that is over by now
+	if h := c.pickUp(); h != nil { // also for failures of a hunt that is over by now
 		c.followHunt(h)
 	}
 }
 
-// followHunt takes in what is known by now of what a hunt follows.
+// followHunt takes in the present knowledge about the failures that a hunt follows.
 func (c *hunting) followHunt(h *queue.Hunt) {
 	if len(h.Line) > 0 && h.Analyzer != c.s.Main.Analyzer && !h.Settled() {
 		c.retrace(h)
@@ -70,7 +71,7 @@ func (c *hunting) pickUp() *queue.Hunt {
 	h := &queue.Hunt{ID: queue.NewHuntID(c.s.Main.Tip, c.facts.Now), Tip: c.s.Main.Tip, Began: c.facts.Now}
 	if c.s.Hunts[h.ID] != nil {
 		c.wakeAt(c.facts.Now + 1)
-		return nil // one of this very moment follows other targets
+		return nil // a hunt of this very moment follows other targets
 	}
 	h.More = max(0, len(fresh)-queue.MostTrails)
 	h.Trails = fresh[:len(fresh)-h.More]
@@ -79,7 +80,9 @@ func (c *hunting) pickUp() *queue.Hunt {
 	return h
 }
 
-// hunted reports whether a live hunt follows what a trail does.
+// hunted reports whether a live hunt follows a target of a trail, or whether no new
+// hunt may begin yet: a hunt of this tip has as many trails as it may have and is not
+// confirmed.
 func (c *hunting) hunted(t queue.Trail) bool {
 	for _, h := range c.s.Hunts {
 		if h.Over != 0 {
@@ -92,14 +95,14 @@ func (c *hunting) hunted(t queue.Trail) bool {
 			}
 		}
 		if h.More > 0 && h.Tip == c.s.Main.Tip && h.Red == 0 {
-			return true // it has as much to follow as it can
+			return true // it has as many trails as it may have
 		}
 	}
 	return false
 }
 
-// redTrails returns what has failed on main as it is: by target where a report has
-// named it, else by the set that was asked for.
+// redTrails returns the failures on main as it is: by target where a report has named
+// it, else by the set that was asked for.
 func (c *hunting) redTrails() []queue.Trail {
 	root := c.facts.Root()
 	if root == nil || c.s.Main.Surveyed != c.s.Main.Tip || root.Commit != c.s.Main.Tip {
@@ -137,8 +140,8 @@ func (c *hunting) redTrails() []queue.Trail {
 	return out
 }
 
-// failedOn returns what an entry shows of one commit, or nil where nothing has
-// failed there.
+// failedOn returns an entry with its failures on one commit only, or nil if it has none
+// there.
 func failedOn(e *queue.Entry, commit queue.CommitID) *queue.Entry {
 	out := *e
 	out.Failures = nil
@@ -161,7 +164,8 @@ func (c *hunting) traceOf(h *queue.Hunt) queue.Trace {
 	return t
 }
 
-// retrace forgets what a hunt knows of keys that have other names by now.
+// retrace forgets the line and the keys of a hunt, since the keys have other names by
+// now.
 func (c *hunting) retrace(h *queue.Hunt) {
 	c.upkeep.drop(c.traceOf(h))
 	for i := range h.Culprits {
@@ -175,7 +179,7 @@ func (c *hunting) retrace(h *queue.Hunt) {
 	c.touchHunt(h)
 }
 
-// traced takes in the line of a hunt, and what the archive knows of its keys.
+// traced takes in the line of a hunt, and the archive's passes of its keys.
 func (c *hunting) traced(b queue.Traced) {
 	if c.upkeep.done(b.Action) == nil {
 		return
@@ -192,7 +196,7 @@ func (c *hunting) traced(b queue.Traced) {
 			continue
 		}
 		if c.facts.Ledger.Keys[e.ID] != nil {
-			c.judging.readArchived(*e) // lost turns may have taken it; else main would be taken to be red at once again
+			c.judging.readArchived(*e) // lost turns may have removed it; without it main would at once count as red again
 		}
 		if e.Passed != 0 && (c.s.Ledger[e.ID] == nil || c.s.Ledger[e.ID].Passed != 0) {
 			known[e.ID] = e
@@ -210,7 +214,7 @@ func (c *hunting) traced(b queue.Traced) {
 	c.touchHunt(h)
 }
 
-// weighHunt takes in what the ledger shows of a hunt's spots.
+// weighHunt takes in the ledger's results for a hunt's spots.
 func (c *hunting) weighHunt(h *queue.Hunt) {
 	changed := false
 	for i := range h.Trails {
@@ -270,8 +274,8 @@ func (c *hunting) acquitted(h *queue.Hunt, t *queue.Trail) bool {
 	return true
 }
 
-// passesOnMain reports whether main as it is has passed what a trail follows, or
-// has no such key. Before main has been compared with the ledger it is not known.
+// passesOnMain reports whether main as it is has passed the keys of a trail, or has no
+// such keys. Before main has been compared with the ledger this is not known.
 func (c *hunting) passesOnMain(t *queue.Trail) bool {
 	if m := &c.s.Main; m.Surveyed != m.Tip {
 		return false
@@ -311,8 +315,8 @@ func (c *hunting) sureRed(h *queue.Hunt) bool {
 	return false
 }
 
-// advanceGood finds the latest spot of a trail that has passed. With one behind a
-// failed spot, main was repaired there and broken again.
+// advanceGood finds the latest spot of a trail that has passed. If that spot is behind
+// a failed one, main was repaired there and broken again.
 func (c *hunting) advanceGood(h *queue.Hunt, t *queue.Trail, known map[queue.Digest]*queue.Entry) {
 	for i := len(t.Spots) - 1; i > t.Good; i-- {
 		ok, last := true, (*queue.Entry)(nil)
@@ -367,8 +371,8 @@ func (c *hunting) redden(h *queue.Hunt, t *queue.Trail) bool {
 	return changed
 }
 
-// failedAt returns what has failed on a spot, or nil. A failure without a target is
-// one of the commit that it ran on, and of no other with the same keys.
+// failedAt returns the failing evidence on a spot, or nil. A failure without a target
+// counts for the commit that it ran on, and for no other commit with the same keys.
 func (c *hunting) failedAt(h *queue.Hunt, t *queue.Trail, spot int) *queue.Entry {
 	keys := t.Spots[spot].Keys
 	if !t.Opaque {
@@ -448,7 +452,7 @@ func targetsOf(trails []queue.Trail) []string {
 	return with(out)
 }
 
-// endHunt ends a hunt of which nothing is red on main any more.
+// endHunt ends a hunt when none of its trails is red on main any more.
 func (c *hunting) endHunt(h *queue.Hunt) {
 	if slices.ContainsFunc(h.Trails, func(t queue.Trail) bool { return t.Over == 0 }) {
 		return
@@ -483,7 +487,7 @@ func (c *hunting) abandonHunts() {
 	}
 }
 
-// tidyHunts forgets what people were shown for long enough, and flakes at once.
+// tidyHunts forgets hunts that people were shown for long enough, and flakes at once.
 func (c *hunting) tidyHunts() {
 	for _, id := range derived.Sorted(c.s.Hunts) {
 		h := c.s.Hunts[id]

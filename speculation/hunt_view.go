@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Hunts returns what is, and lately was, looked for on main: those that go on first,
-// of either the latest first.
+// Hunts returns the hunts that go on, then those that are over and not forgotten yet,
+// each group with the latest first.
 func (c *Core) Hunts() []queue.Hunt {
 	var out []queue.Hunt
 	for _, id := range derived.Sorted(c.s.Hunts) {
@@ -27,8 +27,8 @@ func (c *Core) Hunts() []queue.Hunt {
 	return out
 }
 
-// Blame names the culprit of a red main, as it is by now; without one it says how far
-// the search is. If main is not known to be red it is empty.
+// Blame names the culprit of a red main, as it is by now; if none is known, it says how
+// far the search is. It is empty if main is not known to be red.
 func (c *Core) Blame() queue.Reason {
 	r := queue.Reason{Code: queue.ReasonBlame}
 	var red []string

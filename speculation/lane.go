@@ -13,11 +13,11 @@ import (
 // start (config.Rules.HeadStart), and the order is by that alone. So it is total
 // and without circles for any lanes, and the order of two changes stays as it was
 // when the later of them was analyzed. A change of a higher lane goes
-// before all of a lower one that have not waited for longer than the difference
-// of the two head starts, and before none that has: one lane holds up the next
-// by at most lane_max_wait, for any number of changes. The default lane's head
-// start is 0, so that a queue without commands for lanes is in the same order as
-// one without lanes, and one that gets lanes keeps its order.
+// before a change of a lower lane unless that one has waited for longer than the
+// difference of the two head starts. So one lane holds up the next by at most
+// lane_max_wait, for any number of changes. The default lane's head start is 0, so that
+// a queue without commands for lanes is in the same order as one without lanes, and a
+// queue that gets lanes keeps its order.
 
 func (c *entering) headStart(ch *queue.Change) time.Duration {
 	if ch.Now != nil {
@@ -46,16 +46,16 @@ func (c *entering) laneRefused(r *queue.Request, b queue.Inspected) queue.Reason
 	return queue.Reason{}
 }
 
-// toLane puts a change into the lane that a command names, if it does: to the
-// place that it would have there had it come in that lane.
+// toLane puts a change into the lane that a command names, if any: to the place that it
+// would have if it had come in that lane.
 func (c *entering) toLane(ch *queue.Change, r *queue.Request) {
 	if lane := r.Command.Lane; lane != "" {
 		c.changeLane(ch, lane, r.User)
 	}
 }
 
-// changeLane puts a change into a lane, because of somebody or of a change on top
-// of it.
+// changeLane puts a change into a lane, because somebody asked for it or because of a
+// change on top of it.
 func (c *entering) changeLane(ch *queue.Change, lane, by string) {
 	if lane == ch.Lane || ch.Phase == queue.Landing {
 		return
@@ -78,15 +78,17 @@ func (c *entering) changeLane(ch *queue.Change, lane, by string) {
 	c.facts.Order.StaleAll()
 }
 
-// yield puts a change behind one of its lane that it probably breaks. Those of
-// other lanes keep the bound on what a lane may hold up.
+// yield puts a change behind another of the same lane that it probably breaks with.
+// Among changes of different lanes it moves none: the bound on how long a lane may hold
+// up another stays.
 func (c *entering) yield(ch, to *queue.Change, breaks float64) {
 	if breaks > plan.ProbablyBreaks && !c.facts.Order.IsBelow(ch, to) && to.Lane == ch.Lane && to.Virtual >= ch.Virtual && c.facts.Rules().Order != config.OrderArrival {
 		ch.Virtual = to.Virtual + 1
 	}
 }
 
-// shownLane is a change's lane, where people would want to be told of it.
+// shownLane is a change's lane, or "" for the default lane, of which people need not be
+// told.
 func (c *entering) shownLane(ch *queue.Change) string {
 	if ch.Lane == c.facts.Rules().DefaultLane {
 		return ""

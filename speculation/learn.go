@@ -13,19 +13,19 @@ import (
 
 // learning has the queue learn models of its own past, and says which of them is used.
 //
-// To learn is an action (queue.Learn): the owner of the queue carries it out, beside the
-// turns, so one of several servers does, and the next owner begins again what a crash has
-// cut off. Its result is one event with the whole model, which is a record of the state
+// Learning is an action (queue.Learn). The owner of the queue carries it out, beside the
+// turns, so only one of several servers does it. After a crash the next owner begins it
+// again. Its result is one event with the whole model, which is a record of the state
 // from then on: a core that is made anew plans with the same one.
 //
-// A queue learns when enough has ended, once a day, when much has ended since, when the
-// model in use has done worse lately than none (predict.Drifted), and when a maintainer asks
-// for it (/queue model learn). A model no part of which beats its baselines on later changes
-// is kept for people to see, and not used. A newer model comes into use by itself, unless a
-// maintainer has chosen one, or none.
+// A queue learns when enough changes have ended, once a day, when many have ended since,
+// when the model in use has lately done worse than no model (predict.Drifted), and when a
+// maintainer asks for it (/queue model learn). A model no part of which beats its baselines
+// on later changes is kept for people to see, and not used. A newer model comes into use
+// automatically, unless a maintainer has chosen a model, or none.
 type learning struct {
 	*Core
-	without predict.Model // where none is in use
+	without predict.Model // the one to ask if no learned model is in use
 }
 
 // When a queue learns, in changes that have landed or failed since the latest attempt.
@@ -41,7 +41,7 @@ const (
 	keepModels = 8 // versions, beside the one in use
 )
 
-// use has what is predicted from now on come from the model in use.
+// use has all predictions from now on come from the model in use.
 func (c *learning) use() {
 	c.facts.Beliefs.Ask(c.without)
 	m := c.s.Models[c.s.Model.Using]
@@ -49,7 +49,7 @@ func (c *learning) use() {
 		return
 	}
 	if t := new(predict.Trained); json.Unmarshal([]byte(m.Text), t) == nil {
-		c.facts.Beliefs.Ask(t) // else it is of a version that cannot be read here
+		c.facts.Beliefs.Ask(t) // else its version cannot be read here
 	}
 }
 
@@ -88,7 +88,7 @@ func (c *learning) underWay() bool {
 	return v > 0 && c.facts.Asked(queue.Learn{Version: v}) != ""
 }
 
-// cause returns why a model is to be learned now; where time alone is missing it has the
+// cause returns why a model is to be learned now. If only time is missing, it has the
 // queue woken then.
 func (c *learning) cause() (queue.LearnCause, bool) {
 	m := &c.s.Model
@@ -117,7 +117,7 @@ func (c *learning) cause() (queue.LearnCause, bool) {
 	return because, true
 }
 
-// learnt takes in what came of learning.
+// learnt takes in the result of learning.
 func (c *learning) learnt(b queue.Learnt) {
 	a := c.upkeep.done(b.Action)
 	if a == nil {
@@ -163,7 +163,7 @@ func (c *learning) seen() {
 	c.touch(queue.KindMeta, queue.MetaModel)
 }
 
-// follow does what /queue model asks for.
+// follow carries out /queue model.
 func (c *learning) follow(r *queue.Request) {
 	m := &c.s.Model
 	switch r.Command.Text {
@@ -195,7 +195,7 @@ func (c *learning) follow(r *queue.Request) {
 	c.entering.accept(r)
 }
 
-// view returns what there is to see of the models.
+// view returns the models as people see them.
 func (c *learning) view() queue.ModelsView {
 	v := queue.ModelsView{Models: c.s.Model, Learning: c.underWay()}
 	if c.s.Model.Using > 0 {

@@ -12,13 +12,14 @@ import (
 )
 
 // Learned time-outs. A step that asks for it (config.Step.TimeoutFrom) is ended after
-// some times of what nearly all of its runs have taken. A longer run shows nothing of
-// the commit, so a run that such a limit has ended is not written into the
-// ledger: the changes that the build was for have the step's whole time-out from then
-// on, and only that can fail them. Builds that are for no change, of main and of
-// hunts, have it always.
+// a multiple of the time that nearly all of its runs have taken. A run that is only
+// longer tells nothing of the commit, so a run that such a limit has ended is not
+// written into the ledger. The changes that the build was for have the step's whole
+// time-out from then on, and only that time-out can fail them. Builds that are for no
+// change, of main and of hunts, have it always.
 
-// limit returns the learned time-out of a job of a build, nil where it has the step's.
+// limit returns the learned time-out of a job of a build, or nil if the job has the
+// step's own.
 func (c *Core) limit(b *queue.Build, st config.Step, keys []queue.Key) *queue.Limit {
 	if st.TimeoutFrom == 0 || st.ByForge() || b.Change == "" {
 		return nil
@@ -33,7 +34,7 @@ func (c *Core) limit(b *queue.Build, st config.Step, keys []queue.Key) *queue.Li
 		return nil
 	}
 	after := predict.LimitFactor * usual
-	var work time.Duration // of more targets than most runs have, a run takes longer than most
+	var work time.Duration // a run of more targets than most takes longer than most runs
 	for _, k := range keys {
 		work += c.facts.Beliefs.Duration(st.Name, k.Target)
 	}
@@ -43,7 +44,7 @@ func (c *Core) limit(b *queue.Build, st config.Step, keys []queue.Key) *queue.Li
 	return &queue.Limit{After: after, Usual: usual, Runs: runs}
 }
 
-// cut takes in that a job was ended by its learned time-out, which it has.
+// cut takes in that a job was ended by its learned time-out.
 func (c *judging) cut(b *queue.Build, j *queue.Job) {
 	j.Done, j.Cut = true, true
 	c.facts.Builds.Recheck(b)
@@ -61,8 +62,8 @@ func (c *judging) cut(b *queue.Build, j *queue.Job) {
 	c.landing.noteBuild(b, queue.Note{What: "step-cut", Reason: queue.Reason{Names: []string{j.Step.Name, shortly(l.After), shortly(l.Usual), strconv.Itoa(l.Runs), shortly(j.Step.Timeout)}}})
 }
 
-// onlyCut says why a build has shown nothing, where jobs of it were ended by a learned
-// time-out and none has failed.
+// onlyCut says why a build has no result, if learned time-outs have ended jobs of it
+// and no other job has failed.
 func (c *judging) onlyCut(b *queue.Build) (why string) {
 	for _, j := range b.Jobs {
 		switch {

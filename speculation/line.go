@@ -9,23 +9,21 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Of the line: how likely changes break a step on the whole tree, and what is
-// done about those that probably do.
+// The bounds for changes that probably break a step on the whole tree.
 //
 // Members behind such a change on the train are built in vain, so a change
-// that probably breaks a step is no member: it is tried on the train's last
-// commit, aside, while the others follow on that same commit. If it passes
-// there, it is a member like any other; if it fails, main stops at that commit
-// once, and it has its verdict on the real main. If steps fail often enough,
-// changes are also checked alone while their first build runs, so that it is
-// known before they board.
+// that probably breaks a step is no member. It is tried on the train's last commit,
+// aside, while the others follow on that same commit. If it passes there, it is a
+// member like any other. If it fails, main stops at that commit once, and the change
+// gets its verdict on the real main. If steps fail often enough, changes are also
+// checked alone while their first build runs, so that it is known before they board.
 const (
 	treeDoubtful = 0.5 // chance above which a change is no member of the train
 	maxTrials    = 16  // changes that are tried aside at a time
 )
 
 // doubtful reports whether a change is left out of the train because it probably
-// breaks a step on the whole tree. One that has passed it is not left out.
+// breaks a step on the whole tree. A change that has passed the step is not left out.
 func (c *landing) doubtful(at queue.CommitID, id queue.ChangeID) bool {
 	if c.facts.Without(config.IngredientTrials) || !c.facts.TreeSteps.HasTreeSteps() || c.facts.TreeSteps.Breaks(id) <= treeDoubtful {
 		return false
@@ -34,8 +32,8 @@ func (c *landing) doubtful(at queue.CommitID, id queue.ChangeID) bool {
 	return l == nil || c.facts.Links.State(l).Status != derived.Verified
 }
 
-// try chooses the commits on which doubtful changes are tried: where they are
-// being tried already, else on the last one of the line.
+// try chooses the commits on which doubtful changes are tried: the commit where a
+// change is being tried already, else the last one of the line.
 func (c *landing) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line map[queue.CommitID]bool, end queue.CommitID) {
 	var trials []derived.Trial
 	defer func() { c.facts.TreeSteps.SetTrials(trials) }()
@@ -64,7 +62,7 @@ func (c *landing) try(ready []queue.ChangeID, in map[queue.ChangeID]bool, line m
 }
 
 // trying reports whether a change is being tried on a commit: main waits there
-// for what that shows, as it would for a member.
+// for the result, as it would for a member.
 func (c *landing) trying(at queue.CommitID) bool {
 	return slices.ContainsFunc(c.facts.TreeSteps.Trials(), func(t derived.Trial) bool {
 		if t.At != at {

@@ -8,20 +8,21 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// probablyLands is the chance from which a change is waited for, and likeAll the same for
-// a model that knows only an average: by that, any change behind many is below probablyLands.
+// probablyLands is the chance of a change from which another stays behind it. likeAll is the
+// same for a model that knows only an average: by such a model, any change behind many is
+// below probablyLands.
 const (
 	probablyLands = 0.9
 	likeAll       = 0.7
 )
 
 // stayBehind puts a change behind those of its lane that it would overtake for
-// little: it gains less by that than what they share takes to be built again, and
-// little beside its own duration. It overtakes a change that has had no build, which
-// costs nothing; one that another overtakes, which is built again anyway; and one
-// that may well be turned down, since all behind that would be built again. (A
-// constant margin is the usual choice for queues with little to do; this one follows
-// what overtaking costs.)
+// little: it would gain less than it takes to build their common targets again, and
+// little beside its own duration. It still overtakes a change that has had no build,
+// which costs nothing; a change that another overtakes, which is built again anyway;
+// and a change that may well be turned down, since all changes behind that one would be
+// built again. (A constant margin is the usual choice for queues with little to do;
+// this one follows what overtaking costs.)
 func (c *landing) stayBehind(ch *queue.Change) {
 	r := c.facts.Rules()
 	if r.Order == config.OrderArrival || c.facts.Without(config.IngredientMargin) {
@@ -32,7 +33,7 @@ func (c *landing) stayBehind(ch *queue.Change) {
 	if c.facts.Beliefs.Model.Cold() {
 		least = likeAll
 	}
-	for id := range c.facts.Order.ConflictsOf(ch.ID) { // the last of them counts, so their order does not
+	for id := range c.facts.Order.ConflictsOf(ch.ID) { // the rearmost of them counts, so the order of this loop does not matter
 		o := c.s.Changes[id]
 		if o == nil || o.Builds == 0 || o.Phase != queue.Pending || o.Lane != ch.Lane || o.Arrival > ch.Arrival || o.Virtual < place || o.Virtual >= limit || c.facts.Order.IsBelow(ch, o) {
 			continue
@@ -44,8 +45,8 @@ func (c *landing) stayBehind(ch *queue.Change) {
 	ch.Virtual = place
 }
 
-// rebuild predicts how long it takes to build again what a change shares with
-// one that has come in front of it.
+// rebuild predicts how long it takes to build the common targets of a change and one
+// that has come in front of it again.
 func (c *landing) rebuild(id, front queue.ChangeID) time.Duration {
 	n := c.facts.Futures.Node(id)
 	c.facts.Futures.Weigh(n)
@@ -56,8 +57,7 @@ func (c *landing) rebuild(id, front queue.ChangeID) time.Duration {
 	return n.Span(derived.Work{Share: share, Row: share})
 }
 
-// overtaken reports whether a pending change is overtaken by another than the
-// given one.
+// overtaken reports whether a pending change is overtaken by a change other than but.
 func (c *landing) overtaken(o *queue.Change, but queue.ChangeID) bool {
 	for id := range c.facts.Order.ConflictsOf(o.ID) {
 		y := c.s.Changes[id]

@@ -10,9 +10,9 @@ import (
 
 // Changes that touch a common path and share no target may still fail to merge.
 // Until git has been asked they count as in conflict. Of each such pair the later
-// change asks, lands only after the answer, and is in conflict no more with the
-// changes that it merges with. It goes behind the others: the first of two that
-// lands has the other turned down, and to be quicker is no merit there.
+// change asks and lands only after the answer. It is then no longer in conflict with
+// the changes that it merges with, and goes behind the others. If two do not merge, the
+// first that lands has the other turned down, and being quicker is no merit there.
 //
 // Say that a edits docs/intro.md and code that takes an hour to test, and b the
 // same lines of docs/intro.md and nothing else. b waits for a; if a lands, b is
@@ -29,7 +29,7 @@ func (c *settling) askPairs() {
 	}
 	for _, id := range derived.Sorted(c.unasked) {
 		if ch := c.s.Changes[id]; ch != nil && ch.Phase == queue.Landing {
-			continue // its push may be lost: then it stands in the order again
+			continue // its push may be lost; the change then stands in the order again
 		}
 		delete(c.unasked, id)
 		c.askPairsOf(c.s.Changes[id])
@@ -70,7 +70,7 @@ func (c *settling) askPairsOf(ch *queue.Change) {
 	}
 }
 
-// met takes in which changes one merges with.
+// met takes in which other changes a change merges with.
 func (c *settling) met(b queue.Met) {
 	a := c.upkeep.done(b.Action)
 	if a == nil {
@@ -121,8 +121,8 @@ func (c *settling) undecided(ids []queue.ChangeID) []queue.ChangeID {
 	return out
 }
 
-// markPairs marks a change and those that touch a path in common with it: they may
-// have pairs without an answer.
+// markPairs marks a change and the changes that touch a path in common with it: they
+// may have pairs without an answer.
 func (c *settling) markPairs(id queue.ChangeID, f *queue.Footprint) {
 	if len(f.Edges) > 0 {
 		c.markAllPairs()
@@ -168,8 +168,9 @@ func (c *settling) markAllPairs() {
 	}
 }
 
-// mayPass reports whether a change may land before those ahead of it that a train
-// does not hold: it must merge with each, or landing would have that turned down.
+// mayPass reports whether a change may land before the changes ahead of it that a train
+// does not hold. It must merge with each of them, or its landing would have that one
+// turned down.
 func (c *settling) mayPass(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	if f := c.s.Footprints[id]; f == nil || len(f.Paths) == 0 {
 		return true

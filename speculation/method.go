@@ -11,8 +11,8 @@ import (
 // The way in which a change lands is fixed when it comes: its method and the words of its
 // commits, so that the same merge always makes the same commit. A command with
 // another method makes another change, which stands where the old one stood and
-// keeps what has passed, since keys know no methods. To the gate a link is a
-// link: it looks at what a commit asks for that its parent does not.
+// keeps its passes, since keys know no methods. The gate treats all links alike: it looks
+// at the keys that a commit has and its parent has not.
 
 // methodRefused says why a command may not use the method that it names, if so.
 func (c *entering) methodRefused(r *queue.Request) queue.Reason {
@@ -30,8 +30,7 @@ func (c *entering) methodRefused(r *queue.Request) queue.Reason {
 }
 
 // MethodOf returns how the pull request of a request is to land, and whether it
-// may: as the command says, or else as it was to land before, where that is asked
-// for again.
+// may: as the command says, or else, for a retry, as it was to land before.
 func (c *Core) MethodOf(r *queue.Request) (config.Method, bool) {
 	p := c.s.Pulls[r.Number]
 	if r.Command.Verb == queue.CommandRetry && r.Command.Method == "" && p != nil {
@@ -48,8 +47,8 @@ func (c *Core) MethodOf(r *queue.Request) (config.Method, bool) {
 	return c.facts.Rules().MethodFor(r.Command.Method)
 }
 
-// ByCommit reports whether the pull request of a request may land commit by commit:
-// as the command asks, or as the change lands that is in the queue.
+// ByCommit reports whether the pull request of a request may land commit by commit,
+// either as the command asks or as its change in the queue lands.
 func (c *Core) ByCommit(r *queue.Request) bool {
 	ch := c.facts.Links.Active(r.Number)
 	m, _ := c.MethodOf(r)
@@ -62,9 +61,9 @@ func (c *entering) anotherMethod(ch *queue.Change, r *queue.Request) bool {
 	return ok && r.Command.Method != "" && m != ch.Method && ch.Phase != queue.Landing
 }
 
-// standOn notes the head of what a change is on top of, where that lands, or has
-// landed, as other commits than its own: what the change brings is what it adds
-// to that head, and git cannot see it from the branch.
+// standOn notes the head of the change that this one is on top of, if that change
+// lands, or has landed, as other commits than its own. This change brings what it adds
+// to that head, and git cannot see that from the branch.
 func (c *entering) standOn(ch *queue.Change) {
 	if ch.Parent == 0 {
 		return
@@ -99,10 +98,10 @@ func (c *entering) made(commit queue.CommitID, id queue.ChangeID) bool {
 	return false
 }
 
-// taken settles, where a commit on main's line is one of a push of ours, what it
-// is of a change that lands as several commits or under the names that its author
-// has given them, and reports whether it is. Such commits need not name their change,
-// so their texts do not count.
+// taken reports whether a commit on main's line is, by a push of ours, a commit of a
+// change that lands as several commits or under the names that its author has given
+// them. If it is the change's last commit, the change has landed. Such commits need not
+// name their change, so their texts do not count.
 func (c *entering) taken(l queue.LineCommit) bool {
 	p := c.s.Push
 	if p == nil {

@@ -10,13 +10,14 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// join puts a change among those that conflicts are computed for.
+// join puts a change among the changes that conflicts are computed for.
 func (c *landing) join(id queue.ChangeID, f *queue.Footprint) {
 	c.facts.Order.Enroll(id, f)
 	c.joined(id, f)
 }
 
-// joined has a change looked at that stands in the order now.
+// joined does what is due when a change has come into the order: it marks pairs to ask
+// about, and sets wake-ups.
 func (c *landing) joined(id queue.ChangeID, f *queue.Footprint) {
 	c.settling.markPairs(id, f)
 	if f.Again {
@@ -34,9 +35,9 @@ func (c *landing) leave(id queue.ChangeID) {
 
 // sortOrder puts the pending changes in order: by virtual finish time, then by
 // id. The order is total; a change's place in it is fixed by its first
-// analysis, so it is overtaken only by what arrives within its own predicted
-// duration (at most max_overtake) after it, and within its lane's wait where
-// that is of a higher lane (lane.go).
+// analysis. So it is overtaken only by changes that arrive within its own predicted
+// duration (at most max_overtake) after it, and by changes of a higher lane within its
+// lane's wait (lane.go).
 func (c *landing) sortOrder() {
 	if !c.facts.Order.Sorted() {
 		c.settling.raise()
@@ -59,7 +60,7 @@ func (c *landing) virtual(ch *queue.Change) queue.Instant {
 	return from.Add(min(max(ch.Predicted, 0).Round(time.Second), r.MaxOvertake))
 }
 
-// learn folds one observation into what is known of durations.
+// learn folds one observation into the records of durations.
 func (c *landing) learn(step, target string, took time.Duration) {
 	id := derived.DurationID(step, target)
 	if t, ok := c.facts.Futures.Assumed.Numbers[target]; ok {
@@ -83,7 +84,7 @@ func (c *landing) learn(step, target string, took time.Duration) {
 	}
 }
 
-// paced folds in how long a build took that has told all of what it was asked for.
+// paced folds in the duration of a build that has a result for all of its jobs.
 func (c *landing) paced(b *queue.Build) {
 	if b.Started == 0 || slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return !j.Done }) {
 		return
@@ -96,9 +97,9 @@ func (c *landing) paced(b *queue.Build) {
 	c.touch(queue.KindMeta, queue.MetaLearned)
 }
 
-// estimate writes down the chance that a change lands as it looks on arrival,
-// and puts it behind those of its lane that it probably breaks, and those that
-// it would overtake for little.
+// estimate writes down the chance, as it looks on arrival, that a change lands. It puts
+// the change behind those of its lane that it probably breaks with, and those that it
+// would overtake for little.
 func (c *landing) estimate(ch *queue.Change) {
 	chance := c.facts.Beliefs.Prior(ch)
 	ch.Rivals = 0
@@ -129,8 +130,8 @@ func (c *landing) estimate(ch *queue.Change) {
 	c.touchChange(ch)
 }
 
-// recall remembers the chance that a change breaks with one that had landed
-// before it arrived, and returns it.
+// recall remembers, and returns, the chance that a change breaks with a change that had
+// landed before it arrived.
 func (c *landing) recall(landed, ch *queue.Change) float64 {
 	if c.s.Beliefs[ch.ID] == nil && c.s.Beliefs[landed.ID] == nil && !(c.facts.Beliefs.Model.Conflict(landed, ch) >= leastPair) {
 		return 0 // as below, for most

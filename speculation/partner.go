@@ -8,11 +8,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// partners returns the landed changes without which what has failed of a link has passed
-// with its change: with them it is red, though main passes it with them and without the
-// change. They affect a target that has failed. Of several links that have passed it, the
-// one counts that the fewest have landed after. None are returned where that is not known,
-// or where they are more than queue.MostPartners.
+// partners returns the landed changes that break a link's failed keys together with its
+// change. An earlier link of the change without them has passed these keys, and main
+// passes them without the change. Each partner affects a failed target. Of several links
+// that have passed the keys, the one counts that the fewest changes have landed after.
+// partners returns none where that is not known, or where they are more than
+// queue.MostPartners.
 func (c *settling) partners(l *queue.Link, e *queue.Entry) []queue.ChangeID {
 	var best []queue.ChangeID
 	if l.Change == "" || len(l.With) > 0 {
@@ -43,8 +44,8 @@ func (c *settling) passedAll(l *queue.Link, keys []queue.Key) bool {
 }
 
 // landedAfter returns the changes on main that are not below a link and affect a target of
-// the keys, in order. It is not known where what is below it is not all on main, or what a
-// landed change affects is forgotten.
+// the keys, in order. known is false if a change below the link is not on main, or if the
+// targets of a landed change are forgotten.
 func (c *settling) landedAfter(l *queue.Link, keys []queue.Key) (out []queue.ChangeID, known bool) {
 	line := c.facts.Futures.Assumed.Line
 	if l.Since.Epoch != c.s.Main.Line.Epoch || l.Since.Seq > len(line) {

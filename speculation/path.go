@@ -15,8 +15,9 @@ func queueDuration(n int) time.Duration { return time.Duration(max(n, 1)) }
 // come early.
 const resolveChunk = 32
 
-// resolve asks for the merges that this turn wanted: the longest of those that
-// begin alike, none that is a part of one under way.
+// resolve asks for the merges that this turn wanted. Of those that begin alike it asks
+// for the longest, and it leaves out a chain if an action under way makes it, or begins
+// with it, or makes its beginning.
 func (c *landing) resolve() {
 	if len(c.wants) == 0 {
 		return

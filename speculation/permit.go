@@ -8,8 +8,8 @@ import (
 // Main's configuration says who may give which command (config.Permissions). A
 // command that builds or lands a change also needs write access.
 
-// role returns what a requester counts as. The forge does not tell the role of
-// an App; that main names it stands for one.
+// role returns the role that a requester has. The forge does not tell the role of an
+// App; if main's configuration names the App, that stands for a role.
 func (c *entering) role(r *queue.Request, b queue.Inspected) string {
 	if r.Bot && c.facts.Permissions().HearsBot(r.User) && config.RoleLevel(b.Permission) < config.RoleLevel("write") {
 		return "write"
@@ -30,7 +30,7 @@ func (c *entering) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason 
 	switch {
 	case r.Own:
 		return queue.Reason{}
-	case r.Bot && !c.facts.Permissions().HearsBot(r.User): // main has been changed since
+	case r.Bot && !c.facts.Permissions().HearsBot(r.User): // main's configuration has changed since
 		return queue.Reason{Code: queue.ReasonNoPermission, Names: []string{r.User, "write"}}
 	case c.delegated(r, b):
 		return queue.Reason{}
@@ -61,8 +61,8 @@ func (c *entering) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 	return queue.CommandLand
 }
 
-// outdated says that a command is about a commit that is not the one any more, if
-// so: to cancel, the queue's; else the pull request's.
+// outdated says that a command is about an outdated commit, if so. A cancel is compared
+// with the queue's head, other commands with the pull request's.
 func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	now := b.Head
 	if ch := c.facts.Links.Active(r.Number); r.Command.Verb == queue.CommandCancel && ch != nil {

@@ -9,8 +9,8 @@ import (
 // unborn is the phase of a change that is being made.
 const unborn queue.Phase = ""
 
-// moves is the table of what may become of a change: from each phase, the phases that
-// follow it, and when they do. move refuses all others.
+// moves is the table of the moves of a change: from each phase, the phases that may
+// follow, and when they do. move refuses all others.
 //
 //	tryOut, tryRevert                 enter
 //	       |                            |
@@ -25,8 +25,8 @@ const unborn queue.Phase = ""
 //	                                    |
 //	                                  Landed
 //
-// Main is the truth about landings, so any change may turn out to have landed: one with
-// another verdict is pending for that moment.
+// Main is the truth about landings, so any change may turn out to have landed: a change
+// that already had another verdict becomes pending for that moment.
 var moves = map[queue.Phase]map[queue.Phase]string{
 	unborn: {
 		queue.Analyzing: "a pull request enters the queue",
@@ -67,8 +67,8 @@ var moves = map[queue.Phase]map[queue.Phase]string{
 }
 
 // move is the one place where the phase of a change is written, with the reason for it.
-// The caller writes what else belongs to the new phase, and has the record stored. A
-// move that the table does not have is a fault of this package, and panics.
+// The caller writes all else that belongs to the new phase, and has the record stored.
+// A move that the table does not have is a fault of this package, and panics.
 func (c *Core) move(ch *queue.Change, to queue.Phase, why queue.Reason) {
 	if moves[ch.Phase][to] == "" {
 		panic(fmt.Sprintf("speculation: change %s cannot go from %q to %q", ch.ID, ch.Phase, to))

@@ -25,8 +25,8 @@ func (c *Core) plan() {
 // backoff is the pause before main's red keys are run for the n-th time again.
 func backoff(n int) time.Duration { return min(time.Minute<<min(n, 10), 30*time.Minute) }
 
-// unrunRetry is the longest pause before what no runner could run is tried again: to
-// install a tool takes minutes, and to find that it is not there takes no time.
+// unrunRetry is the longest pause before a command that no runner could run is tried
+// again: to install a tool takes minutes, and to find that it is missing takes no time.
 const unrunRetry = 5 * time.Minute
 
 // untilRetry is the pause after a build of main that has brought no result, the n-th in a

@@ -18,7 +18,7 @@ func (c *hunting) huntOf(id queue.LinkID) *queue.Hunt {
 	return c.s.Hunts[hunt]
 }
 
-// probed reports whether a link is one of a hunt that goes on.
+// probed reports whether a link belongs to a hunt that goes on.
 func (c *hunting) probed(l *queue.Link) bool {
 	h := c.huntOf(l.ID)
 	return h != nil && h.Over == 0

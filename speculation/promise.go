@@ -12,14 +12,14 @@ import (
 
 // Bounds of the forecasts that are written down, to be held against verdicts.
 const (
-	promiseEvery = time.Minute // forecasts are looked at so often
-	promiseShare = 6           // one stands for this part of the time since the first
+	promiseEvery = time.Minute // forecasts are written down at most once in this time
+	promiseShare = 6           // the next is written down after this part of the time since the first
 	mostPromises = 8           // of one change
 )
 
-// promise writes down from time to time what is forecast of the changes that wait, and
-// learns how far off that was from those that have a verdict now. Changes that people stop,
-// or that wait outside the order, were not to be foreseen, and are not counted.
+// promise writes down from time to time the forecasts of the changes that wait. From
+// changes that have a verdict now, it learns how far off their forecasts were. Changes that
+// people stop, or that wait outside the order, could not be foreseen, and are not counted.
 func (c *telling) promise() {
 	for _, id := range derived.Sorted(c.s.Promises) {
 		ch := c.s.Changes[id]
@@ -59,9 +59,9 @@ func (c *telling) promise() {
 	c.touch(queue.KindMeta, queue.MetaLearned)
 }
 
-// overrun counts promises when their interval is over without a verdict. Counted with the
-// verdict, the quick ones would count first, and the intervals would end too early for as
-// long as the slowest changes take.
+// overrun counts promises when their interval is over without a verdict. If they were
+// counted only with the verdict, quick changes would count first, and the intervals would
+// end too early until the slowest changes have a verdict.
 func (c *telling) overrun() {
 	for _, id := range derived.Sorted(c.s.Promises) {
 		p := queue.Promises{Change: id, Given: slices.Clone(c.s.Promises[id].Given)}
@@ -83,8 +83,8 @@ func (c *telling) overrun() {
 	}
 }
 
-// thinned returns a copy of a change's promises with room for one more: of too many, every
-// second one.
+// thinned returns a copy of a change's promises with room for one more: if there are too
+// many, it keeps every second one.
 func thinned(given []queue.Promise) []queue.Promise {
 	if len(given) < mostPromises {
 		return slices.Clone(given)
@@ -96,7 +96,7 @@ func thinned(given []queue.Promise) []queue.Promise {
 	return out
 }
 
-// kept takes in how far a change's promises were off.
+// kept takes in how far off a change's promises were.
 func (c *telling) kept(p *queue.Promises, decided queue.Instant) {
 	for i, x := range p.Given {
 		next := decided

@@ -13,7 +13,8 @@ import (
 
 type ()
 
-// apply carries out what a plan proposes. Plans write by this function and no other.
+// apply carries out a proposal of a plan. It is the only way by which a plan changes
+// the state.
 func (c *Core) apply(x plan.Proposal) {
 	switch x := x.(type) {
 	case *plan.Start:
@@ -118,8 +119,8 @@ func (c *Core) countBuild(l *queue.Link, keys []queue.Key) {
 	}
 }
 
-// pauseRoot has what is red in a root link wait, the longer the more often it was built,
-// and returns for how long.
+// pauseRoot sets the time before which the red keys of a root link are not built again,
+// and returns it. The pause grows with the number of builds.
 func (c *Core) pauseRoot(root queue.LinkID) queue.Instant {
 	m := &c.s.Main
 	retry, tries := &m.Retry, m.Backoff
@@ -140,8 +141,8 @@ func (c *Core) stopBuild(b *queue.Build) {
 
 // buildID names the next build of a link. A link that was forgotten and made
 // again counts its attempts anew; the time tells the two apart. A build that is asked for
-// after passes of its keys were taken back has another name than the build before that, which
-// lost turns had asked for: the runner of that one would only repeat its result.
+// after passes of its keys were taken back gets a new name. Under the old name, which lost
+// turns may have used, the runner would only repeat the old result.
 func (c *landing) buildID(l *queue.Link, keys []queue.Key) queue.BuildID {
 	made := string(l.ID) + "@" + strconv.FormatInt(int64(l.At), 10)
 	var back queue.Instant

@@ -17,7 +17,8 @@ type told struct {
 	want  queue.Digest
 }
 
-// glance is what of a pending change's facts can change without its records.
+// glance holds the facts of a pending change that can change without a change of its
+// records.
 type glance struct {
 	place, builds, red          int
 	ahead, proven, paused, root bool
@@ -35,7 +36,7 @@ func (c *telling) around() glance {
 	return g
 }
 
-// glanceAt completes what is around a pending change that has a rank.
+// glanceAt completes the common part of a glance for the pending change at a rank.
 func (c *telling) glanceAt(g glance, ch *queue.Change, rank int) glance {
 	g.place, g.builds = rank+1, c.facts.Builds.BuildsOf[ch.ID]
 	g.ahead, g.proven = len(c.facts.Order.FirstAhead(ch.ID)) > 0, c.facts.Futures.Verified[ch.ID]
@@ -86,7 +87,7 @@ func (c *telling) publish() {
 	}
 }
 
-// markPassing notes that the facts being written may hold for this moment only.
+// markPassing notes that the facts being written may hold only for the moment.
 func (c *telling) markPassing(p *queue.Pull) {
 	if !p.Passing {
 		p.Passing = true
@@ -94,8 +95,8 @@ func (c *telling) markPassing(p *queue.Pull) {
 	}
 }
 
-// tellable returns the pull requests of which something may be to be told, in
-// order: those of which something has changed.
+// tellable returns, in order, the pull requests whose comments may have to change:
+// those with a changed record or glance.
 func (c *telling) tellable() []int {
 	out := c.glance()
 	if !c.toldAll || c.toldBroken != c.s.Main.Broken {
@@ -118,10 +119,10 @@ func (c *telling) tellable() []int {
 	return slices.DeleteFunc(slices.Compact(out), func(n int) bool { return c.s.Pulls[n] == nil })
 }
 
-// glance looks at all pending changes, where something has changed since it last
-// did, and returns the pull requests of those that look different.
+// glance looks at all pending changes, unless nothing has changed since the last time,
+// and returns the pull requests of those that look different.
 func (c *telling) glance() []int {
-	changing := c.facts.Changing() // by the time, and by what is asked for: no record says so
+	changing := c.facts.Changing() // this depends on the time and on the actions under way: no record says so
 	if c.toldAll && c.toldAt == c.facts.Freshness() && c.toldChanging == changing {
 		return nil
 	}
@@ -146,7 +147,7 @@ func (c *telling) glance() []int {
 	return out
 }
 
-// factsOf writes down what a person would want to be told of: not each
+// factsOf writes down the facts that a person would want to be told of, without each
 // second's progress. "" means that there is nothing to say.
 func (c *telling) factsOf(p *queue.Pull) string {
 	ch := c.settling.shownOf(p)

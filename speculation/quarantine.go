@@ -8,25 +8,26 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// A failure of a target in quarantine does not count. This file is where that is decided,
-// and all of the core goes by it: the key's entry gets a pass that is marked (Entry.Excused),
-// so the gate lets it through, nobody is blamed, and main is not red.
+// A failure of a target in quarantine does not count. This file decides that, and all of the
+// core goes by it: the key's entry gets a pass that is marked (Entry.Excused). So the gate
+// lets it through, no change is blamed, and main is not red.
 //
 // A target of a key is in quarantine where both say so at this moment:
 //
-//   - the configuration in force, of main: no change excuses its own failures, and one that
-//     adds an entry is judged without it;
-//   - the step in the tree of the commit that has the key: one that takes an entry out must
-//     pass the target, so that main is green by its own configuration when it has landed.
+//   - the configuration in force, of main: no change excuses its own failures, and a change
+//     that adds an entry is judged without it;
+//   - the step in the tree of the commit that has the key: a change that takes an entry out
+//     must pass the target, so that main is green by its own configuration when it has
+//     landed.
 //
 // Say that main has `quarantine: [{targets: [./web]}]`, and ./web fails in the build of a
 // change. Its entry is excused, and the change lands. A week later the entry's last day is
-// over: what was excused counts no more, main is surveyed, ./web is run there, and where it
-// fails main is red, as if there had been no quarantine.
+// over: the excuse no longer counts, main is surveyed, and ./web is run there. If it fails,
+// main is red, as if there had been no quarantine.
 //
-// What is excused is never in the archive. A step that names no target fails for all that it
-// was asked for, and that is excused where all of it is in quarantine; so such targets are a
-// job of their own (apart).
+// Excused passes are never in the archive. A step that names no target fails for all targets
+// of its job, and that failure is excused only if all of them are in quarantine; so such
+// targets form a separate job (apart).
 
 // excuses reports whether failures of a step's target do not count now. own is the step in
 // the tree of the commit.
@@ -40,8 +41,8 @@ func (c *judging) inQuarantine(a queue.Aim) bool {
 	return ok && !c.s.Main.Unread && base.Quarantined(a.Target, c.facts.Now.Time())
 }
 
-// excused returns a result without the failures that do not count, and the targets that
-// these are of. With nothing else that has failed, or is not known, it has passed.
+// excused returns a result without the failures that do not count, and the targets of
+// these failures. If no other target has failed or is unknown, the result has passed.
 func (c *judging) excused(j *queue.Job, r queue.JobDone) (queue.JobDone, []string) {
 	if r.Outcome != queue.JobFailed && r.Outcome != queue.JobTimeout || len(j.Step.Quarantine) == 0 {
 		return r, nil
@@ -70,8 +71,8 @@ func (c *judging) excused(j *queue.Job, r queue.JobDone) (queue.JobDone, []strin
 	return r, out
 }
 
-// excuse writes that a key has failed in a build, which does not count. r is all that the
-// build has shown.
+// excuse writes that a key has failed in a build, and that the failure does not count. r
+// is the complete result of the build.
 func (c *judging) excuse(b *queue.Build, j *queue.Job, k queue.Key, r queue.JobDone) {
 	tail := r.Tail
 	for _, f := range r.Failed {
@@ -86,7 +87,7 @@ func (c *judging) excuse(b *queue.Build, j *queue.Job, k queue.Key, r queue.JobD
 		return
 	}
 	id := derived.DurationID(j.Step.Name, k.Target)
-	next := queue.Duration{ID: id} // of a target that has never passed there may be no other record
+	next := queue.Duration{ID: id} // a target that has never passed may have no record yet
 	if d := c.s.Durations[id]; d != nil {
 		next = *d
 	}
@@ -114,8 +115,8 @@ func (c *judging) excuseAs(e *queue.Entry, s shown) bool {
 }
 
 // weighQuarantine takes in that another configuration is in force, or that entries of it
-// have ended: what was excused and is not in quarantine any more counts no more, and what
-// has failed and is in quarantine now does not count.
+// have ended. Excuses of targets that are no longer in quarantine end. Failures of
+// targets that are in quarantine now do not count.
 func (c *judging) weighQuarantine() {
 	for _, id := range derived.Sorted(c.s.Ledger) {
 		e := c.s.Ledger[id]
@@ -133,7 +134,8 @@ func (c *judging) weighQuarantine() {
 	}
 }
 
-// excuseFailed excuses what has failed before it was in quarantine, of one key or of a set.
+// excuseFailed excuses an entry, of one key or of a set, that has failed before its targets
+// were in quarantine.
 func (c *judging) excuseFailed(e *queue.Entry, own config.Step) {
 	last := e.Failures[len(e.Failures)-1]
 	if last.Tool {
@@ -145,8 +147,8 @@ func (c *judging) excuseFailed(e *queue.Entry, own config.Step) {
 	}
 }
 
-// apart divides what a build asks of a step that names no targets: what is in quarantine is
-// a job of its own, so that its failures are told from the others'.
+// apart divides the keys that a build asks of a step that names no targets: those in
+// quarantine form a separate job, so that their failures are told from the others'.
 func (c *judging) apart(st config.Step, keys []queue.Key) [][]queue.Key {
 	if len(keys) == 0 {
 		return nil
@@ -177,9 +179,9 @@ func (c *judging) unread(l *queue.Link) {
 	c.weighQuarantine()
 }
 
-// mayExcuse reports whether all that has failed on a path is in quarantine in its tree, and
-// may be on main when the changes below it have landed: what main has in quarantine then
-// decides, and not what it has now.
+// mayExcuse reports whether all failed targets on a path are in quarantine in its tree, and
+// may be so on main when the changes below it have landed. Main's quarantine at that time
+// decides, and not the present one.
 func (c *judging) mayExcuse(l *queue.Link, broken []*queue.Entry) bool {
 	if l.Parent == c.s.Main.Tip {
 		return false
@@ -192,7 +194,7 @@ func (c *judging) mayExcuse(l *queue.Link, broken []*queue.Entry) bool {
 	})
 }
 
-// editsQuarantine reports whether one of some changes brings another quarantine than main
+// editsQuarantine reports whether any of some changes brings another quarantine than main
 // has.
 func (c *judging) editsQuarantine(changes []queue.ChangeID) bool {
 	return slices.ContainsFunc(changes, func(id queue.ChangeID) bool {
@@ -256,12 +258,12 @@ func (c *judging) endQuarantine() {
 	c.touchMain()
 	c.weighQuarantine()
 	if m.Tip != "" {
-		c.surveyAnew() // what main has failed in quarantine is in no archive
+		c.surveyAnew() // failures of main in quarantine are in no archive
 	}
 	c.note(queue.Note{What: "quarantine-over", Commit: m.Tip, Reason: queue.Reason{Names: overNow(m)}})
 }
 
-// overNow names what main's configuration has in entries that are over, up to
+// overNow names the targets of main's quarantine entries that are over, up to
 // queue.MostExcused.
 func overNow(m *queue.Main) (names []string) {
 	for _, q := range m.Config.Quarantines(m.Lapsed.Time()) {
@@ -272,7 +274,7 @@ func overNow(m *queue.Main) (names []string) {
 	return names[:min(len(names), queue.MostExcused)]
 }
 
-// onlyExcused reports whether all that has failed in a build was excused.
+// onlyExcused reports whether all failures of a build were excused.
 func (c *judging) onlyExcused(b *queue.Build) bool {
 	some := false
 	for _, k := range b.Keys() {

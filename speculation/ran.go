@@ -8,14 +8,14 @@ import (
 
 // A run counts at the time when it ran, not when the queue hears of it. After turns
 // were lost, a build that had run before is asked for again, and its runner repeats
-// the old result: a failure may have healed since, a pass may have been forgotten
-// since, or have failed.
+// the old result. Since then, a failure may have healed, a pass may have been
+// forgotten, or the key may have failed.
 //
-// The times are by the clock of the server that had it run, or by the forge's,
-// corrected by how far that is off; no runner says them. A time that is still to come, or
-// at which the build cannot have run, is not believed: the run is taken to end now. The
-// queue's own knowledge bounds such times: a pass is
-// no proof of later than its build began, and a control must be younger than that.
+// The times are by the clock of the server that had the build run, or by the forge's
+// clock, corrected by its offset; no runner gives them. A time in the future, or at which
+// the build cannot have run, is not believed: the run is taken to end now. The queue's
+// own knowledge bounds such times: a pass proves nothing for a time after its build
+// began, and a control must be younger than that.
 
 // oldestRun is how long before its build was asked for a run may have been: older
 // runs are not kept.
@@ -44,8 +44,8 @@ func (s span) passBegan(b *queue.Build) queue.Instant { return min(s.began, s.en
 // begun since.
 func (s span) failureBegan(b *queue.Build) queue.Instant { return max(s.began, began(b)) }
 
-// tooOld reports whether a pass says nothing of its key any more: passes of it were
-// forgotten after the run, or main was seen to fail there after it.
+// tooOld reports whether a pass no longer counts for its key: passes of the key were
+// forgotten after the run, or main was seen to fail it after the run.
 func (c *judging) tooOld(k queue.Key, s shown) bool {
 	if by := c.s.Main.Forgotten; len(by) > 0 && queue.Covered(by, k, s.step.Name, min(s.asked, s.began, s.ended)) {
 		return true

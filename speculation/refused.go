@@ -8,37 +8,36 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Refused pushes. An answer of a forge in trouble of its own is no refusal: the adapter
-// says that it may pass (queue.RefusalTrouble), and the push is tried again, ever more
-// rarely; when that is given up, main is read, and its changes are pushed anew. So the
-// rest is about rules.
+// Refused pushes. When the forge itself is in trouble, its answer is no refusal: the
+// adapter says that the trouble may pass (queue.RefusalTrouble), and the push is tried
+// again, ever more rarely. When the queue gives that up, it reads main and pushes the
+// changes anew. So the rest is about rules.
 //
-// A push is refused as a whole, though the forge may have something
-// against one of its commits only: a file that is too large, a secret, a workflow
-// file. So the changes of a refused push (Main.Split) are pushed again in parts,
-// each at most half of what was refused before (Main.Part), on the commits that have been
-// proven. A push that is refused while others wait for that joins them: of two that are
-// refused in turn, neither is forgotten by the other. A change that is refused alone is
-// parked, and those behind it land without it, as behind any change that leaves the order.
-// A rollup is one commit, so that it is given up first, and its members are proven one by
-// one.
+// A push is refused as a whole, though the forge may refuse only one of its commits: a
+// file that is too large, a secret, a workflow file. So the changes of a refused push
+// (Main.Split) are pushed again in parts, each at most half of the push that was refused
+// before (Main.Part), on the commits that have been proven. If a push is refused while
+// changes of an earlier refused push still wait for their part, its changes join them, so
+// that none is forgotten. A change that is refused alone is parked, and those behind it
+// land without it, as behind any change that leaves the order. A rollup is one commit, so
+// it is given up first, and its members are proven one by one.
 //
-// A change that was refused alone comes back on a word (/land, retry, resume) or
-// after a time that grows with each refusal, since a permission may have been
-// granted. It comes back behind all others, and is pushed alone.
+// A change that was refused alone comes back when somebody commands it (/land, retry,
+// resume), or after a time that grows with each refusal, since a permission may have
+// been granted. It comes back behind all others, and is pushed alone.
 //
-// When the forge says in known words that the branch takes nothing (queue.RefusalOf),
-// no change is parked: landings are paused, and from time to time one change is pushed
-// to see whether that has ended. Refusals in unknown words accuse the branch once
+// When the forge says in known words that the branch takes no pushes (queue.RefusalOf),
+// no change is parked: landings are paused, and from time to time one change is pushed to
+// see whether that has ended. Refusals in unknown words accuse the branch once
 // branchRefusals different pull requests were refused alone without a landing since the
-// first: landings are called paused, each further change is tried alone, once, so that an
-// innocent one still lands, and as soon as one does the changes parked since are back,
-// too.
+// first. Landings are then shown as paused. Each further change is pushed alone, once, so
+// that an innocent one still lands. As soon as one does, the changes parked since are
+// back, too.
 
 const (
 	branchRefusals = 3              // pull requests refused alone, one after the other, that accuse the branch
-	refusedAgain   = time.Hour      // what was refused alone comes back after that, then twice that, and so on
-	refusedMost    = 24 * time.Hour // but at least once in that
+	refusedAgain   = time.Hour      // a change that was refused alone comes back after this time, then after twice that, and so on
+	refusedMost    = 24 * time.Hour // but at least once in this time
 	probeAgain     = 10 * time.Minute
 	probeMost      = 4 * time.Hour
 )
@@ -100,7 +99,8 @@ func (c *landing) turnAway(ch *queue.Change, rule string, kind queue.RefusalKind
 }
 
 // accusers returns one change of each pull request that was refused alone since the
-// branch has taken something, where that may be the branch's fault; by id.
+// branch has taken something, where the refusal may be the branch's fault, sorted by
+// id.
 func (c *landing) accusers() []*queue.Change {
 	var out []*queue.Change
 	for _, id := range derived.Sorted(c.facts.Open) {
@@ -112,12 +112,12 @@ func (c *landing) accusers() []*queue.Change {
 	return out
 }
 
-// closeBranch pauses landings because the branch takes nothing. One change at a time
-// is pushed all the same from a moment on.
+// closeBranch pauses landings because the branch takes no pushes. From the moment probe
+// on, one change at a time is pushed all the same.
 func (c *landing) closeBranch(rule string, probe queue.Instant) {
 	m := &c.s.Main
 	if m.Paused != nil && !c.shut() {
-		return // somebody has stopped landings meanwhile, and lets them go on
+		return // a person has stopped landings meanwhile, and a person lets them go on
 	}
 	pause := queue.Pause{By: "submitqueue", Reason: rule, At: c.facts.Now, Code: queue.ReasonProtected, Tries: 1}
 	if m.Paused != nil {
@@ -130,20 +130,20 @@ func (c *landing) closeBranch(rule string, probe queue.Instant) {
 	c.touchMain()
 }
 
-// shut reports whether landings are paused because the branch takes nothing.
+// shut reports whether landings are paused because the branch takes no pushes.
 func (c *landing) shut() bool {
 	p := c.s.Main.Paused
 	return p != nil && p.Code == queue.ReasonProtected
 }
 
-// probing reports whether it is time to push one change at a branch that took
-// nothing.
+// probing reports whether it is time to push one change to a branch that took no
+// pushes.
 func (c *landing) probing() bool {
 	p := c.s.Main.Paused
 	return c.shut() && p.Probe != 0 && c.facts.Now >= p.Probe
 }
 
-// halted reports whether nothing at all may be pushed.
+// halted reports whether all pushes are held.
 func (c *landing) halted() bool {
 	p := c.s.Main.Paused
 	if c.shut() && p.Probe != 0 {
@@ -170,13 +170,14 @@ func (c *landing) took(p *queue.Push) {
 	c.touchMain()
 }
 
-// doubling is a time that doubles with each try, the first being 1, up to a limit.
+// doubling is a time that doubles with each try, up to a limit; the first try has the
+// number 1.
 func doubling(first time.Duration, tries int, most time.Duration) time.Duration {
 	return min(first<<min(max(tries-1, 0), 16), most)
 }
 
-// joins reports whether a link may be pushed in one push with those before it, as
-// far as refusals go.
+// joins reports whether refusals allow that a link is pushed in one push with the links
+// before it.
 func (c *landing) joins(chain []*queue.Link, l *queue.Link) bool {
 	if len(chain) == 0 {
 		return true
@@ -220,7 +221,7 @@ func (c *landing) refusals(id queue.ChangeID) int {
 	return 0
 }
 
-// replace puts a change that was refused alone behind those that are in the order
+// replace puts a change that was refused alone behind the changes that are in the order
 // now: it holds up no change that might land before it.
 func (c *landing) replace(ch *queue.Change) {
 	if ch.Refused == nil {

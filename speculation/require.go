@@ -14,33 +14,34 @@ import (
 // Requirements. A forge may ask things of a pull request before it lands: reviews,
 // checks, resolved conversations. A change that does not meet them waits, parked,
 // with the list of them (ReasonRequirements); the forge is asked again when
-// something has happened there (Stirred), and rarely besides, in case that was lost.
+// something has happened there (Stirred). It is also asked from time to time, in case
+// that event was lost.
 //
 // The forge is asked about a change in the order once more right before it lands: a
 // change whose requirements were last seen to be met longer than metFor ago boards no
-// push. It keeps its place in the train meanwhile, so that no other has to be merged
-// anew, unless the answer takes long: then the others go first. A change that no
-// longer meets them is parked in its turn, and no other is judged by that.
+// push. It keeps its place in the train meanwhile, so that no other change has to be
+// merged anew. If the answer takes long, the others go first. A change that no longer
+// meets its requirements is parked, which does not affect any other change.
 //
-// All of this is off for changes of a forge that asks for nothing: their Met is 0.
+// All of this is off for changes of a forge that has no requirements: their Met is 0.
 
 const (
-	metFor        = time.Minute      // for so long it is taken that requirements stay met
+	metFor        = time.Minute      // for so long requirements are assumed to stay met
 	boardingFor   = 15 * time.Second // for so long the train waits for the answer
 	boardingRetry = 2 * time.Minute  // a change about which there was no answer is asked about again after this
-	gather        = 2 * time.Second  // for so long further checks are waited for, where one has ended
+	gather        = 2 * time.Second  // when a check has ended, the queue waits so long for further ones
 	minWait       = time.Minute      // between two questions about a change that waits, without news of it
 	maxWait       = time.Hour
-	maxWaitOther  = 10 * time.Minute // for what waits for another pull request, which may be another server's, or for the end of a stack, of which no webhook tells
+	maxWaitOther  = 10 * time.Minute // maxWait for a change that waits for another pull request, which may be another server's, or for the end of a stack, of which no webhook tells
 )
 
-// waitsOutside reports whether a change waits for what is asked of its pull request.
+// waitsOutside reports whether a change waits for the requirements of its pull request.
 func waitsOutside(ch *queue.Change) bool {
 	return ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonRequirements
 }
 
-// wanting returns what a pull request does not meet. vouched: an administrator has
-// approved its head by asking for it.
+// wanting returns the requirements that a pull request does not meet. vouched says that
+// an administrator has approved its head by asking to land it.
 func wanting(b queue.Inspected, vouched bool) []queue.Requirement {
 	if !b.Requires {
 		return nil
@@ -54,15 +55,15 @@ func wanting(b queue.Inspected, vouched bool) []queue.Requirement {
 	}
 	out = append(out, b.Unmet...)
 	if !slices.ContainsFunc(out, func(r queue.Requirement) bool { return r.Kind != queue.RequireMerge }) {
-		return nil // what does not merge gets its verdict from the queue's own merge
+		return nil // if the forge only says that it does not merge, the queue's own merge gives the verdict
 	}
 	return out
 }
 
-// asKept is what was seen of a pull request without what only our own pushes of its head,
-// or the forge's, have undone: it was approved at the head that it has again, or at one
-// with the same commits (goOn), and a forge that dismisses approvals when somebody pushes
-// has done so for us, or for itself.
+// asKept returns an inspection with the approvals restored that only our own pushes of
+// the head, or the forge's, have taken away. The pull request was approved at the head
+// that it has again, or at one with the same commits (goOn). A forge that dismisses
+// approvals on each push has done so because of our push, or its own.
 func asKept(ch *queue.Change, b queue.Inspected) queue.Inspected {
 	if !ch.Kept || ch.Head != b.Head {
 		return b
@@ -72,14 +73,13 @@ func asKept(ch *queue.Change, b queue.Inspected) queue.Inspected {
 	return b
 }
 
-// ofReviews reports whether a requirement is one that a forge takes for unmet again when
-// somebody pushes.
+// ofReviews reports whether a forge takes a requirement for unmet again after a push.
 func ofReviews(k queue.RequirementKind) bool {
 	return k == queue.RequireReviews || k == queue.RequireCodeOwners || k == queue.RequireLastPush
 }
 
-// admit takes in what was seen of the requirements of a change that somebody asks
-// to land, or to try again. It reports whether they are met; else it waits.
+// admit takes in an inspection of a change that somebody asks to land, or to try again.
+// It reports whether the requirements are met; if not, the change waits.
 func (c *guarding) admit(ch *queue.Change, b queue.Inspected) bool {
 	ch.Vouched = ch.Vouched || b.Vouched
 	c.spare(ch, b)
@@ -91,9 +91,10 @@ func (c *guarding) admit(ch *queue.Change, b queue.Inspected) bool {
 	return true
 }
 
-// stay does so for a change without news.
+// stay takes in an inspection of a change that nobody has asked for anew: the change
+// waits, goes on or comes back.
 func (c *guarding) stay(ch *queue.Change, b queue.Inspected) {
-	// One that has entered under a former version was approved then.
+	// A change that has entered under a former version was approved then.
 	vouched := ch.Vouched || ch.Met == 0 && !waitsOutside(ch)
 	c.spare(ch, b)
 	if lacks := c.lacking(ch, b, vouched); len(lacks) > 0 {
@@ -119,12 +120,12 @@ func (c *guarding) seenMet(ch *queue.Change, b queue.Inspected) {
 		ch.Met, ch.Stuck = c.mainline.seenAt, 0
 	}
 	if waitsOutside(ch) && ch.Virtual == 0 {
-		ch.Arrival = c.facts.Now // it enters only now, behind the changes that are there
+		ch.Arrival = c.facts.Now // it enters the order only now, behind the changes that are there
 	}
 	c.touch(queue.KindChange, string(ch.ID))
 }
 
-// await parks a change until it meets what is asked of it.
+// await parks a change until it meets its requirements.
 func (c *guarding) await(ch *queue.Change, lacks []queue.Requirement) {
 	why := queue.Reason{Code: queue.ReasonRequirements, Unmet: lacks}
 	switch {
@@ -163,8 +164,8 @@ func (c *guarding) inspectWaiting(ch *queue.Change) {
 	c.inspect()
 }
 
-// reconsider has the pull request of a change looked at again, once however many
-// ask for it.
+// reconsider has the pull request of a change looked at again: only once, however many
+// callers ask for it.
 func (c *guarding) reconsider(ch *queue.Change) {
 	if ch.Phase.Final() || ch.Phase == queue.Landing {
 		return
@@ -181,9 +182,9 @@ func (c *guarding) reconsider(ch *queue.Change) {
 	c.doubt(ch, "stirred/"+string(ch.ID)+"@"+strconv.FormatInt(int64(c.facts.Now), 10))
 }
 
-// stirred follows that something has happened at the forge. Of what is in the
-// order, only what is not heard of in masses is looked at at once: before it lands
-// the forge is asked in any case.
+// stirred takes in that something has happened at the forge. A change in the order is
+// looked at at once only if the event names its pull request; events of checks come in
+// masses. The forge is asked in any case before a change lands.
 func (c *guarding) stirred(b queue.Stirred) {
 	if b.Number != 0 {
 		c.inspectAgain(b.Number)
@@ -198,7 +199,7 @@ func (c *guarding) stirred(b queue.Stirred) {
 		}
 		return
 	}
-	// Checks end in masses: some are waited for.
+	// Checks end in masses, so the look waits for more of them.
 	for _, id := range derived.Sorted(c.facts.Open) {
 		soon := c.facts.Now.Add(gather)
 		if ch := c.facts.Open[id]; ch.Head == b.Head && waitsOutside(ch) && (ch.Until == 0 || ch.Until > soon) {
@@ -217,13 +218,13 @@ func (c *guarding) newRequirements() {
 	}
 }
 
-// fresh reports whether a change may board a push as far as what is asked of its
-// pull request goes.
+// fresh reports whether the requirements of a change's pull request allow it to board a
+// push.
 func (c *guarding) fresh(ch *queue.Change) bool {
 	return ch.Met == 0 || c.facts.Now < ch.Met.Add(metFor)
 }
 
-// check asks about a change right before it lands, unless that is being done.
+// check asks the forge about a change right before it lands, unless that is under way.
 func (c *guarding) check(ch *queue.Change) {
 	if !c.asked(ch) {
 		c.request(queue.Request{ID: "recheck/boarding/" + string(ch.ID) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
@@ -241,8 +242,8 @@ func (c *guarding) asked(ch *queue.Change) bool {
 	return false
 }
 
-// unanswered ends a question to which there is no answer. A change that was about
-// to land leaves the order for a while, so that the others can land.
+// unanswered ends a request that the forge has given no answer to. A change that was
+// about to land leaves the order for a while, so that the others can land.
 func (c *guarding) unanswered(r *queue.Request, cause string) {
 	c.entering.forget(r)
 	if r.Boarding {
@@ -250,8 +251,8 @@ func (c *guarding) unanswered(r *queue.Request, cause string) {
 	}
 }
 
-// stillMay reports whether the person who asked for a change may still do so, by one
-// of the commands that put a pull request into the queue.
+// stillMay reports whether the person who asked for a change may still ask for it, by
+// one of the commands that put a pull request into the queue.
 func (c *guarding) stillMay(ch *queue.Change, b queue.Inspected) bool {
 	if ch.Own || !b.Requires || c.entering.entrusted(ch.Number, ch.Requester, b) {
 		return true
@@ -269,7 +270,7 @@ func (c *guarding) stillMay(ch *queue.Change, b queue.Inspected) bool {
 }
 
 // holdsUp reports whether the train still waits for the answer to a request of
-// check: it does not for one that takes long or had to be asked twice.
+// check. It does not wait if the answer takes long or had to be asked for twice.
 func (c *guarding) holdsUp(r *queue.Request) bool {
 	if !r.Boarding || c.facts.Now >= r.At.Add(boardingFor) {
 		return false

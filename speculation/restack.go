@@ -8,38 +8,39 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Stacks of the forge's own (queue.Stack.Native). To the queue they are stacks as any
-// other, but for three things.
+// The forge's own stacks (queue.Stack.Native). The queue treats them like other stacks,
+// except for three things.
 //
-// A request to land a member asks for those below it as well, as the forge's own
-// button does. Each of them needs what it would need if it were asked for by itself.
+// A request to land a member also asks to land the members below it, as the forge's own
+// button does. Each of them needs what it would need if it were asked for alone.
 //
-// The base of a member is the forge's to change, which it does when it has seen that all
-// below are merged. So a member lands alone (Change.Pinned), after the others; it is built
-// on them before that. Where the forge does not do its part, the member waits with
-// RequireRestack, which says what its author can do, and is asked about from time to time,
-// since no webhook tells that a stack was dissolved. It waits as well while the forge has
-// changed the base and not yet the head: what landed then would not be the head that the
-// forge is about to show, so that it would not be shown as merged.
+// The forge alone changes the base of a member. It does so when it has seen that all
+// members below are merged. So a member lands alone (Change.Pinned), after the others; it
+// is built on them before that. If the forge does not do its part, the member waits with
+// RequireRestack, which tells its author how to go on. The forge is asked about it from
+// time to time, since no webhook tells that a stack was dissolved. It also waits while
+// the forge has changed the base and not yet the head. If it landed then, its head would
+// not be the one that the forge is about to show, so the forge would not show it as
+// merged.
 //
-// As the forge does its part, it makes the member's commits anew, and moves the head by
-// force. That is no push of the author's: what lands is what was approved (goOn).
+// As its part, the forge makes the member's commits anew, and moves the head by force.
+// That is no push of the author's: the approved content lands (goOn).
 
 // restackFor is how long the forge may take from the change of a base to that of the head.
 const restackFor = time.Minute
 
-// restacked reports whether what was seen of a change's pull request is the same commits
-// on top of others.
+// restacked reports whether an inspection shows a change's commits unchanged, on top of
+// others.
 func restacked(ch *queue.Change, b queue.Inspected) bool {
 	return b.Open && b.Same != "" && b.Same == ch.Head && b.Head != ch.Head
 }
 
 // goOn has a change go on at another head that has the same commits on top of others. It
-// keeps its place, its lane, and how and for whom it lands; and its approvals, if it had
-// those that it needs. Not an administrator's: that is of one commit, and git may have taken
-// what others have edited along into a protected path, where only the new head holds it.
-// Proofs count as far as the content is the same, as ever. It reports whether the
-// change goes on.
+// keeps its place, its lane, its method and its requester; and its approvals, if it had
+// those that it needs. It does not keep an administrator's approval, which is of one commit:
+// git may have taken edits of others along into a protected path, where only the new head
+// holds them. As always, proofs count as far as the content is the same. It reports whether
+// the change goes on.
 func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 	id := queue.NewChangeID(ch.Number, b.Head, string(ch.ID))
 	if c.s.Changes[id] != nil {
@@ -55,11 +56,11 @@ func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 	next.Approved, next.Vouched = false, false
 	p := c.pull(ch.Number)
 	if p.Head == b.Head && p.Pushes > 0 {
-		p.Pushes-- // it was taken for one of the author's
+		p.Pushes-- // this push was taken for a push of the author
 	}
 	next.Facets = c.facetsOf(ch.Number, b)
-	// This parks the changes on top of it, which come back in the same turn: their merges
-	// had the former head below.
+	// This parks the changes on top of it, since their merges had the former head below.
+	// They come back in the same turn.
 	c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRestacked, Names: []string{string(ch.Head), string(b.Head)}}, nil)
 	p.Ended--
 	c.move(next, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
@@ -85,11 +86,11 @@ func wasApproved(ch *queue.Change) bool {
 	if waitsOutside(ch) {
 		return !slices.ContainsFunc(ch.Reason.Unmet, func(q queue.Requirement) bool { return ofReviews(q.Kind) })
 	}
-	return ch.Met > 1 // 1: something has happened since (stirred), and it may have lost one by that
+	return ch.Met > 1 // 1: something has happened since (stirred), and the change may have lost an approval by that
 }
 
-// askBelow asks for those to land that a member of a stack of the forge's own is on top
-// of, in the name of who has asked for it.
+// askBelow asks to land the pull requests below a member of the forge's own stack, in
+// the name of the person who has asked for the member.
 func (c *entering) askBelow(r *queue.Request, b queue.Inspected) {
 	if b.Stack.Native == 0 || r.Own {
 		return
@@ -98,14 +99,14 @@ func (c *entering) askBelow(r *queue.Request, b queue.Inspected) {
 		if p := c.s.Pulls[n]; p != nil && (p.Active != "" || p.Landed) {
 			continue
 		}
-		// The id begins as that of the request: by that it is known how it came.
+		// The id begins with that of the request, which shows where it came from.
 		c.request(queue.Request{ID: r.ID + "/below/" + strconv.Itoa(n), Number: n, User: r.User, At: r.At, Bot: r.Bot,
 			Command: queue.Command{Verb: queue.CommandLand, Lane: r.Command.Lane, Method: r.Command.Method}})
 	}
 }
 
-// inStack notes which stack of the forge's own a change is in by now, and that the forge
-// has begun to restack it, before its base is noted.
+// inStack notes which of the forge's own stacks a change is in by now, and whether the
+// forge has begun to restack it. Call it before the change's base is noted.
 func (c *entering) inStack(ch *queue.Change, b queue.Inspected) {
 	if ch.Pinned() && b.Stack.Native != 0 && c.baseIn(b) == "" && b.Head == ch.Head && !ch.Restacked && ch.Restack == 0 {
 		ch.Restack = c.facts.Now.Add(restackFor)
@@ -117,8 +118,8 @@ func (c *entering) inStack(ch *queue.Change, b queue.Inspected) {
 	}
 }
 
-// restacking is what a change waits for whose base the forge has changed and whose head it
-// may yet move.
+// restacking is the requirement of a change whose base the forge has changed and whose
+// head it may yet move.
 func (c *entering) restacking(ch *queue.Change, b queue.Inspected) []queue.Requirement {
 	if b.Stack.Native == 0 || c.facts.Now >= ch.Restack {
 		return nil
@@ -126,8 +127,8 @@ func (c *entering) restacking(ch *queue.Change, b queue.Inspected) []queue.Requi
 	return []queue.Requirement{{Kind: queue.RequireRestack, Names: []string{strconv.Itoa(b.Stack.Native)}}}
 }
 
-// toRestack is what a pull request waits for that is in a stack of the forge's own, has
-// nothing below it any more, and asks for another branch than the queue's.
+// toRestack is the requirement of a pull request in one of the forge's own stacks that
+// has no member below it any more, and asks for another branch than the queue's.
 func (c *entering) toRestack(b queue.Inspected) []queue.Requirement {
 	if base := c.baseIn(b); b.Stack.Native != 0 && base != "" && c.parentIn(b) == 0 {
 		return []queue.Requirement{{Kind: queue.RequireRestack, Names: []string{strconv.Itoa(b.Stack.Native), base, c.s.Main.Branch}}}

@@ -20,7 +20,7 @@ func (c *judging) resolved(b queue.Resolved) {
 	for i := range b.Links {
 		l := b.Links[i]
 		if !c.mainline.fits(&l) || b.Guard != c.facts.Links.Guard() {
-			break // a late answer, under a version that its parent is not judged by, or former globs
+			break // a late answer, made under a version that its parent is not judged by, or by former globs
 		}
 		if c.s.Links[l.ID] != nil {
 			continue
@@ -85,7 +85,7 @@ func (c *judging) entry(k queue.Key) *queue.Entry {
 }
 
 // opaqueID names the entry of keys that a step fails together without naming them. A
-// result of a whole tree is one of its one key: its hash is the tree.
+// result of a whole tree is a result of its one key, whose hash is the tree.
 func opaqueID(keys []queue.Key) queue.Digest {
 	if len(keys) == 1 && keys[0].Target == config.TargetTree {
 		return keys[0].ID()
@@ -120,16 +120,16 @@ func (c *judging) dropEntry(id queue.Digest) {
 // shown is a run in which a key has passed.
 type shown struct {
 	span
-	asked         queue.Instant // when it was asked for; what was forgotten since does not count
+	asked         queue.Instant // when it was asked for; the pass does not count if it was forgotten since
 	by            queue.BuildID
 	change        queue.ChangeID
 	commit        queue.CommitID
-	head          bool // commit is the head of the change, and the run no build of ours
+	head          bool // commit is the head of the change, and the run was no build of ours
 	step          config.Step
 	machine, host string
 }
 
-// shownIn is what a result of a build shows of a key.
+// shownIn returns the run of a build in which a key has passed.
 func (c *judging) shownIn(b *queue.Build, k queue.Key, r queue.JobDone) shown {
 	run := c.ranIn(b, r)
 	return shown{span: span{run.passBegan(b), run.ended}, asked: min(b.At, run.began), by: b.ID, change: c.landing.ownerOf(b, k), commit: b.Commit,
@@ -182,10 +182,10 @@ func (c *judging) writeFailure(e *queue.Entry, b *queue.Build, r queue.JobDone, 
 	c.facts.Ledger.Learned(e.ID, e)
 }
 
-// began returns when a build began; before that is known, when it was asked for.
+// began returns when a build began or, if that is not known yet, when it was asked for.
 func began(b *queue.Build) queue.Instant { return cmp.Or(b.Started, b.At) }
 
-// since returns where on main's line the chain of what a build runs begins.
+// since returns where on main's line the chain of a build's link begins.
 func (c *judging) since(b *queue.Build) queue.Line {
 	if l := c.s.Links[b.Link]; l != nil {
 		return l.Since
@@ -193,8 +193,9 @@ func (c *judging) since(b *queue.Build) queue.Line {
 	return queue.Line{}
 }
 
-// isClouded reports whether main was unproven in a step when a build began, or is now
-// that it has ended. For runs from before the build was asked for that is not known.
+// isClouded reports whether main was unproven in a step when a build began, or is so
+// now that it has ended. A run from before the build was asked for counts as clouded,
+// since main's state at that time is not known.
 func (c *judging) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 	for _, j := range b.Jobs {
 		if j.Step.Digest() == step {
@@ -204,8 +205,8 @@ func (c *judging) isClouded(b *queue.Build, step queue.Digest, run span) bool {
 	return false
 }
 
-// jobDone writes what one step of a build has shown into the ledger: for the
-// keys it was asked for and no others.
+// jobDone writes the results of one step of a build into the ledger, only for the keys
+// that the step was asked for.
 func (c *judging) jobDone(r queue.JobDone) {
 	b := c.s.Builds[r.Build]
 	if b == nil {
@@ -262,7 +263,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 			e := c.s.Ledger[k.ID()]
 			alone := r.Outcome == queue.JobFailed && len(b.Also) == 0
 			if alone && len(e.Failures) == 1 || !alone && c.facts.Ledger.Decides(e) {
-				failed = append(failed, f.Target) // of one alone: to be run again, and red all but surely
+				failed = append(failed, f.Target) // of one change alone: it will be run again, but is almost surely red
 			}
 			delete(named, f.Target) // failed and passed in one report: failed
 		}
@@ -310,7 +311,7 @@ func (c *judging) jobDone(r queue.JobDone) {
 	if l := c.s.Links[b.Link]; len(failed) > 0 && (j.Step.Scope != config.ScopeRepository || l != nil && c.facts.TreeSteps.Clean(l)) {
 		c.blaming.suspect(b, failed)
 	}
-	if byName || len(excused) == 0 { // what was ended in quarantine shows no usual time
+	if byName || len(excused) == 0 { // a run that failed in quarantine shows no usual time
 		c.observeDurations(j, r)
 		c.observeLimits(j, r)
 	}
@@ -333,9 +334,9 @@ func namesOf(failed []queue.TargetFailure) []string {
 	return names
 }
 
-// failedOnMain returns the targets of those of some keys that are unproven on
-// main and have failed, alone or with others. When they pass after all, what
-// failed on them meanwhile, in any build, is no evidence.
+// failedOnMain returns the targets of those given keys that are unproven on main and
+// have failed, alone or with others. When they pass after all, failures on them in the
+// meantime, in any build, are no evidence.
 func (c *judging) failedOnMain(keys []queue.Key) map[string]bool {
 	root := c.facts.Root()
 	if root == nil {
@@ -365,7 +366,7 @@ func (c *judging) hasFailed(f *derived.Fact) bool {
 	})
 }
 
-// heard reports whether a build has told something of a job's keys.
+// heard reports whether a build has a result of some of a job's keys.
 func (c *judging) heard(j *queue.Job, b *queue.Build) bool {
 	ids := []queue.Digest{opaqueID(j.Keys)}
 	for _, k := range j.Keys {
@@ -421,7 +422,7 @@ func (c *judging) observeFailures(j *queue.Job, r queue.JobDone) {
 }
 
 // buildDone frees the build's slot. Jobs that brought no result leave their
-// keys unknown; too much of that parks the change, and is never its verdict.
+// keys unknown. Too many of them park the change, but are never its verdict.
 func (c *judging) buildDone(r queue.BuildDone) {
 	b := c.s.Builds[r.Build]
 	if h := c.benching.probedHost(r.Build); h != nil {
@@ -517,7 +518,7 @@ func (c *judging) buildDone(r queue.BuildDone) {
 }
 
 // mixed reports whether the commit of a build holds several undecided changes, so that
-// what keeps it from being built may lie in any of them.
+// any of them may be the cause that it cannot be built.
 func (c *judging) mixed(b *queue.Build) bool {
 	open := 0
 	for _, id := range append(b.For(), b.Chain...) {
@@ -528,8 +529,8 @@ func (c *judging) mixed(b *queue.Build) bool {
 	return open > 1
 }
 
-// noteFailing writes into the history that a step has failed, when it is known
-// and so before the verdict that may rest on it.
+// noteFailing writes into the history that a step has failed, as soon as that is known.
+// So the note comes before the verdict that may rest on it.
 func (c *judging) noteFailing(b *queue.Build, j *queue.Job, r queue.JobDone) {
 	what := "step-failed"
 	if r.Outcome == queue.JobTimeout {

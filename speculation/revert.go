@@ -11,20 +11,21 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// The revert of a culprit. When a hunt has found what turned main red, the queue tries
-// the commit that takes it back on main as it is: a try (tryout.go) that no pull request
-// has. It is proven when the keys that it brings pass, and those that are red on main
-// and that it leaves as they are. When main moves, it is made again on what main is then.
+// The revert of a culprit. When a hunt has found the commit that turned main red, the
+// queue tries a commit that reverts it on main as it is: a try (tryout.go) without a pull
+// request. The revert is proven when the keys that it brings pass, and so do the red keys
+// of main that it leaves as they are. When main moves, the revert is made again on the
+// new tip.
 //
-// The queue does that by itself. If configured, a proven revert is proposed as a pull
+// The queue always does this. If configured, a proven revert is proposed as a pull
 // request, and the queue asks to land that as a person would: it enters by enter, is
-// built, and lands by the gate. So there is no other way onto main. A revert that does
-// not merge, or with which main stays red, is said and nothing else is done.
+// built, and lands by the gate. So there is no other way onto main. If a revert does
+// not merge, or main stays red with it, people are told and nothing else is done.
 
 // ourName is the author of requests by main's configuration.
 const ourName = "submitqueue"
 
-// reverts goes on with the reverts of what has turned main red.
+// reverts goes on with the reverts of the commits that have turned main red.
 func (c *hunting) reverts() {
 	m := &c.s.Main
 	if m.Tip == "" || m.Config == nil {
@@ -46,8 +47,9 @@ func (c *hunting) reverts() {
 	}
 }
 
-// elsewhere reports whether another hunt that goes on has found the same commit, and
-// sees to its revert: the one that has begun, else the first by name.
+// elsewhere reports whether another hunt that goes on has found the same commit and
+// handles its revert. The hunt that has begun the revert handles it, else the first by
+// name.
 func (c *hunting) elsewhere(h *queue.Hunt, x *queue.Culprit) bool {
 	if x.Revert != nil {
 		return false
@@ -72,7 +74,7 @@ func (c *hunting) takeBackCulprit(h *queue.Hunt, x *queue.Culprit) {
 	r := x.Revert
 	proposing := c.facts.Asked(queue.Propose{Hunt: h.ID, Commit: x.Commit}) != ""
 	switch {
-	case proposing: // what is being proposed is what is to land
+	case proposing: // the commit that is being proposed is the one to land
 	case c.s.Push != nil || m.Surveyed != m.Tip || c.facts.Root() == nil || r != nil && r.Number != 0:
 	case r == nil, r.On != m.Tip, r.Of != c.accusations(x.Commit):
 		c.tryRevert(h, x)
@@ -114,7 +116,7 @@ func (c *hunting) tryRevert(h *queue.Hunt, x *queue.Culprit) {
 	id := queue.NewChangeID(0, x.Commit, "revert/"+string(m.Tip)+"/"+strconv.FormatInt(int64(c.facts.Now), 10))
 	if c.s.Changes[id] != nil {
 		c.wakeAt(c.facts.Now + 1)
-		return // it was given up at this very moment
+		return // a revert with this id was given up at this very moment
 	}
 	ch := &queue.Change{ID: id, Head: x.Commit, Title: x.Subject, Requester: ourName,
 		Arrival: c.facts.Now, On: m.Tip, Revert: x.Commit}
@@ -130,7 +132,7 @@ func (c *hunting) endRevert(ch *queue.Change) {
 	c.settling.endTry(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonSuperseded, Names: []string{ourName}}, nil)
 }
 
-// revertTried takes in what came of a revert that was tried.
+// revertTried takes in the outcome of the try of a revert.
 func (c *hunting) revertTried(h *queue.Hunt, x *queue.Culprit) {
 	r := x.Revert
 	ch := c.s.Changes[r.Change]
@@ -139,7 +141,7 @@ func (c *hunting) revertTried(h *queue.Hunt, x *queue.Culprit) {
 		r.State = queue.RevertUnknown
 	case !ch.Phase.Final() && ch.On == r.On:
 		return
-	case !ch.Phase.Final(): // its merge was made anew where main is now
+	case !ch.Phase.Final(): // its merge was made anew on main's new tip
 		r.On = ch.On
 		c.touchHunt(h)
 		return
@@ -163,8 +165,8 @@ func (c *hunting) revertTried(h *queue.Hunt, x *queue.Culprit) {
 }
 
 // alsoRed adds to the link of a revert the keys that are red on main, as far as the
-// culprit is to blame for them and its revert leaves them as they are: a revert with
-// which main stays red is none.
+// culprit is to blame for them and its revert leaves them as they are. A revert with
+// which main stays red is of no use.
 func (c *hunting) alsoRed(l *queue.Link) {
 	ch, root := c.s.Changes[l.Change], c.facts.Root()
 	if ch == nil || ch.Revert == "" || l.Outcome != queue.Merged || root == nil || root.Commit != l.Parent || root.Analyzer != l.Analyzer {
@@ -215,7 +217,8 @@ func (c *hunting) takesBack(id queue.ChangeID) bool {
 	return false
 }
 
-// accusations is the digest of all that a commit is held to have turned red.
+// accusations is the digest of all steps and targets that a commit is held to have
+// turned red.
 func (c *hunting) accusations(commit queue.CommitID) queue.Digest {
 	var steps, targets []string
 	for _, h := range c.s.Hunts {
@@ -242,8 +245,8 @@ func (c *hunting) culpritIn(hunt string, commit queue.CommitID) (*queue.Hunt, *q
 	return nil, nil
 }
 
-// weighLater has the commits named that came behind a culprit and that its revert
-// concerns, wherever main is by now.
+// weighLater asks which commits behind a culprit its revert concerns, up to main's
+// present tip.
 func (c *hunting) weighLater(h *queue.Hunt, x *queue.Culprit) {
 	m := &c.s.Main
 	if h.Over != 0 || x.Weighed == m.Tip || m.Surveyed != m.Tip || c.s.Push != nil {
@@ -299,8 +302,8 @@ func (c *hunting) notProposed(t queue.Propose, cause string) {
 	}
 }
 
-// withdraw gives up the revert of what is no culprit any more: nothing is built or
-// landed for it. A pull request stays, for people.
+// withdraw gives up the revert of a commit that is no culprit any more: the queue no
+// longer builds or lands it. A pull request stays, for people.
 func (c *hunting) withdraw(h *queue.Hunt, x *queue.Culprit) {
 	r := x.Revert
 	if r == nil {
@@ -316,7 +319,7 @@ func (c *hunting) withdraw(h *queue.Hunt, x *queue.Culprit) {
 }
 
 // landRequest names the request to land a revert. A revert that the queue has taken out is
-// asked for under another name; one that people have taken out stays out.
+// asked for under another name; a revert that people have taken out stays out.
 func (c *hunting) landRequest(h *queue.Hunt, x *queue.Culprit) string {
 	id := ownRequest(h, x)
 	if p := c.s.Pulls[x.Revert.Number]; p != nil {
@@ -332,8 +335,8 @@ func ownRequest(h *queue.Hunt, x *queue.Culprit) string {
 	return queue.OwnRequests + h.ID + "/" + string(x.Commit)
 }
 
-// takeOut takes back that the queue has asked to land a revert, which it may not, or is
-// not to, any more.
+// takeOut takes back the queue's request to land a revert that it may not, or is not
+// to, land any more.
 func (c *hunting) takeOut(h *queue.Hunt, x *queue.Culprit) {
 	r := x.Revert
 	if r == nil || r.Number == 0 {
@@ -354,7 +357,7 @@ func (c *hunting) takeOut(h *queue.Hunt, x *queue.Culprit) {
 	}
 }
 
-// retell stores what is known of a culprit, and has its pull request told.
+// retell stores the present facts of a culprit, and has its pull request told.
 func (c *hunting) retell(h *queue.Hunt, x *queue.Culprit) {
 	c.touchHunt(h)
 	if p := c.s.Pulls[x.Number]; x.Told && p != nil && p.Notice.Code == queue.ReasonCulprit && slices.Contains(p.Notice.Names, string(x.Commit)) {

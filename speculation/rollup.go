@@ -9,50 +9,48 @@ import (
 )
 
 // A rollup (config.BatchRollup) lands changes that depend on each other as one
-// merge: its first parent is main, its tree has the members merged one after the
-// other, and what would have been between them is never on main's first-parent
-// line, so it needs no verification. It is one link with several changes; the gate
-// and the train take it as any other. It is used under heavy overload only,
-// because one failure holds up all members, and a change that joins goes before
-// others that came before it.
+// merge: its first parent is main, and its tree has the members merged one after the
+// other. The commits between them are never on main's first-parent line, so they need
+// no verification. It is one link with several changes; the gate and the train take it
+// as any other. It is used under heavy overload only, because one failure holds up all
+// members, and a change that joins goes before others that came before it.
 //
 // The members of a rollup are written down in the changes (Change.Rollup), and are
-// a proposal only: each member stays in the order as itself, is built on by those
-// behind it as itself, and is rejected as itself, by its own link on main as it
-// is.
+// only a proposal. Each member has its own place in the order, changes behind it are
+// built on it alone, and it is rejected alone, by its own link on main as it is.
 //
 // # Sizes, splits and what is reused
 //
 // Say that the targets of changes are not known (analyzer: none), that each is good with
 // chance 0.95, and that a to h wait. Built together they all pass with chance 0.66. The
-// plan (plan/rollupsize.go) takes as many as have the least expected builds for each
-// that lands: eight land 6.4 on average until the first bad one and take 2.4 builds, one
-// run again counted, so 0.37 each; one by one it is 1.11.
+// plan (plan/rollupsize.go) takes the number of changes with the least expected builds
+// for each that lands. Of eight, 6.4 land on average until the first bad one. They take
+// 2.4 builds, one run again counted, so 0.37 each; one by one it is 1.11.
 //
-//   - a..h fail on main M. That is no verdict on a change, and it is not run again, unless
-//     the step is known for flakes: a wrong split of eight costs three builds more, a run
-//     again one, most of the time in vain. By Bayes a..d pass with chance 0.45, so
-//     they are tried next, and e..h wait for them (Change.After).
+//   - a..h fail on main M. That is no verdict on a change, and the build is not run again,
+//     unless the step is known for flakes: a wrong split of eight costs three more builds;
+//     another run costs one, mostly in vain. By Bayes a..d pass with chance 0.45, so they
+//     are tried next, and e..h wait for them (Change.After).
 //   - a..d pass and land. e..h on main are now the tree that a..h were, and that has
 //     failed: without a build e..h are split, and e, f are tried.
-//   - e, f fail. That explains the failure of a..h, so nothing is known of g and h: they are
+//   - e, f fail. That explains the failure of a..h, so it tells nothing of g and h: they are
 //     free to join the next rollup, at the chances that they had.
 //   - e passes and lands. f on main is the tree that e, f were. It is run again
 //     on f's own merge, as any failure is before it decides, and f is rejected by its own
-//     link on main; with retries: 0 the failure of e, f is that evidence, since the tree is
+//     link on main. With retries: 0 the failure of e, f is that evidence, since the tree is
 //     the same. Meanwhile the next rollup is built without f.
 //
-// The key of a target says all of this: it is the same wherever the content is the same, so
-// no result is inferred and none is made twice. A change that does not affect what has
-// failed is not suspected. During the search for the change to blame no change behind is
-// built; behind a rollup that is being built others are built if it passes with a chance of
-// two in three.
+// All of this follows from the key of a target: it is the same wherever the content is the
+// same, so no result is inferred and none is made twice. A change that does not affect a
+// failed target is not suspected. During the search for the change to blame no change
+// behind is built. Behind a rollup that is being built other changes are built if it passes
+// with a chance of two in three.
 //
-// It comes to an end: a rollup is split when it has failed, and its parts are smaller; a
-// change is freed when others have failed or left; and a change that could not be merged or
-// run with others is alone for good.
+// The search comes to an end: a rollup is split when it has failed, and its parts are
+// smaller; a change is freed when others have failed or left; and a change that could not
+// be merged or run with others is alone for good.
 
-// partners returns the others of a change's rollup, by id.
+// partners returns the other members of a change's rollup, sorted by id.
 func (c *landing) partners(ch *queue.Change) []queue.ChangeID {
 	if ch.Rollup == "" || ch.Phase.Final() {
 		return nil
@@ -71,8 +69,8 @@ func (c *landing) partners(ch *queue.Change) []queue.ChangeID {
 	return out
 }
 
-// triedFirst returns the members of a failed rollup that are tried before a change: of its
-// own rollup, or of one ahead of it.
+// triedFirst returns the members of a failed rollup that are tried before a change. The
+// rollup is the change's own, or one ahead of it.
 func (c *landing) triedFirst(n *derived.Node) []queue.ChangeID {
 	first := n.Ch.After
 	for i := 0; first == "" && i < len(n.Edges); i++ {
@@ -100,8 +98,8 @@ func (c *landing) dissolve(ch *queue.Change) {
 	}
 }
 
-// boards returns the link by which a rollup could be the next of the train: nil
-// where it is not merged there yet. ok is false where it cannot be.
+// boards returns the link by which a rollup could be the next of the train, or nil if
+// it is not merged there yet. ok is false if the rollup cannot be next.
 func (c *landing) boards(at queue.CommitID, line map[queue.CommitID]bool, group []queue.ChangeID, ready []queue.ChangeID, in map[queue.ChangeID]bool) (l *queue.Link, ok bool) {
 	if len(group) == 0 {
 		return nil, false
@@ -120,13 +118,14 @@ func (c *landing) boards(at queue.CommitID, line map[queue.CommitID]bool, group 
 	}
 	for p := range line {
 		if l := c.s.Links[queue.LinkOf(p, group...)]; l != nil && !derived.Landable(c.facts.Links.State(l).Status) {
-			return nil, false // it is being built on less than this, or has failed there
+			return nil, false // it is being built on fewer members than this, or has failed there
 		}
 	}
 	return c.s.Links[queue.LinkOf(at, group...)], true
 }
 
-// joinRollup joins changes, which take their place in the order behind the first.
+// joinRollup makes a rollup of changes, which take their places in the order behind the
+// first.
 func (c *Core) joinRollup(group []queue.ChangeID) {
 	first := c.s.Changes[group[0]]
 	for _, id := range group {
@@ -164,7 +163,7 @@ func (c *Core) divide(first, rest []queue.ChangeID) {
 	c.again = true
 }
 
-// regroup makes a rollup of changes, or has a single one built on its own.
+// regroup makes a rollup of changes, or has a single change built alone.
 func (c *Core) regroup(set []queue.ChangeID, after queue.ChangeID) {
 	for _, id := range set {
 		ch := c.s.Changes[id]
@@ -179,7 +178,8 @@ func (c *Core) regroup(set []queue.ChangeID, after queue.ChangeID) {
 	}
 }
 
-// free lets changes join rollups again, and takes what others are to blame for off them.
+// free lets changes join rollups again, and takes back doubts about them that the
+// changes in by are to blame for.
 func (c *Core) free(members, by []queue.ChangeID) {
 	for _, id := range members {
 		ch := c.s.Changes[id]

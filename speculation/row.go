@@ -29,7 +29,7 @@ func (c *Core) rowVerdict(ch *queue.Change) {
 	c.row(queue.Row{Verdict: r})
 }
 
-// rowResult tells what a job of a build has shown.
+// rowResult tells the result of a job of a build.
 func (c *Core) rowResult(j *queue.Job, d queue.JobDone) {
 	unnamed := j.Step.Report == config.ReportExitCode || j.Step.Report == ""
 	c.row(queue.Row{Result: queue.NewResultRow(j, d, j.Step.Scope == config.ScopeRepository, unnamed)})
@@ -40,7 +40,7 @@ func (c *Core) rowBuild(b *queue.Build, outcome queue.JobOutcome) {
 	c.row(queue.Row{Build: queue.NewBuildRow(b, outcome)})
 }
 
-// rowMain tells of a commit that main has got, by a push of ours or not.
+// rowMain tells of a new commit of main, by a push of ours or not.
 func (c *Core) rowMain(commit queue.CommitID, ours bool, changes []queue.ChangeID) {
 	c.row(queue.Row{Main: &queue.MainRow{Commit: commit, Changes: changes, Outside: !ours}})
 }
@@ -55,8 +55,9 @@ func (c *Core) landedAs(commit queue.CommitID) (ids []queue.ChangeID) {
 	return ids
 }
 
-// featuresOf is what is known of a change now, by the names of predict.Features, with its
-// builds and infrastructure errors so far; nothing, where it has not been analyzed.
+// featuresOf returns the present features of a change, by the names of predict.Features,
+// with its builds and infrastructure errors so far. It is nil for a change that has not
+// been analyzed.
 func (c *Core) featuresOf(ch *queue.Change) queue.Features {
 	if ch.Virtual == 0 {
 		return nil

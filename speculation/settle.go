@@ -26,13 +26,13 @@ func (c *settling) settle() {
 func (c *settling) settleOnce() bool {
 	if c.s.Push != nil {
 		c.onTip = tipLinks{}
-		return false // what main is at this moment is not known: no verdict rests on it
+		return false // where main is at this moment is not known, so no verdict can rest on it
 	}
 	tip := c.s.Main.Tip
 	for _, l := range c.turnedAway() {
 		id, st := l.Change, c.facts.Links.State(l)
 		if c.facts.Order.Stacked[id] != nil {
-			continue // what it is on top of has its verdict first
+			continue // the change below it gets its verdict first
 		}
 		if ahead := c.facts.Order.FirstAhead(id); len(ahead) > 0 {
 			if c.facts.Without(config.IngredientBypass) {
@@ -51,8 +51,8 @@ func (c *settling) settleOnce() bool {
 	return false
 }
 
-// tipLinks are the links of pending changes onto main's tip. They are found again
-// when main or the order has changed; those that have come since are in the turn.
+// tipLinks are the links of pending changes onto main's tip. They are collected again
+// when main or the order has changed; links that have come since are in the turn.
 type tipLinks struct {
 	tip    queue.CommitID
 	orders int
@@ -60,8 +60,8 @@ type tipLinks struct {
 	links  []*queue.Link
 }
 
-// turnedAway returns the links onto main's tip as which a pending change does not
-// land, in order.
+// turnedAway returns, in order, the links onto main's tip by which a pending change
+// cannot land.
 func (c *settling) turnedAway() []*queue.Link {
 	t := &c.onTip
 	switch tip := c.s.Main.Tip; {
@@ -99,8 +99,8 @@ func (c *settling) turnedAway() []*queue.Link {
 
 // allPathsEnd reports whether all paths of a change over the undecided changes ahead
 // of it are known and have the given status (BLRD: EuroSys'19 authors,
-// "Bypassing Large Diffs", 2023). Paths that cannot be the final one count, too;
-// only paths with a base that does not merge take no part.
+// "Bypassing Large Diffs", 2023). Paths that cannot be the final one count, too. Paths
+// with a base that does not merge do not count.
 func (c *settling) allPathsEnd(base queue.CommitID, ahead []queue.ChangeID, id queue.ChangeID, want derived.Status) bool {
 	if len(ahead) > plan.MaxBypass {
 		return false
@@ -121,7 +121,7 @@ func (c *settling) allPathsEnd(base queue.CommitID, ahead []queue.ChangeID, id q
 }
 
 // endsAs reports whether the end of a path has a status, or an equal one: a change that
-// fails and one that does not merge may both not land.
+// fails and one that does not merge count alike, since neither can land.
 func (c *settling) endsAs(l *queue.Link, want derived.Status) bool {
 	st := c.facts.Links.State(l)
 	switch want {
@@ -147,8 +147,8 @@ func subset(ahead []queue.ChangeID, mask int, id queue.ChangeID) []queue.ChangeI
 }
 
 // reject ends a change that cannot land on the real main of this moment. It
-// returns false where the evidence does not count (yet), because main itself
-// may be to blame, or may have moved unseen.
+// returns false if the evidence does not count, or not yet: main itself may be to
+// blame, or may have moved unseen.
 func (c *settling) reject(ch *queue.Change, l *queue.Link, st derived.LinkState) bool {
 	switch st.Status {
 	case derived.Conflicting, derived.Empty:
@@ -195,9 +195,9 @@ func (c *settling) reject(ch *queue.Change, l *queue.Link, st derived.LinkState)
 }
 
 // blame splits decisive failures against a link into the change's own and those that
-// rest on unproven keys of main: of the latter it names the red targets. A failure
-// rests on main if its target is unproven there; one without a target, if any key of
-// the step is.
+// rest on unproven keys of main. Of the latter it names the targets that are red on
+// main. A failure rests on main if its target is unproven there; a failure without a
+// target does so if any key of the step is unproven.
 func (c *settling) blame(l *queue.Link, broken []*queue.Entry) (own []*queue.Entry, red []string) {
 	for _, e := range broken {
 		unproven, bad := c.mainAt(l, e)
@@ -209,8 +209,8 @@ func (c *settling) blame(l *queue.Link, broken []*queue.Entry) (own []*queue.Ent
 	return own, slices.Compact(red)
 }
 
-// mainAt reports whether main is not proven in what an entry is about, and which of
-// its targets there are red.
+// mainAt reports whether main is unproven on the step and targets of an entry, and
+// which of the targets are red there.
 func (c *settling) mainAt(l *queue.Link, e *queue.Entry) (unproven bool, red []string) {
 	step, ok := c.facts.Links.Step(l, e.Keys[0])
 	if e.IsSet() && ok {
@@ -225,14 +225,14 @@ func (c *settling) mainAt(l *queue.Link, e *queue.Entry) (unproven bool, red []s
 	return unproven, red
 }
 
-// excused reports whether main is not proven in what an entry is about.
+// excused reports whether main is unproven on the step and targets of an entry.
 func (c *settling) excused(l *queue.Link, e *queue.Entry) bool {
 	unproven, _ := c.mainAt(l, e)
 	return unproven
 }
 
-// restsOnMain is why a change is parked that fails only where main does, on the given
-// targets: main is red there, or no runner can run main's commands there.
+// restsOnMain is the reason to park a change that fails only where main does, on the
+// given targets: main is red there, or no runner can run main's commands there.
 func (c *settling) restsOnMain(targets []string) queue.Reason {
 	why := queue.Reason{Code: queue.ReasonRedMain, Names: targets, Drift: c.judging.driftOf(targets)}
 	root := c.facts.Root()
@@ -246,7 +246,8 @@ func (c *settling) restsOnMain(targets []string) queue.Reason {
 	return queue.Reason{Code: queue.ReasonNoTool, Names: targets, Unrun: c.failuresOfMain(root, reds.Unrun)}
 }
 
-// onMain reports whether a reason to be parked ends once main is proven in what it names.
+// onMain reports whether a reason to be parked ends once main is proven on the targets
+// that it names.
 func onMain(code queue.ReasonCode) bool {
 	return code == queue.ReasonRedMain || code == queue.ReasonNoTool
 }
@@ -326,7 +327,7 @@ func (c *settling) decide(ch *queue.Change, phase queue.Phase, why queue.Reason,
 	c.facts.Links.Untidied(ch.ID)
 	c.facts.Decided()
 	if phase != queue.Landed {
-		c.upkeep.turned = append(c.upkeep.turned, ch.ID) // others may have counted on it
+		c.upkeep.turned = append(c.upkeep.turned, ch.ID) // other changes may have been built on it
 		defer c.guarding.releaseFrom(ch.ID)
 	}
 	c.move(ch, phase, why)
@@ -363,7 +364,7 @@ func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 	if ch.Phase.Final() {
 		// Main is the truth: it has landed, in spite of the state.
 		c.move(ch, queue.Pending, queue.Reason{})
-		c.facts.Futures.Distrust() // what was made on it tells something again
+		c.facts.Futures.Distrust() // merges on top of it count again
 	}
 	c.blaming.absolve(ch.ID, func(d *queue.Doubt) bool { return d.Pair == "" })
 	f := c.s.Footprints[ch.ID]
@@ -377,12 +378,12 @@ func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 		c.blaming.keepPairs(ch.ID, hit)
 	}
 	c.s.Main.Line.Seq++
-	c.facts.Rejudge() // what had failed on top of it may count now
+	c.facts.Rejudge() // failures on top of it may count now
 	c.facts.Futures.Reweigh()
 	ch.Line = c.s.Main.Line
 	c.touchMain()
 	if line := c.facts.Futures.Assumed.Line; ch.Line.Seq > len(line) || line[ch.Line.Seq-1] != ch.ID {
-		c.facts.Futures.Distrust() // not by the push that was under way
+		c.facts.Futures.Distrust() // it did not land by the push that was under way
 	}
 	c.blaming.measure(ch, true)
 	c.decide(ch, queue.Landed, queue.Reason{Code: queue.ReasonLanded}, v)
@@ -392,13 +393,13 @@ func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 	}
 }
 
-// park takes a change out of the order without a verdict. until is when it is
-// looked at again; 0: when its cause ends.
+// park takes a change out of the order without a verdict. until is when the change is
+// looked at again; 0 means when its cause ends.
 func (c *settling) park(ch *queue.Change, why queue.Reason, until queue.Instant) {
 	if ch == nil || ch.Phase.Final() || ch.Phase == queue.Parked || ch.Phase == queue.Landing {
 		return
 	}
-	if ch.Phase == queue.Trying { // what comes back by itself would be in the queue
+	if ch.Phase == queue.Trying { // a parked try would come back into the queue
 		c.endTry(ch, queue.Tried, why, nil)
 		return
 	}
@@ -417,9 +418,9 @@ func (c *settling) park(ch *queue.Change, why queue.Reason, until queue.Instant)
 	c.topple(ch)
 }
 
-// unparkDue brings parked changes back when their cause has ended, and lets go of
-// those that have been parked for too long. A change that returns only to be stuck
-// again counts as parked all along.
+// unparkDue brings parked changes back when their cause has ended, and cancels changes
+// that have been parked for too long. A change that returns and gets stuck again counts
+// as parked all along.
 func (c *settling) unparkDue() {
 	limit := c.facts.Rules().ParkedLimit
 	for _, ch := range c.parked() {
@@ -459,8 +460,7 @@ func (c *settling) parked() []*queue.Change {
 	return out
 }
 
-// stillRed reports whether a target that parked the change is still not proven
-// on main.
+// stillRed reports whether a target that parked the change is still unproven on main.
 func (c *settling) stillRed(ch *queue.Change) bool {
 	if m := c.s.Main; m.Surveyed != m.Tip {
 		return true
@@ -487,7 +487,7 @@ func (c *settling) unpark(ch *queue.Change) {
 	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
 	ch.Until, ch.Decided, ch.Infra, ch.InfraOn = 0, 0, 0, nil
 	c.landing.replace(ch)
-	ch.Stale = ch.Stale || ch.Parent != 0 // what it is on top of may be another by now
+	ch.Stale = ch.Stale || ch.Parent != 0 // the change below it may be another one by now
 	c.touchChange(ch)
 	if f := c.s.Footprints[ch.ID]; f != nil && c.grounded(ch) {
 		c.move(ch, queue.Pending, queue.Reason{})
@@ -496,6 +496,6 @@ func (c *settling) unpark(ch *queue.Change) {
 	c.mainline.reanalyze(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "returned"})
 	if l := c.guarding.guarded(ch.ID, func(l *queue.Link) bool { return !c.facts.Links.Cleared(l) }); l != nil {
-		c.guarding.stopUncleared(l) // it became known while the change was parked for something else
+		c.guarding.stopUncleared(l) // this link became known while the change was parked for another reason
 	}
 }

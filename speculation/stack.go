@@ -9,12 +9,12 @@ import (
 )
 
 // Stacks. A change whose pull request asks for the branch of another is on top of
-// that one (Change.Parent), until the other has landed. It comes after it in the
-// order and is in the order only while the other is; its paths take everybody
-// below it to land, and the others' paths take it to land only where they take
-// those; it boards a train behind them. While the one below is anything but in the
-// order or landed, it is parked, with the reason: no verdict on one is a verdict
-// on the other.
+// that one, its parent (Change.Parent), until the parent has landed. It comes after its
+// parent in the order and is in the order only while the parent is. Its paths assume
+// that all changes below it land. A path of another change that assumes that it lands
+// also assumes that those below it land. It boards a train behind them. While its
+// parent is neither in the order nor landed, it is parked, with the reason: a verdict
+// on one is no verdict on the other.
 //
 // All of that is looked at again in each turn (restack), so it does not matter in
 // which order, how late or how often people, the forge and builds say something.
@@ -35,7 +35,7 @@ func (c *settling) raise() {
 	}
 }
 
-// analysis is what is to be computed of a change on main as it is.
+// analysis returns the task that analyzes a change on main as it is.
 func (c *settling) analysis(ch *queue.Change) queue.Analyze {
 	t := queue.Analyze{Change: ch.ID, Main: c.s.Main.Tip, Pick: pickOf(ch), Analyzer: c.s.Main.Analyzer}
 	for _, low := range slices.Backward(c.facts.Order.Beneath(ch)) {
@@ -44,8 +44,7 @@ func (c *settling) analysis(ch *queue.Change) queue.Analyze {
 	return t
 }
 
-// leaning says why a change cannot be in the queue because of what it is on top
-// of, if so.
+// leaning says why the change below keeps a change out of the order, if so.
 func (c *settling) leaning(ch *queue.Change) queue.Reason {
 	if ch.Parent == 0 {
 		return queue.Reason{}
@@ -64,20 +63,20 @@ func (c *settling) leaning(ch *queue.Change) queue.Reason {
 	return why
 }
 
-// grounded reports whether a change may be in the order as far as what it is on
-// top of goes.
+// grounded reports whether the change below, if any, allows a change to be in the
+// order.
 func (c *settling) grounded(ch *queue.Change) bool {
 	p := c.facts.Order.ParentOf(ch)
 	return ch.Parent == 0 || p != nil && derived.InOrder(p)
 }
 
-// heldBack reports whether a change is known well enough to be in the order, and
-// waits for what it is on top of, or for what has passed on its head.
+// heldBack reports whether a change has a footprint and still waits to come into the
+// order, for the change below it or for the passes on its head.
 func (c *settling) heldBack(ch *queue.Change) bool {
 	return ch.Phase == queue.Analyzing && !ch.Stale && c.s.Footprints[ch.ID] != nil && (ch.Parent != 0 || c.judging.awaitsHead(ch))
 }
 
-// topple parks the changes on top of one that has left the order.
+// topple parks the changes on top of a change that has left the order.
 func (c *settling) topple(ch *queue.Change) {
 	if len(c.facts.Order.Stacked) == 0 {
 		return
@@ -89,8 +88,9 @@ func (c *settling) topple(ch *queue.Change) {
 	}
 }
 
-// restack follows the parents of changes: a change has no parent any more when that has
-// landed, is parked while its parent is out, and is back when its parent is back.
+// restack follows the parents of changes. A change has no parent any more when its
+// parent has landed, is parked while its parent is out of the order, and is back when
+// its parent is back.
 func (c *settling) restack() {
 	for again, round := true, 0; again && round <= queue.MaxStack; round++ {
 		again = false
@@ -110,7 +110,7 @@ func (c *settling) restackOne(ch *queue.Change) bool {
 		ch.Parent = 0
 		c.touchChange(ch)
 		c.facts.Order.StaleAll()
-		if c.comeBack(ch); ch.Pinned() { // what it lacks is asked for now, or it would hold up others
+		if c.comeBack(ch); ch.Pinned() { // its requirements are asked for now, or it would hold up others
 			c.guarding.reconsider(ch)
 			c.inspect()
 		}
@@ -148,7 +148,7 @@ func (c *settling) restackOne(ch *queue.Change) bool {
 	return c.comeBack(ch)
 }
 
-// comeBack puts a change back that has waited for what it was on top of.
+// comeBack puts a change back that has waited for the change below it.
 func (c *settling) comeBack(ch *queue.Change) bool {
 	switch {
 	case ch.Phase == queue.Parked && ch.Reason.Code == queue.ReasonParent:

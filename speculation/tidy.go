@@ -13,18 +13,18 @@ import (
 // The time for which unneeded records are kept.
 const (
 	keepVerdict   = 24 * time.Hour
-	keepFootprint = 2 * time.Hour // of what has landed: what arrives later may break with it
+	keepFootprint = 2 * time.Hour // of landed changes: a change that arrives later may break with them
 	keepPull      = 7 * 24 * time.Hour
 	keepTrust     = 90 * 24 * time.Hour  // of pull requests that are delegated to somebody
 	keepPass      = 10 * time.Minute     // then the archive has it
 	keepBench     = 7 * 24 * time.Hour   // of benched hosts that are away
-	keepHistory   = 180 * 24 * time.Hour // of authors and directories that nothing is heard of
+	keepHistory   = 180 * 24 * time.Hour // of authors and directories without a change
 )
 
 // tidy removes what no future can need: links of changes that have a verdict or
 // that have many newer ones, ledger entries that no link has, changes long
 // decided. It looks at the changes that this turn has given new links or a
-// verdict, and at all of them where links may rest on a change that is gone.
+// verdict, and at all changes if links may rest on a change that is gone.
 func (c *upkeep) tidy() {
 	for _, id := range c.turned {
 		c.facts.Futures.Disprove(id)
@@ -38,7 +38,7 @@ func (c *upkeep) tidy() {
 			c.facts.Links.Untidied(id)
 		}
 	}
-	for _, id := range c.facts.Links.Untidy() { // what one keeps depends on what others have kept
+	for _, id := range c.facts.Links.Untidy() { // which links one change keeps depends on those that others have kept
 		c.tidyLinks(id)
 	}
 	if c.facts.Links.HasLeft() {
@@ -108,9 +108,8 @@ func (c *upkeep) tidyChanges() {
 	}
 }
 
-// leaveShown has the comment of a pull request stay what it is when the change that
-// it is about is forgotten: the answer to a command which it shows with that is
-// forgotten, too.
+// leaveShown leaves the comment of a pull request as it is when its change is
+// forgotten: the answer to a command that the comment also shows is forgotten, too.
 func (c *upkeep) leaveShown(ch *queue.Change) {
 	p := c.s.Pulls[ch.Number]
 	if p == nil || p.Notice.Code == "" || c.settling.shownOf(p) != ch {
@@ -119,12 +118,12 @@ func (c *upkeep) leaveShown(ch *queue.Change) {
 	if digest.Of("facts1", c.telling.factsOf(p)) == p.Shown {
 		p.Notice, p.NoticeTo = queue.Reason{}, ""
 	}
-	c.touchPull(p) // an answer that is not shown yet will be
+	c.touchPull(p) // an answer that is not shown yet will be shown
 }
 
-// forgetPair forgets the chance of a pair. Of one that has landed, and of which
-// it is not known any more what it did, the fault that it may have made is the
-// other's, and so is the blame; of one that has been turned down there is none.
+// forgetPair forgets the chance of a pair. If the other change has landed and its
+// footprint is forgotten, the possible fault of the pair, and its blame, pass to this
+// change. If the other was turned down, there is no fault left.
 func (c *upkeep) forgetPair(b *queue.Belief, other queue.ChangeID, ch *queue.Change) {
 	if ch != nil && ch.Phase == queue.Landed {
 		b.Good = derived.ClampChance(b.Good * (1 - b.Pairs[other]))
@@ -136,25 +135,26 @@ func (c *upkeep) forgetPair(b *queue.Belief, other queue.ChangeID, ch *queue.Cha
 	delete(b.Met, other)
 }
 
-// Of the paths of a change that do not stand where main is, the latest are kept,
-// and of the others those that alone tell what becomes of a target: a change is
-// verified bit by bit, and most of what a path tells stays true when some on it
+// Of the paths of a change that do not begin at main's tip, the latest are kept. Of the
+// others those are kept that are the only ones with a result of some target. A change
+// is verified bit by bit, and most results of a path stay true when some changes on it
 // are turned down.
 const (
 	maxPaths  = 12
 	maxProofs = 64
 )
 
-// tidyLinks keeps of a change without a verdict the links that lie on a chain
-// from main, and others that can still tell something of its targets. Of any
-// change it keeps those that builds run on, and of a rejected one what has
-// failed, while that counts, so that a retry can discard it.
+// tidyLinks drops the links of a change that are of no use. For a change without a
+// verdict it keeps the links on a chain from main, and others that can still tell
+// something of its targets. For any change it keeps the links that builds run on. For a
+// rejected change it keeps the failed links while the failures count, so that a retry
+// can discard them.
 func (c *upkeep) tidyLinks(id queue.ChangeID) {
 	ch := c.s.Changes[id]
 	var good []*queue.Link
 	for l := range c.facts.Links.LinksOf[id] {
 		if c.s.Footprints[id] == nil || c.facts.Links.Footing(l).Lost {
-			c.facts.Futures.Unassume(l) // what was assumed there is not known any more
+			c.facts.Futures.Unassume(l) // the assumptions of this link are no longer known
 		}
 		switch {
 		case l.ID == c.s.Main.Root || l.ID == c.s.Main.Control || l.ID == c.s.Main.Watch || l == c.facts.NextRoot() || c.evidence(ch, l) || c.hunting.probed(l):
@@ -192,14 +192,14 @@ func (c *upkeep) builtOn(l *queue.Link) bool {
 	return slices.ContainsFunc(c.facts.Builds.Building, func(b *derived.LiveBuild) bool { return b.Link == l.ID })
 }
 
-// proves reports whether a link alone tells what becomes of some target.
+// proves reports whether a link is the only one with a result of some target.
 func (c *upkeep) proves(l *queue.Link) bool {
 	return slices.ContainsFunc(c.facts.Links.Info(l).Sources, func(s derived.Source) bool {
 		return s.Known != nil && s.Known.Status != derived.Unknown && len(s.Known.From) == 1
 	})
 }
 
-// counts reports whether it is known what a link was made on.
+// counts reports whether it is still known which commits a link was made on.
 func (c *upkeep) counts(l *queue.Link) bool {
 	return l.Since.Epoch == c.s.Main.Line.Epoch && !c.facts.Links.Footing(l).Lost
 }
@@ -234,8 +234,8 @@ func (c *upkeep) tidySteps() {
 	}
 }
 
-// tidyLedger drops what is not in use, unless it may be soon: passes for a
-// while, and failures as long as they count.
+// tidyLedger drops entries that are not in use. It keeps passes for a while, since they
+// may soon be used again, and failures as long as they count.
 func (c *upkeep) tidyLedger() {
 	for id := range c.facts.Ledger.Spare() {
 		e := c.s.Ledger[id]

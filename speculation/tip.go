@@ -10,13 +10,14 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// maxSuspects bounds the commits of others that are remembered, the latest: with
-// nothing in them to be proven, main's being proven does not end their list.
+// maxSuspects bounds the commits of others that are remembered; the latest are kept. If
+// such commits add no key to prove, main is never proven anew, and so their list is
+// never cleared.
 const maxSuspects = 64
 
 // observed takes in the target branch as it is. Main is the truth about
-// landings: what the branch shows of our own commits wins over what the state
-// remembers, so that a lost second of the store is harmless.
+// landings: our own commits on the branch win over the state's memory, so that a lost
+// second of the store is harmless.
 func (c *mainline) observed(b queue.Observed) {
 	if c.upkeep.done(b.Action) == nil {
 		return // given up for a newer reading
@@ -27,7 +28,7 @@ func (c *mainline) observed(b queue.Observed) {
 		c.touchMain()
 		c.note(queue.Note{What: "differs", Commit: b.Tip, Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{"submitqueue"}, Detail: b.Differs}})
 	}
-	late := m.Again // something happened after it was made
+	late := m.Again // something happened after this reading was made
 	if late {
 		m.Again = false
 		c.touchMain()
@@ -44,7 +45,7 @@ func (c *mainline) observed(b queue.Observed) {
 		c.touchMain()
 	}
 	if b.From != m.Tip && b.Tip != m.Tip {
-		c.upkeep.observe() // made from a tip we have left since
+		c.upkeep.observe() // this reading began at a tip that main has left since
 		return
 	}
 	c.seen = !late
@@ -127,7 +128,7 @@ func (c *mainline) observed(b queue.Observed) {
 }
 
 // mainSeen reports whether main has been read in this very turn, and has it
-// read if not: the event of its move may be lost, and a rejection rests on where it is
+// read if not: the event of a move may be lost, and a rejection rests on where main is
 // now.
 func (c *mainline) mainSeen() bool {
 	if !c.seen && c.observing == "" {
@@ -137,7 +138,7 @@ func (c *mainline) mainSeen() bool {
 }
 
 // recognise settles the changes that have landed with a commit on main, and reports
-// whether the gate has let it pass, as far as the state knows.
+// whether the gate has let that commit pass, as far as the state knows.
 func (c *mainline) recognise(l queue.LineCommit) bool {
 	all := true
 	if ch := c.forwarded(l); ch != nil {
@@ -149,8 +150,8 @@ func (c *mainline) recognise(l queue.LineCommit) bool {
 	return all
 }
 
-// forwarded returns the change that has landed by fast-forward where its head itself
-// is on main's line, which bears no trailers of ours; nil: there is none.
+// forwarded returns the change that has landed by fast-forward, or nil. Its head itself
+// is on main's line, and has no trailers of ours.
 func (c *mainline) forwarded(l queue.LineCommit) *queue.Change {
 	if c.s.Changes[l.Change] != nil {
 		return nil
@@ -178,14 +179,15 @@ func (c *mainline) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 	if ch.Phase != queue.Landed {
 		c.settling.landed(ch, l.Commit)
 	} else {
-		c.newEpoch() // it was there before, and somebody put it there again
+		c.newEpoch() // the change was on main before, and somebody put it there again
 	}
 	return known
 }
 
 // mergedByForge is the verdict on a change whose landing is a commit of the forge's own.
-// known: the commit has the parent and the tree of the push's, so the proof is of it.
-// Otherwise nothing is proven of it, and main is verified as after anybody's push.
+// known says that the commit has the parent and the tree of the push's commit, so the
+// proof holds for it. Otherwise the commit is unproven, and main is verified as after a
+// push by others.
 func mergedByForge(proof *queue.Verdict, known bool) *queue.Verdict {
 	if !known || proof == nil {
 		return &queue.Verdict{ByForge: true, Unproven: !known}
@@ -195,8 +197,8 @@ func mergedByForge(proof *queue.Verdict, known bool) *queue.Verdict {
 	return &v
 }
 
-// newEpoch begins a stretch of main's line: how the commits before it differ
-// from those after it is not known.
+// newEpoch begins a stretch of main's line. How the commits before it differ from those
+// after it is not known.
 func (c *mainline) newEpoch() {
 	c.s.Main.Line = queue.Line{Epoch: c.s.Main.Line.Epoch + 1}
 	c.facts.Rejudge()
@@ -239,7 +241,7 @@ func (c *mainline) configure(b queue.Observed) {
 	c.touchMain()
 }
 
-// survey asks which keys of main are not proven, unless that is known.
+// survey asks which keys of main are unproven, unless that is known.
 func (c *mainline) survey() {
 	if m := c.s.Main; m.Config != nil && m.Surveyed != m.Tip {
 		c.upkeep.ask(queue.Survey{Commit: m.Tip, Analyzer: m.Analyzer})
@@ -261,7 +263,7 @@ func (c *mainline) surveyed(b queue.Surveyed) {
 	}
 	if b.Analyzer != m.Analyzer {
 		if c.s.Push != nil {
-			return // where main will be, what is in force is known
+			return // the version in force where main will be is known
 		}
 		c.judgeBy(b.Analyzer)
 	}
@@ -272,7 +274,7 @@ func (c *mainline) surveyed(b queue.Surveyed) {
 	c.judging.endDrift(func(d queue.Drift) bool {
 		return !slices.ContainsFunc(b.Unproven, func(k queue.Key) bool { return k.ID() == d.Key })
 	})
-	if len(b.Unproven) == 0 || len(m.Drift) < len(b.Unproven) { // else what has drifted waits as long as it did, wherever main is
+	if len(b.Unproven) == 0 || len(m.Drift) < len(b.Unproven) { // else the drifted keys wait as long as before, wherever main is
 		m.Retry, m.Backoff = 0, 0
 	}
 	if len(b.Unproven) == 0 {
@@ -304,13 +306,12 @@ func (c *mainline) proveMain() {
 	c.touchMain()
 	c.judging.endDrift(func(queue.Drift) bool { return true })
 	c.note(queue.Note{What: "main-proven", Commit: m.Tip})
-	c.surveyNext() // the turn has attended to what waits, and there may be no other soon
+	c.surveyNext() // attend has already run in this turn, and no other turn may come soon
 }
 
-// mainOn reports whether main has keys on a target that are not proven, and
-// whether one of them is red: evidence against a change does not count where main
-// itself may be to blame. The step does not matter: what is broken fails under a
-// new or edited step as well.
+// mainOn reports whether main has unproven keys on a target, and whether one of them is
+// red: evidence against a change does not count where main itself may be to blame. The
+// step does not matter: a broken target fails under a new or edited step as well.
 func (c *mainline) mainOn(target string) (unproven, red bool) {
 	root := c.facts.Root()
 	if root == nil {
@@ -325,7 +326,7 @@ func (c *mainline) mainOn(target string) (unproven, red bool) {
 	return unproven, red
 }
 
-// pushed takes in what came of a push.
+// pushed takes in the result of a push.
 func (c *mainline) pushed(b queue.Pushed) {
 	c.upkeep.done(b.Action)
 	p := c.s.Push
@@ -364,7 +365,8 @@ func (c *mainline) pushed(b queue.Pushed) {
 	case b.Refused != "":
 		c.landing.refused(p, b.Refused)
 	default:
-		// Main is somewhere else: perhaps behind what an earlier attempt pushed.
+		// Main is somewhere else: perhaps behind the commits that an earlier attempt
+		// pushed.
 		c.unsure(p.ID)
 	}
 }
@@ -405,7 +407,7 @@ func (c *mainline) unland(id queue.ChangeID) {
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(p.Head)}}, nil)
 		return
 	}
-	// Events that came for it while it was too late count now.
+	// Events about it that came while it was landing, and were too late, count now.
 	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
 		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})
 }
@@ -425,8 +427,8 @@ func (c *mainline) goOn(user string) {
 	c.note(queue.Note{What: "resumed", Reason: queue.Reason{Names: []string{user}}})
 }
 
-// resume lets landings go on and brings back what refusals have parked, because
-// somebody says so.
+// resume lets landings go on and brings back the changes that refusals have parked,
+// because somebody commands it.
 func (c *mainline) resume(user string) {
 	c.s.Main.Resumed = c.facts.Now
 	c.goOn(user)
@@ -450,8 +452,8 @@ func (c *mainline) restale(which func(*queue.Change) bool) {
 	}
 }
 
-// reanalyze asks for a change's footprint on main as it is. Analyses on what main
-// was are waited for no more.
+// reanalyze asks for a change's footprint on main as it is. The change no longer waits
+// for analyses on an older main.
 func (c *mainline) reanalyze(ch *queue.Change) {
 	now := c.settling.analysis(ch)
 	if c.analyzing[ch.ID] > 0 {

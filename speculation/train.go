@@ -15,9 +15,9 @@ const maxTrain = 256
 
 // land forms the train: the changes that may land next, each on the commit of
 // the one before, on the commit where main will be. The part of its front that
-// the gate lets pass is pushed; a change that the gate refuses is left out, and the
-// keys in its way are what plan builds. The train is sticky, because keys on
-// the whole tree can only be verified on the very commits that land.
+// the gate lets pass is pushed. A change that the gate refuses is left out, and the
+// plan builds the keys in its way. The train is sticky, because keys on the whole tree
+// can only be verified on the very commits that land.
 func (c *landing) land() {
 	c.giveWay()
 	c.sortOrder()
@@ -31,7 +31,7 @@ func (c *landing) land() {
 		c.wakeAt(m.Next.Hold)
 	}
 	if c.s.Push == nil && !c.halted() && c.push() {
-		c.formTrain() // behind those that have left
+		c.formTrain() // behind the changes that have left
 	}
 }
 
@@ -74,13 +74,13 @@ func (c *landing) members() []queue.ChangeID {
 		l := c.s.Links[queue.LinkOf(at, id)]
 		switch {
 		case !c.mayJoin(id, in), c.hasLink(line, id, c.failsOn):
-			i++ // what was seen to fail has its verdict when main is there
+			i++ // a change that was seen to fail gets its verdict when main is there
 		case c.doubtful(at, id):
 			i++ // it is tried beside the train
 		case l != nil && !c.facts.Links.Cleared(l):
-			i++ // it waits for an approval of what it would change here
+			i++ // it waits for an approval of the protected paths that it would change here
 		case l == nil && c.awaitsBuild(line, at, id, in):
-			i++ // it is being built on less than this, and that may tell more
+			i++ // it is being built on fewer members than this, and that result may serve here
 		case l == nil:
 			// The next members are merged on this one, so they wait for it; all that
 			// could follow are asked for in one go.
@@ -100,14 +100,14 @@ func (c *landing) members() []queue.ChangeID {
 			}
 			at = l.Commit
 			line[at] = true
-			ready, i = slices.Delete(ready, i, i+1), 0 // changes passed over may follow now
+			ready, i = slices.Delete(ready, i, i+1), 0 // changes that were passed over may follow now
 		}
 	}
 	return train
 }
 
-// hasLink reports whether one of a change's links on the commits of a line is of a
-// kind.
+// hasLink reports whether one of a change's links on the commits of a line meets a
+// condition.
 func (c *landing) hasLink(line map[queue.CommitID]bool, id queue.ChangeID, is func(*queue.Link) bool) bool {
 	for l := range c.facts.Links.LinksOf[id] {
 		if len(l.With) == 0 && line[l.Parent] && is(l) {
@@ -119,7 +119,7 @@ func (c *landing) hasLink(line map[queue.CommitID]bool, id queue.ChangeID, is fu
 
 // awaitsBuild reports whether a change waits for a build of it on some commit of a line
 // that ends at a commit. If its futures say already that it passes behind the members of
-// the train, it does not wait: a build on less may never come.
+// the train, it does not wait: a build on fewer members may never come.
 func (c *landing) awaitsBuild(line map[queue.CommitID]bool, at queue.CommitID, id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	return c.hasLink(line, id, c.undecidedLink) && (c.s.Links[queue.LinkOf(at, id)] != nil || c.facts.Futures.Regardless(c.facts.Futures.Node(id), in) != derived.Verified)
 }
@@ -131,7 +131,8 @@ func (c *landing) undecidedLink(l *queue.Link) bool {
 
 // ready returns the changes that have been proven somewhere: those of the train
 // first, then the others in order; then those that may board early, in the same
-// way. While main is held, what repairs it goes before all: the others wait for it.
+// way. While main is held, changes that repair it go first, since all others wait for
+// them.
 func (c *landing) ready() []queue.ChangeID {
 	doubted := c.doubted()
 	var out []queue.ChangeID
@@ -158,7 +159,7 @@ func (c *landing) ready() []queue.ChangeID {
 		at, repairs := c.facts.Links.Front(), map[queue.ChangeID]int{}
 		for _, id := range out {
 			switch l := c.s.Links[queue.LinkOf(at, id)]; {
-			case l == nil && c.facts.Futures.Verified[id] && c.facts.Order.Upheld(c.s.Changes[id], nil): // it may repair main, and stand behind others that wait for that
+			case l == nil && c.facts.Futures.Verified[id] && c.facts.Order.Upheld(c.s.Changes[id], nil): // it may repair main, and be behind others that wait for the repair
 				c.wants = append(c.wants, derived.Want{Base: at, Picks: []queue.ChangeID{id}})
 			case l != nil && derived.Landable(c.facts.Links.State(l).Status) && c.repairs(l):
 				repairs[id] = -1
@@ -176,7 +177,7 @@ func (c *landing) unproven(id queue.ChangeID) int {
 	return 1
 }
 
-// doubted returns the changes with pull requests that are being looked at again, or put
+// doubted returns the changes whose pull requests are being looked at again, or put
 // back to their heads.
 func (c *landing) doubted() map[queue.ChangeID]bool {
 	out := maps.Clone(c.returning)
@@ -194,7 +195,7 @@ func (c *landing) out(at queue.CommitID, id queue.ChangeID) bool {
 	return l != nil && c.failsOn(l)
 }
 
-// failsOn reports whether a change has been seen not to land as a link.
+// failsOn reports whether a change has been seen not to land by a link.
 func (c *landing) failsOn(l *queue.Link) bool {
 	switch c.facts.Links.State(l).Status {
 	case derived.Failed, derived.Conflicting, derived.Empty:
@@ -203,9 +204,9 @@ func (c *landing) failsOn(l *queue.Link) bool {
 	return false
 }
 
-// mayJoin reports whether a change may land behind the given members: no change in
-// conflict with it is ahead and undecided, or it has one outcome whether those land
-// or not (a bypass).
+// mayJoin reports whether a change may land behind the given members: either no
+// undecided change ahead is in conflict with it, or it has one outcome whether those
+// land or not (a bypass).
 func (c *landing) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	n := c.facts.Futures.Node(id)
 	if n == nil || c.settling.asking[id] || !c.facts.Order.Upheld(n.Ch, in) {
@@ -255,7 +256,8 @@ func (c *landing) push() bool {
 			break
 		}
 		rest = rest[n:]
-		// Each link on its own is the chain as a whole: at is where the one before ended.
+		// Asking for each link alone is asking for the whole chain: at is where the link
+		// before ended.
 		if missing, ok := Gate(at, by, []*queue.Link{l}, c.facts.Ledger.Passed); !ok || len(missing) > 0 || !c.facts.Links.Cleared(l) || !c.mainAllows(l) || c.entering.paused(l) {
 			break
 		}
@@ -309,9 +311,9 @@ func (c *landing) push() bool {
 	return true
 }
 
-// awaited reports whether a change was taken out of the train by what it showed
-// on this commit: main stops there once, so that it has its verdict on the real
-// main, however many follow.
+// awaited reports whether a result on this commit took a change out of the train. Main
+// stops there once, so that the change gets its verdict on the real main, however many
+// changes follow.
 func (c *landing) awaited(at queue.CommitID) bool {
 	for id := range c.facts.Futures.Verified {
 		if _, pending := c.facts.Order.Rank[id]; pending && c.out(at, id) {
@@ -321,9 +323,9 @@ func (c *landing) awaited(at queue.CommitID) bool {
 	return false
 }
 
-// mainAllows reports whether a change may land on main as it is: always on a
-// proven one, and on one that has only drifted; under `external: hold` only a repair on
-// another.
+// mainAllows reports whether a change may land on main as it is. It always may if main
+// is proven or has only drifted. On any other main, under `external: hold`, only a
+// repair may land.
 func (c *landing) mainAllows(l *queue.Link) bool {
 	m := c.s.Main
 	if c.facts.External() == config.ExternalTrust {
@@ -332,10 +334,10 @@ func (c *landing) mainAllows(l *queue.Link) bool {
 	return m.Surveyed == m.Tip && (!c.facts.Order.Held() || c.repairs(l))
 }
 
-// repairs reports whether a link mends what is red on main: it replaces such a
-// key by one that has passed, takes its target away, or replaces the step of a
-// key that is not proven; or it is the proven revert of what has turned main red, even
-// where main as it is now has not failed often enough to be called so.
+// repairs reports whether a link mends red keys of main. It replaces such a key by
+// another, takes its target away, or replaces the step of an unproven key. Or it is the
+// proven revert of the commit that has turned main red, even if main as it is now has
+// not failed often enough to be called red.
 func (c *landing) repairs(l *queue.Link) bool {
 	root := c.facts.Root()
 	if root == nil {
@@ -365,9 +367,8 @@ func (c *landing) repairs(l *queue.Link) bool {
 	return false
 }
 
-// succeeds reports whether a key of a link stands for one of main under a step
-// that the link's commit no longer has: by the step's name, or because its own
-// step is new there.
+// succeeds reports whether a key of a link replaces a key of main whose step the link's
+// commit no longer has: the two steps have the same name, or the link's step is new.
 func (c *landing) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue.Key) bool {
 	if _, still := c.facts.Links.Step(l, r); still {
 		return false
@@ -381,7 +382,7 @@ func (c *landing) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue
 	return !old
 }
 
-// commitsOf returns as how many commits a link lands, where it is more than one.
+// commitsOf returns the number of commits that a link lands as, or 0 if it is one.
 func commitsOf(l *queue.Link) int {
 	if len(l.Between) == 0 {
 		return 0
@@ -389,7 +390,7 @@ func commitsOf(l *queue.Link) int {
 	return len(l.Between) + 1
 }
 
-// proof is what the author is told of why the change could land.
+// proof is the verdict that tells the author why the change could land.
 func (c *landing) proof(ch *queue.Change, l *queue.Link, in map[queue.ChangeID]bool) *queue.Verdict {
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l)}
 	for _, f := range c.facts.Links.Info(l).Facts {

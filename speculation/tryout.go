@@ -9,15 +9,14 @@ import (
 )
 
 // A try builds a pull request on main, made as it would land (by the same method, with
-// each commit on the way that landing would verify), and tells what came of it. It has no place
-// in the order, is on no path and in no train, so nothing waits for it and it
-// cannot land. Its builds take free slots, and the caps on builds count them.
-// Their passes count (the ledger knows no tries), so landing the same content
-// later builds less.
+// each commit on the way that landing would verify), and tells the outcome. It has no place in
+// the order, is on no path and in no train, so no change waits for it and it cannot land. Its
+// builds take free slots, and the caps on builds count them. Their passes count (the ledger
+// knows no tries), so landing the same content later builds less.
 
 // tryOut begins a try of a pull request at its present head.
 func (c *settling) tryOut(r *queue.Request, b queue.Inspected) {
-	b.Draft = false    // to try is what one may want with a draft
+	b.Draft = false    // drafts may be tried
 	b.Requires = false // a try waits for nothing
 	if why := c.entering.unmet(r.Number, b); why.Code != "" {
 		c.entering.refuse(r, why)
@@ -69,7 +68,7 @@ func (c *settling) tryOf(number int) *queue.Change {
 	return nil
 }
 
-// endTry ends a try: as Tried with what came of it, or as Cancelled.
+// endTry ends a try: as Tried with its outcome, or as Cancelled.
 func (c *settling) endTry(ch *queue.Change, phase queue.Phase, why queue.Reason, v *queue.Verdict) {
 	if ch == nil || ch.Phase != queue.Trying {
 		return
@@ -139,7 +138,7 @@ func (c *settling) shownOf(p *queue.Pull) *queue.Change {
 	return c.s.Changes[p.Last]
 }
 
-// tryLink returns the merge that a try is about. One that cannot be made any more
+// tryLink returns the merge that a try is about. A merge that cannot be made any more
 // because main has moved on is made on main as it is.
 func (c *settling) tryLink(ch *queue.Change) *queue.Link {
 	l := c.s.Links[queue.LinkOf(ch.On, ch.ID)]

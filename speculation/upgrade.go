@@ -10,40 +10,39 @@ import (
 )
 
 // Another version of an analyzer gives all targets other hashes, and so other
-// keys. Main is judged by one version at a time, Main.Analyzer, and every link
-// says by which version its commit and its parent are: the gate compares them.
-// While the server knows a newer version, main is proven under that, too, aside
-// (Main.Next): by what has passed under the version in force on a commit where
-// the newer one sees the same target, and for the rest by builds in free slots.
-// Once all of main's tip has passed, the newer version takes over in one turn.
-// Passes stay in the ledger under both.
+// keys. Main is judged by one version at a time, Main.Analyzer. Every link says which
+// version its commit and its parent were analyzed by, and the gate compares the two.
+// While the server knows a newer version, main is also proven under that one,
+// separately (Main.Next). A pass under the version in force counts if the newer version
+// sees the same target on that commit. The rest is proven by builds in free slots. Once
+// all keys of main's tip have passed, the newer version takes over in one turn. Passes
+// stay in the ledger under both.
 //
 // Say that go/1 is in force, the server is upgraded and knows go/2, and change a
 // lands meanwhile. a is built and lands under go/1. Main's tip moves, and is
-// looked at again: what a has brought has passed on a's own commit, so that go/2
-// has nothing to build for it. Nothing is left to be proven, and go/2 is in
-// force from then on: footprints and links are made again under it, and builds
-// that run go on, their keys named anew.
+// looked at again: a's keys have passed on a's own commit, so that go/2 has nothing to
+// build for them. When no key is left to be proven, go/2 is in force. Footprints and
+// links are made again under it, and running builds go on with their keys renamed.
 //
-// A busy main could keep that from ever coming: each time that all has passed, it
-// has moved, by what only the newer version sees as another target. So after some
-// of that landings wait, for a short time and then for a longer one, while what is
-// left is built before all else. Keys that are red under the newer version hold up no
-// change, and emergencies do not wait. If no slot is ever free, the proof takes
-// one from some time on.
+// A busy main could prevent that for ever: each time that all keys have passed, main
+// has moved by a change that only the newer version sees as another target. So after
+// some such rounds landings wait, for a short time and then for a longer one, while the
+// remaining keys are built before all else. Keys that are red under the newer version
+// hold up no change, and emergencies do not wait. If no slot is ever free, the proof
+// takes one from some time on.
 
-// The tools of the hosts are part of a version's name (queue.Toolset): where a step has
-// an environment command and what it prints changes, that is another version, under
-// which the keys of that step are others and all else is as it was. It takes over in the
-// same way, as long as there is a host with the former tools; where there is none,
-// nothing can be built under the version in force any more, and main is judged by the
-// new one at once. Meanwhile hosts with the former tools verify what is to land, those
-// with the new ones main.
+// The tools of the hosts are part of a version's name (queue.Toolset): when the output
+// of a step's environment command changes, that is another version. Under it that step
+// has other keys, and all else is unchanged. It takes over in the same way, as long as
+// there is a host with the former tools. If there is none, nothing can be built under
+// the version in force any more, and main is judged by the new one at once. Meanwhile
+// hosts with the former tools verify the changes that are to land, and hosts with the
+// new tools verify main.
 
 const (
-	upgradeAgain = time.Minute // between two looks at what is unproven under the newer version
-	upgradeChase = 3           // so often main outruns the proof before landings wait for it
-	upgradePause = time.Minute // how long they do at the most, the first time; then twice as long each time
+	upgradeAgain = time.Minute // between two surveys of the keys that are unproven under the newer version
+	upgradeChase = 3           // main outruns the proof so often before landings wait for the proof
+	upgradePause = time.Minute // how long landings wait at most, the first time; then twice as long each time
 
 	formerFor    = 6 * time.Hour    // how long after the switch passes under the former version are looked for
 	upgradeCheck = 10 * time.Minute // how soon a newer version that cannot tell main's targets is tried again, at first
@@ -73,7 +72,7 @@ func (c *mainline) versions(known []string) {
 	}
 }
 
-// dropNameless forgets links that a server made which knows nothing of versions:
+// dropNameless forgets links that were made by a server without knowledge of versions:
 // the gate would keep them off main for ever.
 func (c *mainline) dropNameless() {
 	if c.s.Main.Analyzer == "" {
@@ -88,8 +87,8 @@ func (c *mainline) dropNameless() {
 	}
 }
 
-// judgeBy has main judged by another version, of which nothing is proven: the
-// one in force is not known to this server.
+// judgeBy has main judged by another version, under which no key is proven: this server
+// does not know the version in force.
 func (c *mainline) judgeBy(version string) {
 	m := &c.s.Main
 	c.note(queue.Note{What: "analyzer", Commit: m.Tip, Reason: queue.Reason{Names: []string{m.Analyzer, version}}})
@@ -136,8 +135,8 @@ func (c *mainline) dropNext() {
 	c.touchMain()
 }
 
-// former returns the version by whose passes keys of the one in force may be proven,
-// or "".
+// former returns the version whose passes may prove keys of the version in force, or
+// "".
 func (c *mainline) former() string {
 	if m := &c.s.Main; c.facts.Now < m.FormerTo && m.Former != m.Analyzer {
 		return m.Former
@@ -157,8 +156,8 @@ func (c *mainline) versionAt(commit queue.CommitID) (version string, known bool)
 	return "", false
 }
 
-// fits reports whether a link was told apart from its parent under the version
-// that the parent is judged by.
+// fits reports whether a link was compared with its parent under the version that the
+// parent is judged by.
 func (c *mainline) fits(l *queue.Link) bool {
 	version, known := c.versionAt(l.Parent)
 	if !known {
@@ -167,7 +166,7 @@ func (c *mainline) fits(l *queue.Link) bool {
 	return l.Before == version
 }
 
-// surveyNext asks what of main is unproven under the newer version, once main is
+// surveyNext asks which keys of main are unproven under the newer version, once main is
 // proven under the one in force.
 func (c *mainline) surveyNext() {
 	m := &c.s.Main
@@ -186,23 +185,23 @@ func (c *mainline) surveyNext() {
 	}
 }
 
-// hold has landings wait for what is left to be proven under the newer version:
-// main moves each time that all of it has been.
+// hold has landings wait for the keys that are left to be proven under the newer
+// version: so far main has moved each time that all of them were proven.
 func (c *mainline) hold() {
 	n := c.s.Main.Next
 	n.Hold = c.facts.Now.Add(upgradePause << min(max(n.Waits-1, 0), 6))
 	c.touchMain()
 }
 
-// provenNext reports whether all that was seen unproven under the newer version
-// has passed, wherever main is by now. A root that is named and not there is no
-// proof: a server that knows nothing of versions has taken it away.
+// provenNext reports whether all keys that were seen unproven under the newer version
+// have passed, wherever main is by now. If a root link is named and does not exist,
+// that is no proof: a server without knowledge of versions has taken it away.
 func (c *mainline) provenNext() bool {
 	n, root := c.s.Main.Next, c.facts.NextRoot()
 	return n.Unknown == "" && n.Surveyed != "" && (n.Root == "" || root != nil && c.facts.Links.State(root).Status == derived.Verified)
 }
 
-// surveyedNext takes in what of main is unproven under a newer version.
+// surveyedNext takes in which keys of main are unproven under a newer version.
 func (c *mainline) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	c.prove(b.Passed)
 	m := &c.s.Main
@@ -212,7 +211,7 @@ func (c *mainline) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	}
 	c.touchMain()
 	if b.Analyzer != t.Analyzer {
-		c.dropNext() // main's settings are others by now; which versions there are is said when it is read
+		c.dropNext() // main's settings have changed; the next reading of main says which versions there are
 		return
 	}
 	n.Near = b.Unknown == "" && len(b.Unproven) == 0
@@ -252,13 +251,13 @@ func (c *mainline) surveyedNext(t queue.Survey, b queue.Surveyed) {
 	if c.facts.Now < n.Hold {
 		c.hold()
 	}
-	if c.facts.Links.State(root).Status != derived.Failed { // else it waits as long as it did, wherever main is
+	if c.facts.Links.State(root).Status != derived.Failed { // else the red keys wait as long as before, wherever main is
 		n.Retry, n.Backoff = 0, 0
 	}
 }
 
-// prove writes into the ledger what is proven by what has passed under another
-// version: the archive keeps it, the state where something has the key.
+// prove writes keys that passes under another version have proven. The archive keeps
+// all of them, the state's ledger only those that a link or build has.
 func (c *mainline) prove(proven []queue.Entry) {
 	for _, e := range proven {
 		if e.Passed == 0 || len(e.Keys) != 1 || c.judging.void(&e) || c.facts.Ledger.Passed(e.Keys[0]) {
@@ -272,8 +271,8 @@ func (c *mainline) prove(proven []queue.Entry) {
 	}
 }
 
-// upgrade puts the newer version in force where all of main has passed under it.
-// While a push is under way it is not known what main is.
+// upgrade puts the newer version in force if all keys of main have passed under it. It
+// does nothing while a push is under way, since where main is is not known then.
 func (c *mainline) upgrade() {
 	m := &c.s.Main
 	n := m.Next

@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// View returns the facts that people are shown of a change; ok is false where
-// the state does not hold it.
+// View returns the facts of a change that people are shown; ok is false if the state
+// does not hold the change.
 func (c *Core) View(id queue.ChangeID) (v queue.View, ok bool) {
 	if v, ok = c.telling.brief(id); ok && v.Change.Phase == queue.Pending {
 		v.Conflicts = slices.Clone(c.facts.Order.Index.Conflicts(id))
@@ -82,7 +82,7 @@ func (c *Core) Queue(name string) queue.QueueView {
 	for _, id := range derived.Sorted(c.s.Changes) {
 		ch := c.s.Changes[id]
 		switch {
-		case ch.Revert != "": // it is shown with what it takes back
+		case ch.Revert != "": // it is shown with the commit that it takes back
 		case ch.Phase.Final():
 			q.Recent = append(q.Recent, *ch)
 		case ch.Phase != queue.Pending:
@@ -104,7 +104,7 @@ func (c *Core) Queue(name string) queue.QueueView {
 		}
 	}
 	add(func(p queue.Phase) bool { return p == queue.Landing })
-	for _, id := range c.facts.Order.IDs { // the plan, which comes last, may have parked some of them
+	for _, id := range c.facts.Order.IDs { // the plan, which comes last in a turn, may have parked some of them
 		if v, ok := c.telling.brief(id); ok && v.Change.Phase == queue.Pending {
 			q.Order = append(q.Order, v)
 		}
@@ -154,7 +154,7 @@ func rankOf(p queue.Phase) int {
 
 func (c *telling) buildView(b *queue.Build) queue.BuildView {
 	v := queue.BuildView{Build: *b}
-	v.Build.Jobs = slices.Clone(b.Jobs) // the state's are written to
+	v.Build.Jobs = slices.Clone(b.Jobs) // the state's own jobs are written to later
 	v.Done, _ = b.Steps()
 	if b.Started != 0 {
 		if span, seen := c.span(b); seen {
@@ -228,13 +228,13 @@ func (c *telling) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = slices.Insert(out, len(out)-1, queue.Reason{Code: queue.ReasonBenched, Names: missed})
 	}
 	if why := c.settling.unanalyzed(ch); why.Code != "" {
-		out = slices.Insert(out, min(1, len(out)-1), why) // the last one is what its next build waits for
+		out = slices.Insert(out, min(1, len(out)-1), why) // the last reason is the one that its next build waits for
 	}
 	return out
 }
 
 // waitsForSlot reports whether the last thing that a change waits for is a slot: for a
-// build that is to be started, or for those that no runner has begun.
+// build that is to be started, or for builds that no runner has begun.
 func waitsForSlot(last queue.Reason, v queue.View) bool {
 	if last.Code != queue.ReasonWaitsBuild {
 		return last.Code == queue.ReasonWaitsSlot

@@ -39,7 +39,8 @@ func (c *judging) watch() {
 	}
 }
 
-// watchLater ends a look at what was proven long ago; the next comes after a pause.
+// watchLater ends a look at keys that were proven long ago; the next look comes after a
+// pause.
 func (c *judging) watchLater() {
 	m := &c.s.Main
 	if m.Watch != "" {

@@ -10,9 +10,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/plan"
 )
 
-// next is what the last plan has answered to why no further build of a pending
-// change begins, with the names and numbers that people need. It is asked for
-// between turns and reads only.
+// next returns the last plan's answer to the question why no further build of a pending
+// change begins, with the names and numbers that people need. It is called between
+// turns and only reads.
 func (c *telling) next(ch *queue.Change) queue.Next {
 	if c.planner.Plans == 0 || c.s.Main.Tip == "" || c.s.Main.Config == nil {
 		return queue.Next{}
@@ -41,7 +41,7 @@ func (c *telling) next(ch *queue.Change) queue.Next {
 		}
 	case queue.ReasonWaitsTime:
 		if out.For = awaits(n); len(out.For) == 0 {
-			out.Code, out.Until = queue.ReasonWaitsSlot, 0 // the change it waited for has left since: it is not early any more
+			out.Code, out.Until = queue.ReasonWaitsSlot, 0 // the change that it waited for has left since, so the build is not early any more
 		}
 	case queue.ReasonWaitsShared:
 		for _, b := range c.sharers(n) {
@@ -63,8 +63,8 @@ func (c *telling) next(ch *queue.Change) queue.Next {
 	return out
 }
 
-// awaits returns the changes ahead that an early build waits for the verdicts of, the
-// last to be decided first.
+// awaits returns the changes ahead whose verdicts an early build waits for, the last to
+// be decided first.
 func awaits(n *derived.Node) []queue.ChangeID {
 	var due []*derived.Node
 	for _, i := range plan.MindOf(n).Deal.Due {
@@ -93,14 +93,15 @@ func (c *telling) leastCredit() float64 {
 	return least
 }
 
-// trust is how good the predictions have been, and what follows from that.
+// trust is how good the predictions have been, and the thresholds that follow from
+// that.
 func (c *telling) trust() queue.Trust {
 	worth, single := c.facts.Thresholds()
 	return queue.Trust{Accuracy: c.facts.Beliefs.Accuracy(), Threshold: worth, Single: single}
 }
 
-// outlook is what is believed of a pending change. It is asked for between
-// turns and reads only.
+// outlook returns the beliefs about a pending change. It is called between turns and
+// only reads.
 func (c *telling) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 	o := queue.Outlook{Next: next, Arrived: ch.Chance, Good: c.facts.Beliefs.Good(ch.ID), Trust: c.trust()}
 	n := c.facts.Futures.Nodes[ch.ID]
@@ -134,8 +135,8 @@ func (c *telling) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 	return o
 }
 
-// suspicions returns the changes that one may be red together with, those in the
-// queue and those that have landed below it, the likeliest first.
+// suspicions returns the changes, in the queue or landed below it, that a change may be
+// red together with, the likeliest first.
 func (c *telling) suspicions(id queue.ChangeID) []queue.Pair {
 	var out []queue.Pair
 	add := func(other queue.ChangeID, q float64) {
@@ -158,7 +159,7 @@ func (c *telling) suspicions(id queue.ChangeID) []queue.Pair {
 	return out[:min(len(out), queue.MostPairs)]
 }
 
-// knownWords names what a future has shown.
+// knownWords names the known result of a future.
 func knownWords(st derived.Status) string {
 	switch st {
 	case derived.Verified, derived.TreeKeysOnly:
@@ -173,7 +174,7 @@ func knownWords(st derived.Status) string {
 	return ""
 }
 
-// sharers returns the live builds of others that verify what a change's
+// sharers returns the live builds of other changes that verify targets which a change's
 // likeliest future has open.
 func (c *telling) sharers(n *derived.Node) []*queue.Build {
 	var out []*queue.Build

@@ -9,13 +9,13 @@ import (
 )
 
 // A freeze on a schedule (config.Freeze) is a pause like one that somebody asks for by
-// /queue freeze, and ends by itself. It is opened and closed by the clock of the turn and
-// the configuration of the branch alone, so that nothing is lost where the server was away
-// at its start or its end. A pause or freeze by people stays theirs: the schedule
-// holds landings again after that, if its window has not ended. /queue resume ends the
+// /queue freeze, and ends on its own. Only the clock of the turn and the configuration of
+// the branch open and close it, so nothing is lost if the server was away at its start or
+// its end. The schedule does not touch a pause or freeze by people. After that ends, the
+// schedule holds landings again if its window has not ended. /queue resume ends the
 // windows that are open, and no later ones.
 
-// mostJoined bounds the windows that are taken for one because they leave no gap.
+// mostJoined bounds the windows that count as one because they leave no gap.
 const mostJoined = 60
 
 // schedule opens and closes the freezes of the configuration.
@@ -43,8 +43,8 @@ func (c *entering) schedule() {
 	}
 }
 
-// windows returns the pause that the windows make which are open now, nil where none is,
-// and when that may be another one; 0: never.
+// windows returns the pause that the open windows make, or nil if none is open. next is
+// when the pause may change; 0 means never.
 func (c *entering) windows() (open *queue.Pause, next queue.Instant) {
 	rules := c.facts.Rules()
 	if len(rules.Freeze) == 0 {
@@ -77,7 +77,7 @@ func (c *entering) windows() (open *queue.Pause, next queue.Instant) {
 	return open, next
 }
 
-// joined returns when landings go on where windows leave no gap after a moment.
+// joined returns when landings go on if further windows follow a moment without a gap.
 func (c *entering) joined(rules []config.Freeze, until queue.Instant) queue.Instant {
 	for range mostJoined {
 		before := until
@@ -95,7 +95,7 @@ func (c *entering) joined(rules []config.Freeze, until queue.Instant) queue.Inst
 	return until
 }
 
-// excepted reports whether a change lands though a freeze is on: all windows that are open
+// excepted reports whether a change lands in spite of a freeze, because all open windows
 // except it.
 func (c *entering) excepted(id queue.ChangeID) bool {
 	ch, p := c.s.Changes[id], c.s.Main.Paused

@@ -6,10 +6,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Of what is in the queue, all is known that there is to explain. For what is not
-// yet, /land explain has it analyzed, as an entry would, and says what would
-// come of that: what keeps it out, and which pending changes it conflicts with.
-// Nothing is built, and nothing waits for it.
+// For a pull request in the queue, all is known that there is to explain. If it is not
+// in the queue yet, /land explain has it analyzed, as entering would, and says what
+// would happen: the reason that keeps it out, and the pending changes that it conflicts
+// with. Nothing is built, and no change waits for it.
 
 // mostWould bounds the conflicts that are listed.
 const mostWould = 10
@@ -34,7 +34,7 @@ func (c *entering) explainTo(r *queue.Request, b queue.Inspected) {
 		return
 	}
 	asks := *r
-	asks.Command.Verb = queue.CommandTry // it is analyzed, which may run what it holds
+	asks.Command.Verb = queue.CommandTry // its analysis may run code that it holds
 	if why := c.notAllowed(&asks, b); why.Code != "" {
 		c.refuse(r, why)
 		return
@@ -62,7 +62,8 @@ func (c *entering) explainTo(r *queue.Request, b queue.Inspected) {
 	c.accept(r)
 }
 
-// explainAll has what is to be explained analyzed, however it came to wait.
+// explainAll has all changes that are to be explained analyzed, whatever they have
+// waited for.
 func (c *entering) explainAll() {
 	for _, ch := range c.facts.Tries() {
 		if ch.Would != nil && c.analyzing[ch.ID] == 0 {

@@ -9,15 +9,15 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// Assumption keys: what a target would be on main with some changes assumed,
-// before anybody has merged them. A target's content depends on the changes
-// that affect it and on nothing else, so its assumption key is an exclusive or
-// over their marks, independent of the order of landing and of other changes.
-// A link that is resolved tells which keys stand behind the assumption keys of
-// its targets. Assumption keys are derived from footprints, which may be wrong:
-// they choose builds, which changes may go before which, and what is looked at,
-// and never suffice for a verdict. A change that lands has passed the gate, and
-// one that is rejected has failed on main as it is, both by real links.
+// An assumption key names the content that a target would have on main with some
+// changes assumed, before these are merged. A target's content depends only on the
+// changes that affect it. So its assumption key is an exclusive or over their marks,
+// independent of the order of landing and of other changes. A link that is resolved
+// tells which keys stand behind the assumption keys of its targets. Assumption keys are
+// derived from footprints, which may be wrong: they choose builds, the changes that may
+// go before others, and the changes to look at, but never suffice for a verdict. A
+// change that lands has passed the gate, and a rejected change has failed on main as it
+// is, both by real links.
 
 // Mark is the share of one change, or the place of one target, in assumption
 // keys.
@@ -31,8 +31,8 @@ func markOf(kind, name string) Mark {
 	return Mark(n)
 }
 
-// Everything is the target of a change that touches everything: each change
-// affects it.
+// Everything is the one target of a change that touches everything; each change affects
+// it.
 const Everything = 0
 
 // Affects is a footprint as the plan sees it: the targets that builds of the
@@ -43,13 +43,13 @@ type Affects struct {
 	Targets []int     // sorted; of a change that touches everything: only `everything`
 	Places  []int     // by place in the footprint: the number of the target; of a change that touches everything: nil
 	ranks   []int     // by place in the footprint: the position among targets
-	set     TargetSet // targets, of a change with so many that looking them up there is quicker; else nil
+	set     TargetSet // targets as a set, for a change with so many that looking them up there is quicker; else nil
 
-	last []*Known // by position among targets: what the latest link told of; may be of no use any more
+	last []*Known // by position among targets: the assumption key that the latest link told of; may be out of use
 }
 
-// dense is how many numbers there may be for each target of a change that has
-// them as a set.
+// dense is how many target numbers there may be for each target of a change whose
+// targets are kept as a set.
 const dense = 16
 
 // Assumptions is derived memory: it can be made again from the links,
@@ -59,7 +59,7 @@ type Assumptions struct {
 	places  []Mark         // by target
 	Names   []string       // by target
 
-	Line     []queue.ChangeID // landed since the last commit of others, then those being pushed
+	Line     []queue.ChangeID // changes landed since the last commit of others, then those being pushed
 	front    []Mark           // by target: of the changes of line that affect it
 	frontAll Mark             // of those that touch everything
 	every    Mark             // of all of them
@@ -67,13 +67,13 @@ type Assumptions struct {
 	By     map[queue.ChangeID]*Affects
 	Known  map[Mark]*Known
 	Seen   map[queue.ChangeID]*sighting
-	commit map[queue.CommitID][]*queue.Link // that make a commit, by id: one head may be asked for by several changes
-	latest map[queue.ChangeID]*queue.Link   // taken in of each change and not forgotten
-	losses int                              // how often somebody has gone, or come back, whom links rest on
+	commit map[queue.CommitID][]*queue.Link // links that make a commit, by id: several changes may ask for one head
+	latest map[queue.ChangeID]*queue.Link   // the latest link of each change that was taken in and not forgotten
+	losses int                              // how often a change that links rest on has gone, or come back
 	stale  bool                             // a footprint has changed: all is made again
 }
 
-// NewAssumptions returns those of an empty queue.
+// NewAssumptions returns the assumptions of an empty queue.
 func NewAssumptions() Assumptions {
 	a := Assumptions{losses: 1, Numbers: map[string]int{}, By: map[queue.ChangeID]*Affects{}, Known: map[Mark]*Known{},
 		Seen: map[queue.ChangeID]*sighting{}, commit: map[queue.CommitID][]*queue.Link{}, latest: map[queue.ChangeID]*queue.Link{}}
@@ -81,7 +81,7 @@ func NewAssumptions() Assumptions {
 	return a
 }
 
-// Number returns the number of a target, a new one where it has none.
+// Number returns the number of a target, or a new number if it has none.
 func (a *Assumptions) Number(target string) int {
 	n, ok := a.Numbers[target]
 	if !ok {
@@ -92,7 +92,7 @@ func (a *Assumptions) Number(target string) int {
 	return n
 }
 
-// AffectedBy returns what a change affects; nil where that is not known.
+// AffectedBy returns the targets that a change affects, or nil if they are not known.
 func (fs *Futures) AffectedBy(id queue.ChangeID) *Affects {
 	a := &fs.Assumed
 	if got, ok := a.By[id]; ok {
@@ -124,9 +124,9 @@ func (fs *Futures) AffectedBy(id queue.ChangeID) *Affects {
 	return got
 }
 
-// NewFootprint forgets what was derived from a change's footprint before. Links
-// of a change without one have told nothing yet.
-// It reports whether the change affects other targets than before.
+// NewFootprint forgets all that was derived from a change's former footprint. Links of
+// a change that had no footprint have told nothing yet. It reports whether the change
+// affects other targets than before.
 func (fs *Futures) NewFootprint(id queue.ChangeID, old, f *queue.Footprint) bool {
 	if old == nil {
 		fs.Links.Lose(id)
@@ -165,7 +165,7 @@ func (a *Assumptions) At(target int) Mark {
 	return a.places[target] ^ a.front[target] ^ a.frontAll
 }
 
-// Advance puts changes onto the line: landed, or on their way.
+// Advance puts changes onto the line: they have landed, or are being pushed.
 func (fs *Futures) Advance(ids ...queue.ChangeID) {
 	for _, id := range ids {
 		if x := fs.AffectedBy(id); x != nil {
@@ -223,8 +223,8 @@ func (fs *Futures) Reassume() {
 	}
 }
 
-// Origin returns where on main the chain of a link begins and which changes are on
-// it. A chain from an unknown commit is in no epoch.
+// Origin returns where on main the chain of a link begins, and the changes on the
+// chain. A chain from an unknown commit is in no epoch.
 func (fs *Links) Origin(parent queue.CommitID) (queue.Line, []queue.ChangeID) {
 	if parent == fs.s.Main.Tip {
 		return fs.s.Main.Line, nil
@@ -232,7 +232,7 @@ func (fs *Links) Origin(parent queue.CommitID) (queue.Line, []queue.ChangeID) {
 	if p := fs.LinkTo(parent); p != nil {
 		return p.Since, append(slices.Clone(p.Chain), p.Changes()...)
 	}
-	for _, id := range slices.Backward(fs.Futures.Assumed.Line) { // of a rollup the last
+	for _, id := range slices.Backward(fs.Futures.Assumed.Line) { // of a rollup the last member
 		if ch := fs.s.Changes[id]; ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == parent {
 			return ch.Line, nil
 		}
@@ -240,9 +240,9 @@ func (fs *Links) Origin(parent queue.CommitID) (queue.Line, []queue.ChangeID) {
 	return queue.Line{Epoch: -1}, nil
 }
 
-// Reroot finds the place of links that were made on a commit not known to be
-// main's, or that main has come to by another way: a link on its tip stands on
-// its line.
+// Reroot finds the place of links that were made on a commit that was not known to be
+// main's, or that main has come to by another way. A link on main's tip stands on
+// main's line.
 func (fs *Links) Reroot() (moved []*queue.Link) {
 	here := fs.s.Main.Line
 	lost := map[queue.CommitID][]*queue.Link{}
@@ -263,7 +263,7 @@ func (fs *Links) Reroot() (moved []*queue.Link) {
 			fs.assumesNot(l.Chain)
 			l.Since, l.Chain = here, from.chain
 			fs.Info(l).rest = Footing{}
-			fs.version++ // what had failed on such a chain may count against it
+			fs.version++ // failures on such a chain may count against it
 			fs.assumes(l.Chain)
 			moved = append(moved, l)
 			if l.Outcome == queue.Merged {
@@ -275,7 +275,7 @@ func (fs *Links) Reroot() (moved []*queue.Link) {
 	return moved
 }
 
-// Assume takes in what links tell of assumption keys.
+// Assume takes in the keys that links tell behind assumption keys.
 func (fs *Futures) Assume(links []*queue.Link) {
 	a := &fs.Assumed
 	here := fs.s.Main.Line
@@ -285,7 +285,7 @@ func (fs *Futures) Assume(links []*queue.Link) {
 	slices.SortFunc(links, func(x, y *queue.Link) int {
 		return cmp.Or(cmp.Compare(y.Since.Seq, x.Since.Seq), cmp.Compare(x.ID, y.ID))
 	})
-	back := Assumptions{front: make([]Mark, len(a.front))} // of what is on the line behind the link's origin
+	back := Assumptions{front: make([]Mark, len(a.front))} // of the changes on the line behind the link's origin
 	seq := len(a.Line)
 	for _, l := range links {
 		for ; seq > l.Since.Seq; seq-- {
@@ -322,7 +322,7 @@ func (fs *Futures) assumeOne(l *queue.Link, back *Assumptions) {
 	for _, id := range l.Chain {
 		x := fs.AffectedBy(id)
 		if x == nil {
-			return // gone without a trace: no future assumes it any more
+			return // nothing is known of this change any more: no future assumes it
 		}
 		chain = append(chain, x)
 		if fs.Links.TurnedDown(id) {
@@ -411,8 +411,8 @@ func (x *Affects) marked(marks []Mark, by *Affects) {
 	}
 }
 
-// knownAt returns what is known of the assumption key of one of a change's
-// targets; nothing yet where no link has told of it.
+// knownAt returns the Known of the assumption key of one of a change's targets. It is
+// empty if no link has told of it.
 func (a *Assumptions) knownAt(x *Affects, at int, m Mark) *Known {
 	k := x.last[at]
 	if k == nil || k.mark != m || len(k.From) == 0 {
@@ -425,8 +425,8 @@ func (a *Assumptions) knownAt(x *Affects, at int, m Mark) *Known {
 	return k
 }
 
-// finder finds the targets of keys among those of a change: quickly where keys
-// come in the order of the footprint.
+// finder finds the targets of keys among those of a change, quickly if the keys come in
+// the order of the footprint.
 type finder struct {
 	a    *Assumptions
 	x    *Affects

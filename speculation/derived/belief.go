@@ -11,7 +11,8 @@ const MinChance = 0.001
 
 const FirstGuess = 0.95 // share of predictions that come true, before any has
 
-// ClampChance takes NaN and what lies outside for the nearest bound.
+// ClampChance replaces a chance outside the bounds by the nearest bound, and NaN by the
+// lower one.
 func ClampChance(q float64) float64 {
 	if !(q >= MinChance) {
 		return MinChance
@@ -34,7 +35,7 @@ func (fs *Beliefs) Good(id queue.ChangeID) float64 {
 }
 
 // Prior is the chance that a change is green on its own before anything of it is known.
-// An average of the model's is corrected by the queue's own results.
+// If the model knows only an average, the queue's own results correct it.
 func (fs *Beliefs) Prior(ch *queue.Change) float64 {
 	if ch.Guess.Good > 0 {
 		return ClampChance(ch.Guess.Good)
@@ -42,7 +43,7 @@ func (fs *Beliefs) Prior(ch *queue.Change) float64 {
 	return fs.untrained(ch)
 }
 
-// untrained is Prior but for what a trained model has said.
+// untrained is Prior without the answer of a trained model.
 func (fs *Beliefs) untrained(ch *queue.Change) float64 {
 	q := fs.Model.Good(ch)
 	if fs.Model.Cold() && q > MinChance && q < 1-MinChance {
@@ -96,10 +97,10 @@ func (fs *Beliefs) PairChance(x, y queue.ChangeID) float64 {
 	return q
 }
 
-// PairBase is the same, but for what has failed.
+// PairBase is PairChance without the failures that count against the pair.
 func (fs *Beliefs) PairBase(x, y queue.ChangeID) float64 {
 	x, y = fs.Holder(x, y)
-	for _, at := range [2][2]queue.ChangeID{{x, y}, {y, x}} { // of one that has just landed, the other way round
+	for _, at := range [2][2]queue.ChangeID{{x, y}, {y, x}} { // if one has just landed, its record may still hold the pair
 		if b := fs.s.Beliefs[at[1]]; b != nil {
 			if q, ok := b.Pairs[at[0]]; ok {
 				return q
@@ -120,8 +121,8 @@ func (fs *Beliefs) PairBase(x, y queue.ChangeID) float64 {
 	return min(q, 1-MinChance)
 }
 
-// Holder returns a pair with the change last whose record holds it: the one that
-// is undecided, or the later by id.
+// Holder returns a pair in the order in which the change whose record holds it is last:
+// the undecided change, or the later by id.
 func (fs *Beliefs) Holder(x, y queue.ChangeID) (queue.ChangeID, queue.ChangeID) {
 	a, b := fs.s.Changes[x], fs.s.Changes[y]
 	gone := a != nil && a.Phase.Final()
@@ -168,7 +169,7 @@ func (fs *Beliefs) Accuracy() float64 {
 	return fs.s.Accuracy
 }
 
-// Rates returns the rates that hold where a model knows no more than an average.
+// Rates returns the rates that hold if a model knows only an average.
 func (fs *Beliefs) Rates() (good, pair queue.Rate) {
 	return predict.Coarse(fs.s.Learned.Good), predict.Coarse(fs.s.Learned.Pair)
 }

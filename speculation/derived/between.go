@@ -6,9 +6,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Between returns the changes that a landing commit stands on and that the latest
-// of its change's own passing builds did not have below it. They share nothing
-// with what was built, or the keys would be others.
+// Between returns the changes below a landing commit that the latest of its change's
+// own passing builds did not have below it. They affect nothing that was built, or the
+// keys would be others.
 func (fs *Links) Between(ch *queue.Change, l *queue.Link) []queue.ChangeID {
 	var built *queue.Link
 	var at queue.Instant
@@ -23,7 +23,7 @@ func (fs *Links) Between(ch *queue.Change, l *queue.Link) []queue.ChangeID {
 		return nil
 	}
 	had := map[queue.ChangeID]bool{ch.ID: true}
-	line := fs.Futures.Assumed.Line // main's since it began to be ours; what is below both is no difference
+	line := fs.Futures.Assumed.Line // of main, since it began to be ours; changes below both are no difference
 	both := min(built.Since.Seq, l.Since.Seq, len(line))
 	for _, id := range slices.Concat(line[both:min(built.Since.Seq, len(line))], built.Chain) {
 		had[id] = true

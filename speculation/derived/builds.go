@@ -8,24 +8,24 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// LiveBuild is what is derived of a build of the state.
+// LiveBuild holds the facts derived of a build of the state.
 type LiveBuild struct {
 	*queue.Build
 	Facts   []*Fact       // of all its keys; none once it is cancelling
 	Credit  float64       // what it is worth to the plan under way
-	Wanted  bool          // somebody has given it credit
-	Subject *queue.Change // that it is for
+	Wanted  bool          // the plan has given it credit
+	Subject *queue.Change // the change that it is for
 	Asked   bool          // an action has it run
 	Checked Sight         // when it was last seen not to be refuted
 }
 
-// Sight is what a build was looked at with.
+// Sight says on which facts a build was looked at.
 type Sight struct {
-	Link      *queue.Link // nil where it is yet to be made again
+	Link      *queue.Link // nil if it has not been made again yet
 	Decisions int
 }
 
-// Recheck has the next plan look whether a build is refuted.
+// Recheck has the next plan check again whether a build is refuted.
 func (fs *Builds) Recheck(b *queue.Build) { fs.Live[b].Checked = Sight{} }
 
 // IndexBuild takes in a new build, and a stored one.
@@ -47,7 +47,7 @@ func (fs *Builds) IndexBuild(b *queue.Build) {
 func (fs *Builds) TakeKeys(b *LiveBuild) {
 	for _, k := range b.Keys() {
 		if fs.Ledger.Forgotten(k, b.Build) {
-			continue // what it shows of that is not heard
+			continue // its result for this key does not count
 		}
 		f := fs.Ledger.use(k.ID())
 		b.Facts = append(b.Facts, f)
@@ -81,7 +81,7 @@ func (fs *Links) assumes(chain []queue.ChangeID) {
 	}
 }
 
-// assumesNot takes it back.
+// assumesNot takes back what assumes has counted.
 func (fs *Links) assumesNot(chain []queue.ChangeID) {
 	for _, id := range chain {
 		if fs.AssumedBy[id]--; fs.AssumedBy[id] == 0 {
@@ -93,7 +93,7 @@ func (fs *Links) assumesNot(chain []queue.ChangeID) {
 	}
 }
 
-// UnindexBuild takes in that a build verifies its keys no more.
+// UnindexBuild takes in that a build no longer verifies its keys.
 func (fs *Builds) UnindexBuild(b *queue.Build) {
 	live := fs.Live[b]
 	for _, f := range live.Facts {
@@ -105,7 +105,7 @@ func (fs *Builds) UnindexBuild(b *queue.Build) {
 	live.Facts = nil
 }
 
-// CompareIDs compares two ids as their bytes are.
+// CompareIDs compares two ids by their bytes.
 func CompareIDs[T ~string](a, b T) int {
 	switch {
 	case a < b:
@@ -116,20 +116,20 @@ func CompareIDs[T ~string](a, b T) int {
 	return 0
 }
 
-// Whole reports whether a build is of steps on the whole tree only.
+// Whole reports whether a build runs only steps on the whole tree.
 func (b *LiveBuild) Whole() bool {
 	return !slices.ContainsFunc(b.Jobs, func(j queue.Job) bool { return j.Step.Scope != config.ScopeRepository })
 }
 
 const MaxDepth = 512 // changes ahead beyond which no path is followed
 
-const idleShare = 0.7 // part of the thresholds that idle slots do without, where predictions are bad
+const idleShare = 0.7 // part of the thresholds that is dropped when slots are idle and predictions are bad
 
-// BusyShare is the share of busy slots from which building is taken to be dear: thresholds
-// go back to those of a queue whose predictions come true, and speculation is capped.
+// BusyShare is the share of busy slots from which builds count as expensive: thresholds go
+// back to those of a queue whose predictions come true, and speculation is capped.
 const BusyShare = 0.8
 
-// Busy returns the share of slots that are busy; 1 where there are none.
+// Busy returns the share of slots that are busy; 1 if there are no slots.
 func (fs *Facts) Busy() float64 {
 	if fs.s.Slots == 0 {
 		return 1
@@ -137,10 +137,11 @@ func (fs *Facts) Busy() float64 {
 	return float64(len(fs.s.Builds)) / float64(fs.s.Slots)
 }
 
-// Allowance is how many times over the work of a change may be built: all that its cap
-// allows; on assumptions, three quarters of that, and half where most slots are busy. The
-// rest is for builds on the target branch as it is: a change whose builds have all gone
-// into assumptions that did not come true would end without a verdict.
+// Allowance is how many times over the work of a change may be built. With sure it is all
+// that the cap allows; for builds on assumptions it is three quarters of that, and half
+// if most slots are busy. The rest is kept for builds on the target branch as it is: else
+// a change whose builds were all spent on assumptions that did not come true would end
+// without a verdict.
 func (fs *Facts) Allowance(sure bool) float64 {
 	limit := float64(fs.Rules().BuildsPerChange)
 	switch {
@@ -152,13 +153,13 @@ func (fs *Facts) Allowance(sure bool) float64 {
 	return max(1, limit*3/4)
 }
 
-// Earn notes that a live build is worth something to somebody.
+// Earn notes that a live build is worth something to the plan.
 func (b *LiveBuild) Earn(value float64) { b.Credit, b.Wanted = max(b.Credit, value), true }
 
-// Thresholds follow the measured accuracy of predictions: where they are often
-// wrong more futures must be built, and while less than half of the slots are busy many
-// more; the busier they are from there on, the fewer. (A queue that answers bad
-// predictions by more builds when it has no slots for them gets slower and slower.)
+// Thresholds follow the measured accuracy of predictions: if they are often wrong, more
+// futures must be built, and many more while less than half of the slots are busy. The
+// busier the slots are beyond that, the fewer. (A queue that answers bad predictions by
+// more builds when it has no slots for them gets slower and slower.)
 func (fs *Facts) Thresholds() (worth, single float64) {
 	worse := min(1, max(0, (0.955-fs.Beliefs.Accuracy())/(0.955-0.88)))
 	if fs.Beliefs.Model.Cold() {
@@ -179,8 +180,8 @@ func (fs *Facts) Thresholds() (worth, single float64) {
 	return worth, single
 }
 
-// Expected is when a live build is expected to end; one that takes longer than
-// predicted is taken to need a tenth more.
+// Expected is when a live build is expected to end; a build that takes longer than
+// predicted is expected to need a tenth of its predicted time more.
 func (fs *Builds) Expected(b *queue.Build) queue.Instant {
 	began := b.Started
 	if began == 0 {
@@ -201,7 +202,7 @@ func (fs *Builds) PredictBuild(b *queue.Build) time.Duration {
 	return fs.Beliefs.Pace(fs.WorkOf(b))
 }
 
-// WorkOf adds up what the targets of a build take.
+// WorkOf adds up the predicted durations of a build's targets.
 func (fs *Builds) WorkOf(b *queue.Build) time.Duration {
 	var total time.Duration
 	for _, j := range b.Jobs {

@@ -5,15 +5,15 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// maxOpen bounds the undecided changes ahead that affect one target over whose
-// outcomes it is followed: 2^maxOpen futures of the target.
+// maxOpen bounds the undecided changes ahead that affect one target: all 2^maxOpen
+// futures of the target are followed.
 const maxOpen = 8
 
 // Regardless reports whether a change has one outcome in all futures of the
 // undecided changes ahead that a train does not hold: verified if each of its
 // targets passes in all futures, failed if one fails in all (BLRD, "Bypassing
 // Large Diffs", 2023, taken per target). Futures that
-// cannot be the final one count as well: the commits in between need them.
+// cannot be the final one count, too: the commits in between need them.
 func (fs *Futures) Regardless(n *Node, in map[queue.ChangeID]bool) Status {
 	if len(fs.Order.FirstAhead(n.ID)) > MaxDepth {
 		return Unknown // there may be others ahead than there are edges
@@ -42,7 +42,7 @@ func (fs *Futures) Regardless(n *Node, in map[queue.ChangeID]bool) Status {
 	for i, t := range n.X.Targets {
 		marks[i] = fs.Assumed.At(t) ^ n.X.Mark
 	}
-	for id := range in { // some may be behind it in the order
+	for id := range in { // some members may be behind it in the order
 		if x := fs.AffectedBy(id); x != nil && id != n.ID {
 			for i, t := range n.X.Targets {
 				if x.Touches(t) {
@@ -63,8 +63,8 @@ func (fs *Futures) Regardless(n *Node, in map[queue.ChangeID]bool) Status {
 	return all
 }
 
-// inAll returns what a target shows in all futures over the given changes, or
-// unknown.
+// inAll returns the status that a target has in all futures over the given changes, or
+// Unknown.
 func (fs *Futures) inAll(m Mark, open []Mark) Status {
 	if len(open) > maxOpen || len(open) > 0 && fs.Without(config.IngredientBypass) {
 		return Unknown

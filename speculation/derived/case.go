@@ -12,11 +12,12 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// sampled is of how many of a change's targets the history is looked at: evenly drawn.
+// sampled is the number of a change's targets whose history is looked at; they are
+// drawn evenly.
 const sampled = 500
 
-// Directories returns those that a footprint's files are in, each once, in order; "" is
-// the root. A footprint of very many files names folders in their place.
+// Directories returns the directories that a footprint's files are in, each once, in
+// order; "" is the root. A footprint of very many files names folders instead of files.
 func Directories(f *queue.Footprint) []string {
 	dirs := make([]string, 0, len(f.Paths))
 	for _, p := range f.Paths {
@@ -30,8 +31,8 @@ func Directories(f *queue.Footprint) []string {
 	return slices.Compact(dirs)
 }
 
-// Case returns what is known of a change now, for models. It looks at each of some hundred
-// targets, so it is for when something has happened to the change, and not for each plan.
+// Case returns the present facts of a change, for models. It looks at some hundred
+// targets, so call it when something has happened to the change, and not for each plan.
 func (fs *Beliefs) Case(ch *queue.Change) *predict.Case {
 	c := fs.Story(ch)
 	if _, ranked := fs.Order.Rank[ch.ID]; ranked {
@@ -40,8 +41,8 @@ func (fs *Beliefs) Case(ch *queue.Change) *predict.Case {
 	return c
 }
 
-// Story is Case but for the place in the order, which may be out of date in the middle of a
-// turn: it looks at the state alone.
+// Story is Case without the place in the order, which may be out of date in the middle of a
+// turn. It looks only at the state.
 func (fs *Beliefs) Story(ch *queue.Change) *predict.Case {
 	c := predict.NewCase()
 	fs.described(c, ch)
@@ -56,7 +57,7 @@ func (fs *Beliefs) Story(ch *queue.Change) *predict.Case {
 	return c
 }
 
-// described fills in what the forge has said of its pull request.
+// described fills in the forge's facts of its pull request.
 func (fs *Beliefs) described(c *predict.Case, ch *queue.Change) {
 	f := ch.Facets
 	if f == nil {
@@ -75,8 +76,8 @@ func (fs *Beliefs) described(c *predict.Case, ch *queue.Change) {
 	}
 }
 
-// analyzed fills in what its analysis has shown, which is of the merge and so goes before
-// what the forge says, and what is known of its targets.
+// analyzed fills in the result of its analysis and the history of its targets. The
+// analysis is of the merge, so it overrides the forge's facts.
 func (fs *Beliefs) analyzed(c *predict.Case, ch *queue.Change) {
 	f, t := fs.s.Footprints[ch.ID], ch.Touches
 	if f == nil && t == (queue.Touches{}) {
@@ -101,7 +102,7 @@ func (fs *Beliefs) analyzed(c *predict.Case, ch *queue.Change) {
 	}
 }
 
-// targets fills in what the results of its targets were like lately.
+// targets fills in the recent results of its targets.
 func (fs *Beliefs) targets(c *predict.Case, f *queue.Footprint) {
 	if fs.s.Main.Config == nil || len(f.Affected) == 0 {
 		return
@@ -133,7 +134,7 @@ func (fs *Beliefs) targets(c *predict.Case, f *queue.Footprint) {
 	}
 }
 
-// written fills in what is known of its author and of everybody.
+// written fills in the records of its author and of all changes.
 func (fs *Beliefs) written(c *predict.Case, ch *queue.Change) {
 	everybody := predict.GoodRate(fs.s.Learned.Good, float64(predict.Default))
 	c.QueueSuccess = everybody
@@ -151,7 +152,7 @@ func (fs *Beliefs) written(c *predict.Case, ch *queue.Change) {
 	}
 }
 
-// PairCase returns what is known of two changes now, the same in either order.
+// PairCase returns the present facts of two changes. It is the same in either order.
 func (fs *Beliefs) PairCase(a, b *queue.Change) *predict.PairCase {
 	c := predict.NewPairCase()
 	if a.Author != "" && b.Author != "" {

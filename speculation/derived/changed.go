@@ -4,8 +4,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Changed takes in that a record of the state is another than before, is new, or is gone.
-// No fact depends on requests, pull requests, actions, or records for models alone.
+// Changed takes in that a record of the state has changed, is new, or is gone. No fact
+// depends on requests, pull requests, actions, or records for models alone.
 func (fs *Facts) Changed(r queue.Ref) {
 	switch r.Kind {
 	case queue.KindRequest, queue.KindPull, queue.KindAction, queue.KindAuthor, queue.KindArea, queue.KindPromises, queue.KindModel:
@@ -18,8 +18,8 @@ func (fs *Facts) Changed(r queue.Ref) {
 	fs.news++
 }
 
-// Rejudge has all links judged again: it is another question than before what a failure
-// says, since main is another, or is known to be.
+// Rejudge has all links judged again: a failure may count differently than before,
+// since main has changed, or is now known to have changed.
 func (fs *Facts) Rejudge() { fs.version++ }
 
 // Decided takes in that a change is decided or on its way, or that less is known of one.
@@ -31,15 +31,15 @@ func (fs *Facts) Decisions() int { return fs.decisions }
 // SetNow says what time it is.
 func (fs *Facts) SetNow(at queue.Instant) { fs.Now = at }
 
-// Freshness tells apart states of the records and of what is known of keys that
-// plans and comments may see differently, between two turns of one core.
+// Freshness tells whether, between two turns of one core, records or keys have changed
+// in a way that plans and comments may see.
 type Freshness struct{ news, version int }
 
-// Freshness returns that of the facts as they are.
+// Freshness returns the present Freshness of the facts.
 func (fs *Facts) Freshness() Freshness { return Freshness{fs.news, fs.version} }
 
-// changed takes in that a change is another than before, and reports whether that is
-// anything to a plan.
+// changed takes in that the record of a change has changed, and reports whether that
+// matters to a plan.
 func (fs *Order) changed(id queue.ChangeID) bool {
 	ch := fs.s.Changes[id]
 	if ch == nil || ch.Phase.Final() {
@@ -63,14 +63,14 @@ func (fs *Order) changed(id queue.ChangeID) bool {
 // Sorted reports whether the order is up to date.
 func (fs *Order) Sorted() bool { return fs.sorted }
 
-// Seating counts the changes of the order: of its members and of their places.
+// Seating counts how often the members of the order, or their places, have changed.
 func (fs *Order) Seating() int { return fs.seating }
 
 // Serial returns how many links have been taken in.
 func (fs *Links) Serial() int { return fs.serial }
 
-// Distrust has all assumptions made anew: footprints that they rest on hold no more, or
-// hold again.
+// Distrust has all assumptions made anew: footprints that they rest on no longer hold,
+// or hold again.
 func (fs *Futures) Distrust() { fs.Assumed.stale = true }
 
 // Distrusted reports whether all assumptions are to be made anew.
@@ -86,7 +86,7 @@ func (fs *Futures) Forget(id queue.ChangeID) {
 // Anew returns how often all assumptions have been made anew.
 func (fs *Futures) Anew() int { return fs.anew }
 
-// Refresh makes all assumptions anew where a footprint has changed, and reports whether it
+// Refresh makes all assumptions anew if a footprint has changed, and reports whether one
 // has.
 func (fs *Futures) Refresh() bool {
 	if !fs.Assumed.stale {

@@ -6,9 +6,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Fact is what is known of one key: its ledger entry and the live build that
-// was asked for it. Every link that has the key shares it. Facts are derived
-// memory; there is one for each key that a link or a live build has.
+// Fact holds the facts about one key: its ledger entry and the live build that was
+// asked for it. Every link that has the key shares it. Facts are derived memory; there
+// is one for each key that a link or a live build has.
 type Fact struct {
 	ID       queue.Digest
 	Entry    *queue.Entry   // nil: nothing is known
@@ -19,13 +19,15 @@ type Fact struct {
 	Decisive bool           // its own failures decide
 }
 
-// stake is an assumption key that a fact is behind, and by how many sources.
+// stake is an assumption key that a fact is behind, and the number of sources that put
+// it there.
 type stake struct {
 	known *Known
 	by    int
 }
 
-// bear takes in that a fact is behind an assumption key by so many sources more.
+// bear takes in that so many more sources put a fact behind an assumption key; by may
+// be negative.
 func (f *Fact) bear(k *Known, by int) {
 	at := slices.IndexFunc(f.behind, func(s stake) bool { return s.known == k })
 	if at < 0 {
@@ -75,16 +77,16 @@ func (fs *Ledger) weighFailures(f *Fact) {
 	}
 }
 
-// WeighSet remembers when the oldest failure of a set fades. Entries of one key are
-// no sets.
+// WeighSet remembers when the oldest failure of a set fades. It ignores entries of one
+// key.
 func (fs *Ledger) WeighSet(id queue.Digest, e *queue.Entry) {
 	if at := e.Expires(fs.Now); e.IsSet() && at != 0 {
 		fs.FailingSets[id] = at
 	}
 }
 
-// Fade takes back failures that have expired, and returns when the next of the others
-// does; 0: none will.
+// Fade takes back failures that have expired, and returns when the next one will
+// expire; 0 means none.
 func (fs *Ledger) Fade() (next queue.Instant) {
 	later := func(at queue.Instant) {
 		if at > fs.Now {
@@ -100,7 +102,7 @@ func (fs *Ledger) Fade() (next queue.Instant) {
 		}
 	}
 	for _, f := range over {
-		fs.changed(f) // which remembers the next of its failures
+		fs.changed(f) // this remembers when its next failure fades
 		later(fs.Failing[f])
 	}
 	for id, at := range fs.FailingSets {
@@ -111,14 +113,14 @@ func (fs *Ledger) Fade() (next queue.Instant) {
 		}
 		delete(fs.FailingSets, id)
 		if e != nil {
-			fs.Learned(id, e) // which remembers the next of its failures
+			fs.Learned(id, e) // this remembers when its next failure fades
 			later(fs.FailingSets[id])
 		}
 	}
 	return next
 }
 
-// Learned takes in that an entry has changed: of one key, or of a set.
+// Learned takes in that an entry, of one key or of a set, has changed.
 func (fs *Ledger) Learned(id queue.Digest, e *queue.Entry) {
 	fs.version++
 	if f := fs.Keys[id]; f != nil {
@@ -140,7 +142,7 @@ func (fs *Ledger) Learned(id queue.Digest, e *queue.Entry) {
 	}
 }
 
-// changed tells those that rest on a key that more, or less, is known of it.
+// changed tells all assumption keys that rest on a key that its facts have changed.
 func (fs *Ledger) changed(f *Fact) {
 	fs.version++
 	fs.weighFailures(f)
@@ -159,22 +161,22 @@ func (fs *Ledger) busied(f *Fact, b *queue.Build) {
 	}
 }
 
-// LinkInfo is what is derived of one link.
+// LinkInfo holds the facts derived of one link.
 type LinkInfo struct {
 	Facts   []*Fact  // of its keys, in order
-	Sources []Source // by target of its change; none where it tells nothing of assumptions
+	Sources []Source // by target of its change; none if it tells nothing of assumptions
 	Change  *queue.Change
 	state   LinkState
-	at      basis // that state was made on
+	at      basis // the basis that state was made on
 	rest    Footing
 }
 
-// basis is the state that links are judged by, beside themselves. It holds how far main is
-// proven, since failures on an unproven main count for less (Weighed).
+// basis is the state that links are judged by, besides the links themselves. It says how
+// far main is proven, since failures on an unproven main count for less (Weighed).
 type basis struct {
 	version  int          // of the ledger, and of the landed changes
-	surveyed bool         // it is known what main has unproven
-	root     queue.LinkID // that, if it is anything
+	surveyed bool         // main's unproven keys are known
+	root     queue.LinkID // the link of these keys, if any
 }
 
 func (fs *Links) basis() basis {
@@ -182,23 +184,23 @@ func (fs *Links) basis() basis {
 	return basis{version: fs.version, surveyed: m.Surveyed == m.Tip, root: m.Root}
 }
 
-// Footing is what a link's chain rests on.
+// Footing says whether the changes on a link's chain are still sound ground.
 type Footing struct {
 	at   int  // losses when it was looked at
 	Lost bool // the footprint of a change there is gone
 	Down bool // a change there has been turned down
 }
 
-// Lose has links looked at again that rest on a change which has gone, or of which
-// more is known now.
+// Lose has links looked at again that rest on a change that has gone, or that more is
+// known of now.
 func (fs *Links) Lose(id queue.ChangeID) {
 	if fs.AssumedBy[id] > 0 {
 		fs.Futures.Assumed.losses++
 	}
 }
 
-// Footing returns what a link rests on. Only tidy asks: within a turn, it is not
-// up to date before.
+// Footing returns the Footing of a link. Only tidy calls it: it is not up to date
+// earlier in a turn.
 func (fs *Links) Footing(l *queue.Link) Footing {
 	i := fs.Info(l)
 	if i.rest.at != fs.Futures.Assumed.losses {
@@ -208,7 +210,7 @@ func (fs *Links) Footing(l *queue.Link) Footing {
 	return i.rest
 }
 
-// Info returns what is derived of a link.
+// Info returns the facts derived of a link.
 func (fs *Links) Info(l *queue.Link) *LinkInfo {
 	if i := fs.Infos[l]; i != nil {
 		return i
@@ -250,7 +252,7 @@ func (fs *Links) useKeys(l *queue.Link) []*Fact {
 	return out
 }
 
-// ForgetLink gives up what is derived of a link.
+// ForgetLink drops the facts derived of a link.
 func (fs *Links) ForgetLink(l *queue.Link) {
 	fs.Futures.Unassume(l)
 	if made := fs.Futures.Assumed.commit[l.Commit]; slices.Contains(made, l) {
@@ -299,11 +301,11 @@ func (fs *Links) IndexLink(l *queue.Link) {
 	}
 }
 
-// LinkTo returns the link that makes a commit; nil: none is known. A fast-forward makes
-// the same head on several parents, and for several changes: of these links the one
-// with the soundest ground is taken, and of alike ones the first by id. A link is kept
-// while a build runs on it, though main has left the line that it stands on; what is
-// made on the commit stands on main all the same, if another link leads there.
+// LinkTo returns the link that makes a commit, or nil if none is known. A fast-forward
+// makes the same head on several parents, and for several changes: of these links
+// LinkTo takes the one with the soundest ground, and of equal ones the first by id. A
+// link is kept while a build runs on it, even if main has left the line that it stands
+// on. Links on the commit still stand on main if another link leads there.
 func (fs *Links) LinkTo(commit queue.CommitID) *queue.Link {
 	made := fs.Futures.Assumed.commit[commit]
 	if len(made) == 0 {
@@ -328,8 +330,8 @@ const (
 	tipGround                   // on a chain from main's tip that may still land
 )
 
-// groundOf says how a link stands by what is known at this moment; tidy remembers part
-// of it for its own time (footing).
+// groundOf says how a link stands at this moment. Footing remembers part of that for
+// tidy.
 func (fs *Links) groundOf(l *queue.Link) ground {
 	line := fs.s.Main.Line
 	switch gap := line.Seq - l.Since.Seq; {
@@ -343,7 +345,7 @@ func (fs *Links) groundOf(l *queue.Link) ground {
 	return tipGround
 }
 
-// LinksTo returns the changes whose link it is; a root link is that of "".
+// LinksTo returns the changes that a link belongs to; a root link belongs to "".
 func LinksTo(l *queue.Link) []queue.ChangeID {
 	return append(l.With[:len(l.With):len(l.With)], l.Change)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// Facts are what is derived of one queue's state. They are not safe for concurrent
+// Facts are all facts derived of one queue's state. They are not safe for concurrent
 // use: reading them fills their caches.
 type Facts struct {
 	s *queue.State
@@ -33,18 +33,18 @@ type Facts struct {
 	stepSets  map[queue.Digest]map[queue.Digest]config.Step // step set → its steps by digest
 }
 
-// Ledger is what is known of keys.
+// Ledger holds the facts about keys.
 type Ledger struct {
 	*Facts
 	Keys        map[queue.Digest]*Fact          // by key id
-	Failing     map[*Fact]queue.Instant         // those with failures that count, and when the oldest of each fades
+	Failing     map[*Fact]queue.Instant         // facts with failures that count, and when the oldest failure of each fades
 	FailingSets map[queue.Digest]queue.Instant  // failed sets, and when the oldest failure of each fades
 	Sets        map[queue.Digest][]queue.Digest // key id → ids of the failed sets that hold it
 	spare       map[queue.Digest]bool           // entries that no link has, and all sets
-	red         Reds                            // of main
+	red         Reds                            // the red keys of main
 }
 
-// Links is what is known of merges.
+// Links holds the facts about merges.
 type Links struct {
 	*Facts
 	Infos     map[*queue.Link]*LinkInfo
@@ -53,10 +53,10 @@ type Links struct {
 	serial    int                                     // of the last link that was taken in
 	walked    trail                                   // the last path
 	untidy    map[queue.ChangeID]bool                 // changes that may have links of no use
-	left      bool                                    // something has left the state that links were kept for
+	left      bool                                    // a record that links were kept for has left the state
 }
 
-// Builds is what is known of live builds.
+// Builds holds the facts about live builds.
 type Builds struct {
 	*Facts
 	Live     map[*queue.Build]*LiveBuild
@@ -64,7 +64,7 @@ type Builds struct {
 	BuildsOf map[queue.ChangeID]int // live builds of each change
 }
 
-// Order is which changes come before which.
+// Order says which changes come before which.
 type Order struct {
 	*Facts
 	Index       *index.Index
@@ -74,42 +74,43 @@ type Order struct {
 	IDs         []queue.ChangeID                           // the pending changes, in order
 	Pending     []*queue.Change                            // the same
 	Rank        map[queue.ChangeID]int                     // places in it
-	moved       []*queue.Change                            // may have come into the order or left it since
-	seating     int                                        // counts changes of the members and their places
-	Stacked     map[queue.ChangeID]*queue.Change           // those without a verdict that are on top of another
+	moved       []*queue.Change                            // changes that may have come into the order or left it since
+	seating     int                                        // how often members, or their places, have changed
+	Stacked     map[queue.ChangeID]*queue.Change           // changes without a verdict that are on top of another
 	rollups     map[queue.ChangeID][]queue.ChangeID        // members of each rollup, in order
 }
 
-// Futures is what targets would be like on futures of main, and what is known of that.
+// Futures holds the assumption keys of targets on futures of main, and the results
+// known of them.
 type Futures struct {
 	*Facts
 	Assumed  Assumptions
-	Verified map[queue.ChangeID]bool  // each target of the change has passed on some path, but for keys on the whole tree
+	Verified map[queue.ChangeID]bool  // each target of the change has passed on some path, except keys on the whole tree
 	Nodes    map[queue.ChangeID]*Node // pending changes as the plan sees them
 	anew     int                      // how often all assumptions have been made anew
-	nodesAt  [][]Place                // by target: whom it concerns
+	nodesAt  [][]Place                // by target: the nodes that it concerns
 	scratch  []Mark
 	opens    [][]Mark  // memory of Regardless
 	costs    []float64 // cache of TargetCost
 }
 
-// Beliefs is how likely changes are good, and how long their builds take.
+// Beliefs says how likely changes are good, and how long their builds take.
 type Beliefs struct {
 	*Facts
 	Model predict.Model // the source of predictions
 }
 
-// Quotas is which changes wait for a quota.
+// Quotas says which changes wait for a quota.
 type Quotas struct {
 	*Facts
-	rations  *Rations // places that are taken; nil: not counted yet
+	rations  *Rations // the places that are taken; nil: not counted yet
 	projects Projects // which changes are of which projects
 }
 
-// TreeSteps is what is known of steps on the whole tree.
+// TreeSteps holds the facts about steps on the whole tree.
 type TreeSteps struct {
 	*Facts
-	tree odds // of breaking them
+	tree odds // the chances of breaking them
 }
 
 // New returns the facts of a state as of a moment.
@@ -136,7 +137,7 @@ func New(s *queue.State, now queue.Instant, model predict.Model) *Facts {
 	return fs
 }
 
-// blank returns the facts of a state of which nothing has been taken in yet.
+// blank returns facts that have taken in nothing of the state yet.
 func blank(s *queue.State, model predict.Model) *Facts {
 	fs := &Facts{s: s, version: 1, news: 1, decisions: 1,
 		Open: map[queue.ChangeID]*queue.Change{}, asked: map[string]string{},
@@ -155,8 +156,8 @@ func blank(s *queue.State, model predict.Model) *Facts {
 	return fs
 }
 
-// Rules returns the rules in force, not to be changed; with no configuration
-// there are none to land by, and callers check that first.
+// Rules returns the rules in force, not to be changed. Without a configuration there
+// are no rules to land by, and callers check that first.
 func (fs *Facts) Rules() *config.Rules {
 	if fs.s.Main.Config == nil {
 		return &config.Rules{}

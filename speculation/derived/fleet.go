@@ -5,8 +5,9 @@ import (
 )
 
 // Equipped reports whether a host that gets builds has the tools that a step is
-// verified with, as far as anybody has said. A benched host gets those that no other one
-// can run; where others have tools, the queue is about to go by these.
+// verified with, as far as hosts have said. A benched host counts only if no host that
+// is not benched has told its tools for the step: otherwise the queue is about to go by
+// those tools.
 func (fs *Facts) Equipped(st config.Step) bool {
 	if st.Environment == "" || !fs.ToldFleet() {
 		return true
@@ -26,7 +27,7 @@ func (fs *Facts) Equipped(st config.Step) bool {
 	return alone && !others
 }
 
-// ToldFleet reports whether it is known which hosts there are.
+// ToldFleet reports whether the queue knows which hosts there are.
 func (fs *Facts) ToldFleet() bool {
 	for _, h := range fs.s.Hosts {
 		if h.Slots > 0 {

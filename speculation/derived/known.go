@@ -7,30 +7,31 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Known is what is known of an assumption key: the keys behind it, as the links
-// that have it say, the latest first. If footprints are right they agree.
+// Known holds the facts about an assumption key: the keys behind it, as told by the
+// links that have it, the latest first. If footprints are right the links agree.
 type Known struct {
 	mark   Mark
 	Target int
 	From   []*Source
-	agreed bool           // all of them have the same keys; not set again when they come to
-	Status Status         // verified where by one of them every key has passed; else as the latest has it
+	agreed bool           // all sources have the same keys; not set again if they agree later
+	Status Status         // verified if every key of one source has passed; else by the latest source
 	asked  bool           // busy and idle are up to date
 	busy   []*queue.Build // live builds that verify some of its open keys
-	idle   bool           // some open key is verified by none
+	idle   bool           // no build verifies some open key
 }
 
 // Source is one target of a link: the keys that the link has of it.
 type Source struct {
 	Link   *queue.Link
-	of     queue.ChangeID // one of the link's
-	Known  *Known         // nil: a change below that affects the target has been turned down, so it will never be like this
+	of     queue.ChangeID // one of the link's changes
+	Known  *Known         // nil: a change below that affects the target has been turned down, so the target will never be like this
 	Target int
 	place  int     // among the targets of that change
 	Facts  []*Fact // of its keys
 }
 
-// sighting counts, for each target of a change, its paths where that has passed.
+// sighting counts, for each target of a change, the change's paths on which it has
+// passed.
 type sighting struct {
 	passed []int
 	left   int // targets that have passed on no path
@@ -44,8 +45,8 @@ func (k *Known) Doubted() bool {
 	})
 }
 
-// add takes in a source, in an order that does not depend on when they came. To
-// hear again what is known is no news.
+// add takes in a source, in an order that does not depend on when sources come. A
+// source that only repeats known keys stirs no change.
 func (fs *Futures) add(s *Source) {
 	k := s.Known
 	first, at := len(k.From) == 0, 0
@@ -90,8 +91,8 @@ func (fs *Futures) remove(s *Source) {
 	s.Known = nil
 }
 
-// Disprove forgets what links told of targets of a change that has been turned down
-// and is in them or below.
+// Disprove takes in that a change has been turned down: it forgets what links with that
+// change in or below them told of its targets.
 func (fs *Futures) Disprove(id queue.ChangeID) {
 	x := fs.AffectedBy(id)
 	if x == nil {
@@ -140,7 +141,7 @@ func (fs *Futures) refresh(k *Known) {
 	}
 }
 
-// judge says what is known of the keys behind one source.
+// judge returns the status of the keys behind one source.
 func (s *Source) judge() Status {
 	st := Verified
 	for _, f := range s.Facts {
@@ -155,9 +156,9 @@ func (s *Source) judge() Status {
 	return st
 }
 
-// sight counts a path of a change where one of its targets has passed, or no
-// longer has. While a new footprint waits to be taken in, sources and targets do
-// not belong together, and all is counted again afterwards.
+// sight counts a path of a change on which one of its targets has passed, or no longer
+// counts it. While a new footprint waits to be taken in, sources and targets do not
+// match; all is counted again afterwards.
 func (fs *Futures) sight(s *Source, by int) {
 	if fs.Assumed.stale {
 		return
@@ -215,8 +216,8 @@ func (fs *Futures) Unassume(l *queue.Link) {
 	i.Sources = nil
 }
 
-// Look says what is known of an assumption key: Unknown without a source if no link
-// has told of it.
+// Look returns the facts about an assumption key: Unknown and nil if no link has told
+// of it.
 func (fs *Futures) Look(m Mark) (Status, *Known) {
 	k := fs.Assumed.Known[m]
 	if k == nil {
@@ -225,8 +226,8 @@ func (fs *Futures) Look(m Mark) (Status, *Known) {
 	return k.Status, k
 }
 
-// Work says which live builds verify the open keys of what is not known yet,
-// and whether some key is left.
+// Work returns the live builds that verify open keys of an assumption key; idle says
+// that some open key is left without a build.
 func (k *Known) Work() (busy []*queue.Build, idle bool) {
 	if k.asked {
 		return k.busy, k.idle

@@ -5,15 +5,15 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Benefit is how many times more a build is worth for a change than for one of
-// benefit 1: its lane's, times the greatest of its projects'.
+// Benefit is how many times more a build is worth for a change than for a change of
+// benefit 1: the benefit of its lane times the greatest benefit of its projects.
 func (fs *Facts) Benefit(ch *queue.Change) float64 {
 	lane, project := fs.Benefits(ch)
 	return lane * project
 }
 
 // Benefits returns how many times more builds of a change are worth by its lane, and by its
-// project: 1 where neither says anything.
+// project: 1 if none is configured.
 func (fs *Facts) Benefits(ch *queue.Change) (ofLane, ofProject float64) {
 	if ch.Now != nil {
 		return nowBenefit, 1
@@ -42,18 +42,18 @@ func orOne(benefit float64) float64 {
 	return benefit
 }
 
-// Projects remembers which projects changes are of, under one configuration.
+// Projects remembers which projects changes belong to, under one configuration.
 type Projects struct {
 	config *config.Config
 	of     map[queue.ChangeID]project
 }
 
 type project struct {
-	footprint *queue.Footprint // that it was found by
+	footprint *queue.Footprint // the footprint that it was found by
 	list      []int            // of Rules.Projects
 }
 
-// projectsOf returns which of the configured projects a change is of.
+// projectsOf returns the configured projects that a change belongs to.
 func (fs *Facts) projectsOf(id queue.ChangeID) []int {
 	if len(fs.Rules().Projects) == 0 {
 		return nil

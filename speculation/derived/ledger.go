@@ -9,13 +9,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Passed reports whether a key has passed: by the ledger, and nothing else.
+// Passed reports whether a key has passed: by the ledger alone.
 func (fs *Ledger) Passed(k queue.Key) bool {
 	e := fs.s.Ledger[k.ID()]
 	return e != nil && e.Passed != 0
 }
 
-// IndexSet takes in an entry of the ledger that is of a set.
+// IndexSet takes in an entry of a set.
 func (fs *Ledger) IndexSet(id queue.Digest, e *queue.Entry) {
 	if !e.IsSet() {
 		return
@@ -29,7 +29,7 @@ func (fs *Ledger) IndexSet(id queue.Digest, e *queue.Entry) {
 	}
 }
 
-// Unindex takes in that an entry is gone; e is what it was, or nil.
+// Unindex takes in that an entry is gone; e is the former entry, or nil.
 func (fs *Ledger) Unindex(id queue.Digest, e *queue.Entry) {
 	delete(fs.spare, id)
 	if e == nil || !e.IsSet() {
@@ -56,8 +56,8 @@ func (fs *Ledger) setsOf(key queue.Digest, sets []queue.Digest) {
 	}
 }
 
-// Forgotten reports whether what a build shows of a key does not count: passes of
-// it were forgotten after the build was asked for.
+// Forgotten reports whether a build's result for a key does not count, because passes
+// of the key were forgotten after the build was asked for.
 func (fs *Ledger) Forgotten(k queue.Key, b *queue.Build) bool {
 	by := fs.s.Main.Forgotten
 	return len(by) > 0 && queue.Covered(by, k, StepIn(b, k.Step).Name, b.At)
@@ -76,7 +76,7 @@ func (fs *Ledger) StepName(e *queue.Entry) string {
 	return ""
 }
 
-// StepIn returns the step of a build that has a digest.
+// StepIn returns the step with the given digest in a build.
 func StepIn(b *queue.Build, digest queue.Digest) config.Step {
 	for _, j := range b.Jobs {
 		if j.Step.Digest() == digest {
@@ -95,8 +95,8 @@ func (fs *Ledger) IsDrift(k queue.Key) bool {
 	return slices.ContainsFunc(fs.s.Main.Drift, func(d queue.Drift) bool { return d.Key == id })
 }
 
-// onlyDrift reports whether all that a root link has unproven is drift: no commit has
-// brought it.
+// onlyDrift reports whether all unproven keys of a root link are drift: no commit has
+// brought them.
 func (fs *Ledger) onlyDrift(root *queue.Link) bool {
 	facts := fs.Links.Info(root).Facts
 	for i, k := range root.Keys {
@@ -108,18 +108,18 @@ func (fs *Ledger) onlyDrift(root *queue.Link) bool {
 }
 
 // Reds says which keys of a root link have decisively failed: a cache, because
-// every pending change is looked at with it in every turn.
+// every look at a pending change in every turn needs it.
 type Reds struct {
 	root    *queue.Link
 	version int // of the ledger
 	Keys    []bool
-	Targets []string       // sorted; without those that are in unrun only
-	Unrun   []*queue.Entry // what has failed because no runner could run the command
-	Failing []*queue.Entry // the other entries behind keys
+	Targets []string       // sorted; without targets that are only in Unrun
+	Unrun   []*queue.Entry // entries that have failed because no runner could run the command
+	Failing []*queue.Entry // the other entries behind Keys
 }
 
-// RedOn returns which keys of a root link are red: alone, or in a set that main
-// holds whole.
+// RedOn returns which keys of a root link are red: alone, or in a set whose keys main
+// has all.
 func (fs *Ledger) RedOn(root *queue.Link) *Reds {
 	if fs.red.root == root && fs.red.version == fs.version {
 		return &fs.red

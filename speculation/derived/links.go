@@ -8,13 +8,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Status is what is known of a link.
+// Status is the known result of a link.
 type Status int
 
 const (
 	Unknown      Status = iota // some key has neither passed nor decisively failed
 	Verified                   // every key has passed
-	TreeKeysOnly               // verified but for keys on the whole tree, which only the landing train verifies
+	TreeKeysOnly               // verified except keys on the whole tree, which only the landing train verifies
 	Failed                     // its own failing evidence is decisive
 	Conflicting                // does not merge
 	Empty                      // the merge changes nothing
@@ -29,8 +29,8 @@ type LinkState struct {
 	Shaken  []*queue.Entry // the same, decisive or not yet
 }
 
-// State judges a link by the ledger, and by what main is where runs that name no
-// target are concerned (weighed).
+// State judges a link by the ledger. For failures that name no target it also goes by
+// main (Weighed).
 func (fs *Links) State(l *queue.Link) *LinkState {
 	i := fs.Info(l)
 	if at := fs.basis(); i.at != at {
@@ -39,7 +39,7 @@ func (fs *Links) State(l *queue.Link) *LinkState {
 	return &i.state
 }
 
-// Judge works out what is known of a link from the facts about its keys; State remembers it.
+// Judge works out the state of a link from the facts about its keys; State remembers it.
 func (fs *Links) Judge(l *queue.Link, facts []*Fact) LinkState {
 	switch l.Outcome {
 	case queue.MergeFailed:
@@ -79,8 +79,8 @@ func (fs *Links) Judge(l *queue.Link, facts []*Fact) LinkState {
 }
 
 // HoldsAll reports whether every key of a failed set is among a link's keys:
-// then one of them fails. Callers have seen that one has not passed; each that
-// has passed since leaves fewer to suspect.
+// then one of them fails. Callers have checked that one of the keys has not passed;
+// each key that has passed since leaves fewer to suspect.
 func HoldsAll(facts []*Fact, set *queue.Entry) bool {
 	for _, k := range set.Keys {
 		id := k.ID()
@@ -91,11 +91,11 @@ func HoldsAll(facts []*Fact, set *queue.Entry) bool {
 	return true
 }
 
-// WholeTree reports whether a key is verified only on the train that lands: that
-// of a step on the whole tree, or of a commit on the way to the link's.
+// WholeTree reports whether a key is verified only on the train that lands: a key of a
+// step on the whole tree, or of a commit on the way to the link's commit.
 func (fs *Links) WholeTree(l *queue.Link, k queue.Key) bool {
 	if l.PartOf(k) != nil {
-		return true // of a commit on the way: it is new wherever the change stands
+		return true // a key of a commit on the way is new wherever the change stands
 	}
 	if k.Target != config.TargetTree {
 		return false
@@ -126,14 +126,14 @@ func (fs *Links) Step(l *queue.Link, k queue.Key) (config.Step, bool) {
 	return st, ok
 }
 
-// Want is a chain of merges that somebody would like to see made.
+// Want is a chain of merges that the plan or the train wants.
 type Want struct {
 	Base     queue.CommitID
 	Picks    []queue.ChangeID
-	Together int // so many at the end in one merge
+	Together int // the number of changes at the end that are one merge
 }
 
-// Name tells a merge that is wanted from all others.
+// Name is a different name for each wanted chain of merges.
 func (w Want) Name() string {
 	var b strings.Builder
 	b.WriteString(string(w.Base))
@@ -148,8 +148,8 @@ func (w Want) Name() string {
 }
 
 // Walk follows the chain base → changes as far as it is resolved. It returns
-// the last link, or nil with what remains to be resolved; void is the change
-// before the last that does not merge, which makes the path void.
+// the last link, or nil with the rest that is to be resolved; void is the change before
+// the last that does not merge, which makes the path void.
 func (fs *Links) Walk(base queue.CommitID, changes []queue.ChangeID) (last *queue.Link, rest Want, void queue.ChangeID) {
 	at, from := fs.walked.resume(base, changes)
 	for i := from; i < len(changes); i++ {
@@ -172,24 +172,24 @@ func (fs *Links) Walk(base queue.CommitID, changes []queue.ChangeID) (last *queu
 	return nil, Want{}, ""
 }
 
-// ForgetSteps lets go of a step set that no link has.
+// ForgetSteps forgets a step set that no link has.
 func (fs *Facts) ForgetSteps(id queue.Digest) { delete(fs.stepSets, id) }
 
 // Rewalk forgets the last path that was walked: links have been added or are gone.
 func (fs *Links) Rewalk() { fs.walked = trail{} }
 
 // trail remembers the last path that was walked: one change's path is often
-// that of the change before it and one step more. It holds while no link is
-// added, that is from one fold to the next.
+// that of the change before it and one step more. It is valid while no link is added,
+// that is from one fold to the next.
 type trail struct {
 	base    queue.CommitID
 	changes []queue.ChangeID
 	commits []queue.CommitID // after each of changes
 }
 
-// resume goes back to where a path parts from the remembered one and returns
-// the commit there and how many changes are behind it. The last change of a
-// path is not taken from memory: its link is what is asked for.
+// resume goes back to the place where a path parts from the remembered one. It returns
+// the commit there and how many changes of the path lead to it. The last change of a
+// path is not taken from memory, since the caller wants its link.
 func (t *trail) resume(base queue.CommitID, changes []queue.ChangeID) (queue.CommitID, int) {
 	n := 0
 	if t.base == base {
@@ -239,7 +239,7 @@ func (fs *Links) Under(l *queue.Link) (queue.CommitID, []queue.ChangeID) {
 	return at, chain
 }
 
-const LostProbes = 3 // so many builds of a commit without a result, and it cannot be built
+const LostProbes = 3 // a commit counts as unbuildable after so many builds without a result
 
 // Unbuildable reports whether builds of a commit have brought no result too often.
 func (fs *Links) Unbuildable(h *queue.Hunt, commit queue.CommitID) bool {

@@ -50,7 +50,7 @@ func (fs *Facts) NextSurvey() queue.Survey {
 }
 
 // Changing reports whether landings other than emergencies wait for the newer
-// version: for one look at main, and for what that finds to be unproven, unless it
+// version: for one survey of main, and for the unproven keys that it finds, unless one
 // is red.
 func (fs *Facts) Changing() bool {
 	m := &fs.s.Main
@@ -68,8 +68,8 @@ func (fs *Facts) Changing() bool {
 	return true
 }
 
-// Unwatched returns the keys of a link that have not been seen to pass since it was
-// made, the quickest first; those that have failed since before all.
+// Unwatched returns the keys of a link that have not been seen to pass since the link
+// was made. Keys that have failed since come first, then the quickest.
 func (fs *Facts) Unwatched(l *queue.Link) []queue.Key {
 	type timed struct {
 		key    queue.Key
@@ -100,7 +100,7 @@ func (fs *Facts) Unwatched(l *queue.Link) []queue.Key {
 	return keys
 }
 
-// Permissions returns those in force; with no configuration, the defaults.
+// Permissions returns the permissions in force; without a configuration, the defaults.
 func (fs *Facts) Permissions() config.Permissions {
 	if fs.s.Main.Config == nil {
 		return config.Permissions{}

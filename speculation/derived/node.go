@@ -23,17 +23,17 @@ type Node struct {
 
 	weighed bool  // share and cost are up to date
 	Fair    bool  // the plan has taken in all of the edges
-	Shape   bool  // it has taken in what the targets' assumption keys are
-	Dealt   bool  // it has taken in what is known of them
+	Shape   bool  // it has taken in the assumption keys of the targets
+	Dealt   bool  // it has taken in the results known of them
 	Stirs   []int // positions of targets of which something new may be known
-	Stirred bool  // there were too many of them to keep: it may be of any
+	Stirred bool  // there were too many positions to keep: any target may have something new
 
-	Memory Memory // what the plan remembers of it; nil: nothing
+	Memory Memory // the plan's memory of it, or nil
 }
 
-// Memory is what a plan keeps of a node between turns.
+// Memory is a plan's memory of a node between turns.
 type Memory interface {
-	// Leave takes in that the change ahead at a place is gone, of so many.
+	// Leave takes in that, of so many changes ahead, the one at a place is gone.
 	Leave(at, of int)
 }
 
@@ -46,12 +46,12 @@ type Place struct {
 // Edge leads to an undecided change ahead.
 type Edge struct {
 	To     *Node
-	Shared []int   // positions in the targets of the one behind that the one ahead affects
-	Q      float64 // chance that the two are red together where each is green alone
-	Below  bool    // the one behind is on top of the one ahead, in a stack
+	Shared []int   // positions, in the targets of the change behind, of targets that the change ahead affects
+	Q      float64 // chance that the two are red together though each is green alone
+	Below  bool    // the change behind is on top of the change ahead, in a stack
 }
 
-// Node returns what the plan remembers of a change in the order, or nil.
+// Node returns the node of a change in the order, or nil.
 func (fs *Futures) Node(id queue.ChangeID) *Node {
 	if n := fs.Nodes[id]; n != nil {
 		return n
@@ -71,7 +71,7 @@ func (fs *Futures) Node(id queue.ChangeID) *Node {
 	return n
 }
 
-// forgetNode gives up what the plan remembers of a change.
+// forgetNode drops the node of a change.
 func (fs *Futures) forgetNode(id queue.ChangeID) {
 	n := fs.Nodes[id]
 	if n == nil {
@@ -84,21 +84,21 @@ func (fs *Futures) forgetNode(id queue.ChangeID) {
 	}
 }
 
-// stir has everybody whom a target concerns look at it again.
+// stir has all nodes that a target concerns looked at again.
 func (fs *Futures) stir(target int) {
 	if target < len(fs.nodesAt) {
 		for _, p := range fs.nodesAt[target] {
 			n := p.n
 			n.Dealt = false
 			if n.Stirs = append(n.Stirs, p.at); len(n.Stirs) > 2*len(n.X.Targets)+8 {
-				n.Stirs, n.Shape, n.Stirred = n.Stirs[:0], false, true // the plan has not come to it for long
+				n.Stirs, n.Shape, n.Stirred = n.Stirs[:0], false, true // the plan has not reached it for long
 			}
 		}
 	}
 }
 
-// shift takes in that a change has come onto the line: assumption keys of what
-// it affects have moved.
+// shift takes in that a change has come onto the line: the assumption keys of the
+// targets that it affects have changed.
 func (fs *Futures) shift(x *Affects) {
 	if x.All {
 		for _, n := range fs.Nodes {
@@ -120,7 +120,7 @@ func (fs *Futures) shift(x *Affects) {
 	}
 }
 
-// Weigh spreads a change's work over its targets, by what they have cost so far.
+// Weigh spreads a change's work over its targets, by their cost so far.
 func (fs *Futures) Weigh(n *Node) {
 	if n.weighed {
 		return
@@ -140,7 +140,7 @@ func (fs *Futures) Weigh(n *Node) {
 	}
 }
 
-// NewCost takes in that what a target costs has been seen again.
+// NewCost takes in a new observation of a target's cost.
 func (fs *Futures) NewCost(t int) {
 	if t < len(fs.costs) {
 		fs.costs[t] = 0
@@ -152,8 +152,9 @@ func (fs *Futures) NewCost(t int) {
 	}
 }
 
-// Reweigh has all futures looked at again where failures that name no target are
-// known: they count on what they stood on (setFails), and part of that has just landed.
+// Reweigh has all futures looked at again if there are failures that name no target.
+// Such failures depend on the changes that were below them (setFails), and some of
+// these have just landed.
 func (fs *Futures) Reweigh() {
 	if len(fs.Ledger.Sets) > 0 {
 		for _, n := range fs.Nodes {
@@ -162,7 +163,7 @@ func (fs *Futures) Reweigh() {
 	}
 }
 
-// NewCosts takes in that any target may cost another time than before.
+// NewCosts takes in that the predicted duration of any target may have changed.
 func (fs *Futures) NewCosts() {
 	clear(fs.costs)
 	for _, n := range fs.Nodes {
@@ -204,8 +205,8 @@ func (fs *Futures) TargetCost(t int) float64 {
 	return fs.costs[t]
 }
 
-// Edges brings a node's edges up to date and returns them: of more than maxDepth
-// only the first.
+// Edges brings a node's edges up to date and returns them: if there are more than
+// MaxDepth, only the first.
 func (fs *Futures) Edges(n *Node) []Edge {
 	if n.Made {
 		return n.Edges
@@ -230,9 +231,9 @@ func (fs *Futures) Edges(n *Node) []Edge {
 	return n.Edges
 }
 
-// Common returns the positions among a change's targets of those that another
-// affects, too. There may be none where two changes conflict by what they do to
-// the graph: then only the gate can tell.
+// Common returns the positions, among a change's targets, of the targets that another
+// change also affects. There may be none if two changes conflict by their edits of the
+// dependency graph: then only the gate can tell.
 func Common(n, with *Affects) []int {
 	var out []int
 	if !n.All && !with.All && len(n.Targets) > 8*len(with.Targets) {
@@ -279,7 +280,7 @@ func (fs *Futures) Keys(n *Node, edges []Edge, takes []bool, marks []Mark) []Mar
 	return marks
 }
 
-// Resize returns n zero values, in the memory of s where they fit.
+// Resize returns n zero values, in the memory of s if they fit.
 func Resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -290,7 +291,8 @@ func Resize[T any](s []T, n int) []T {
 }
 
 // Span predicts how long building a part of a change takes: less than the
-// whole, but not less than what is built in a row takes, as far as that is known.
+// whole takes, but not less than the targets take that are built in a row, as far as
+// that is known.
 func (n *Node) Span(part Work) time.Duration {
 	whole := n.Ch.Predicted.Seconds()
 	took := max((1-FixedShare)*part.Share*whole, part.Row*n.cost)

@@ -46,7 +46,7 @@ func (fs *Order) Enroll(id queue.ChangeID, f *queue.Footprint) {
 	}
 }
 
-// Strike takes back what enroll has taken in.
+// Strike takes back what Enroll has taken in.
 func (fs *Order) Strike(id queue.ChangeID) {
 	fs.departed(id, fs.Rank[id])
 	fs.Futures.forgetNode(id)
@@ -118,16 +118,16 @@ func (fs *Order) Sort() {
 	}
 	for id := range before {
 		if ch := fs.s.Changes[id]; ch != nil && ch.Phase == queue.Landing {
-			fs.departed(id, 0) // the others that are gone have said so as they left
+			fs.departed(id, 0) // the other changes that are gone were taken out when they left
 		}
 	}
 }
 
-// ForgetAhead drops the cached lists that a change at a place is or may come to
-// be in. A change that stays in the order keeps its place relative to the others.
+// ForgetAhead drops the cached lists that a change at a place is in or may come into. A
+// change that stays in the order keeps its place relative to the others.
 func (fs *Order) ForgetAhead(id queue.ChangeID, place int) {
 	if fs.tied(fs.s.Changes[id]) {
-		fs.StaleAll() // it is in lists of others than those it conflicts with
+		fs.StaleAll() // it is also in lists of changes that it does not conflict with
 		return
 	}
 	fs.staleAhead(id)
@@ -142,7 +142,7 @@ func (fs *Order) ForgetAhead(id queue.ChangeID, place int) {
 func (fs *Order) departed(id queue.ChangeID, place int) {
 	fs.staleAhead(id)
 	if fs.tied(fs.s.Changes[id]) {
-		defer fs.StaleAll() // it is in lists of others than those it conflicts with
+		defer fs.StaleAll() // it is also in lists of changes that it does not conflict with
 	}
 	for other := range fs.ConflictsOf(id) {
 		fs.Beliefs.Rethink(other)
@@ -155,7 +155,7 @@ func (fs *Order) departed(id queue.ChangeID, place int) {
 			continue
 		}
 		if list.more && len(list.ids) <= MaxDepth+1 {
-			fs.staleAhead(other) // there may be more than the list has left
+			fs.staleAhead(other) // there may be more changes than are left in the list
 			continue
 		}
 		if at == 0 {
@@ -192,16 +192,16 @@ func (fs *Order) StaleAll() {
 	}
 }
 
-// Ahead returns the pending, undecided changes before one in the order that
-// conflict with it, in order.
+// Ahead returns, in order, the pending, undecided changes before a change that conflict
+// with it.
 func (fs *Order) Ahead(id queue.ChangeID) []queue.ChangeID { return fs.Seek(id, len(fs.IDs)) }
 
-// FirstAhead returns the first maxDepth+1 of ahead: enough to see that there are
-// more than anybody follows. The result belongs to the core.
+// FirstAhead returns the first MaxDepth+1 of Ahead: enough to see that there are more
+// than any path follows. The result belongs to the core.
 func (fs *Order) FirstAhead(id queue.ChangeID) []queue.ChangeID {
 	list, known := fs.AheadOf[id]
 	if !known {
-		const enough = 2*MaxDepth + 2 // so that some may leave before it is made again
+		const enough = 2*MaxDepth + 2 // so that some changes may leave before the list is made again
 		list.ids = fs.Seek(id, enough)
 		list.more = len(list.ids) == enough
 		fs.AheadOf[id] = list
@@ -209,7 +209,7 @@ func (fs *Order) FirstAhead(id queue.ChangeID) []queue.ChangeID {
 	return list.ids[:min(len(list.ids), MaxDepth+1)]
 }
 
-// AheadList is the beginning of a change's list of those ahead.
+// AheadList is the beginning of the list of changes ahead of a change.
 type AheadList struct {
 	ids  []queue.ChangeID
 	more bool // there may be more
@@ -256,14 +256,14 @@ func (fs *Beliefs) Duration(step, target string) time.Duration {
 // DurationID is the id under which the history of a target's durations in a step is kept.
 func DurationID(step, target string) string { return step + "\x00" + target }
 
-// AreaID, StepID and AllID are the ids of the histories above those of targets: of all
-// targets of an area and of a step, and of all.
+// AreaID, StepID and AllID are the ids of the histories above those of targets: of an
+// area, of a step, and of all targets.
 func AreaID(step, area string) string { return step + "\x00\x00" + area }
 
-// StepID is that of a step.
+// StepID is the id of the history of a step.
 func StepID(step string) string { return step + "\x00" }
 
-// AllID is that of all targets of all steps.
+// AllID is the id of the history of all targets of all steps.
 const AllID = ""
 
 // Predict returns the expected duration of a change's first build.
@@ -283,13 +283,13 @@ func (fs *Beliefs) Predict(ch *queue.Change, f *queue.Footprint) time.Duration {
 // estimate returns how long building a footprint takes by the histories of its targets.
 func (fs *Beliefs) estimate(f *queue.Footprint) time.Duration { return fs.Pace(fs.work(f)) }
 
-// Pace returns how long a build takes whose targets take work when added up.
+// Pace returns how long a build takes if the durations of its targets add up to work.
 func (fs *Beliefs) Pace(work time.Duration) time.Duration {
 	took, _ := predict.Pace(fs.s.Learned.Pace, work)
 	return took
 }
 
-// work adds up what the targets of a footprint take in all steps.
+// work adds up the durations of a footprint's targets in all steps.
 func (fs *Beliefs) work(f *queue.Footprint) time.Duration {
 	var total time.Duration
 	for _, s := range fs.s.Main.Config.Steps {

@@ -11,16 +11,16 @@ import (
 
 // Quotas cap the builds that run at one time. A build whose quota has no place
 // left waits; no change is parked or rejected for that. A slot that is left when
-// all others are served goes to such a build, which is not stopped for others
-// then. Each quota has at least one place, and the first build that waits for it
-// on no assumption has its places in other quotas kept meanwhile, so each change
-// gets its turn. Builds of main and of changes about to land are counted and
-// never wait: all others wait for them.
+// all others are served goes to such a build, which is then not stopped for others.
+// Each quota has at least one place. The places in other quotas of the first build
+// without assumptions that waits for it are kept meanwhile, so each change gets its
+// turn. Builds of main and of changes about to land are counted and never wait, since
+// all others wait for them.
 
 // Portion is the place that a build takes in a quota.
 type Portion struct {
 	Quota  int    // of Rules.Quotas
-	author string // of a quota that is counted for each author
+	author string // the author, if the quota is counted for each author
 }
 
 // Recount forgets which places are taken: builds have been started or stopped.
@@ -29,7 +29,7 @@ func (fs *Quotas) Recount() { fs.rations = nil }
 // Rations says which places of quotas are taken.
 type Rations struct {
 	taken map[Portion]int
-	Keeps map[Portion]bool // the most valuable build that waits for one has its other places kept
+	Keeps map[Portion]bool // places for which a build waits; the other places of the most valuable one are kept
 	Seen  map[Portion]int  // changes that the plan has considered
 }
 
@@ -81,8 +81,8 @@ func (fs *Quotas) PortionsOf(ch *queue.Change) []Portion {
 	return out
 }
 
-// Full returns the first of some places whose quota has none left, those that
-// bind always before the others, and false where there is none.
+// Full returns the first of some places whose quota has no place left, and whether
+// there is one. Quotas that always bind come before the others.
 func (fs *Quotas) Full(places []Portion) (found Portion, full bool) {
 	for _, at := range places {
 		q := fs.Quotas()[at.Quota]

@@ -25,11 +25,11 @@ func (fs *Order) PartRollup(first queue.ChangeID) { delete(fs.rollups, first) }
 // Rollups returns the changes that others have joined, in order.
 func (fs *Order) Rollups() []queue.ChangeID { return Sorted(fs.rollups) }
 
-// Members returns those of the rollup that a change was the first of, in order.
+// Members returns, in order, the members of the rollup whose first change is given.
 func (fs *Order) Members(first queue.ChangeID) []queue.ChangeID { return fs.rollups[first] }
 
-// RollupOf returns the members of a change's rollup, itself among them; none
-// where it is alone.
+// RollupOf returns the members of a change's rollup, with the change itself, or none if
+// it is alone.
 func (fs *Order) RollupOf(id queue.ChangeID) []queue.ChangeID {
 	if len(fs.rollups) == 0 {
 		return nil
@@ -40,8 +40,8 @@ func (fs *Order) RollupOf(id queue.ChangeID) []queue.ChangeID {
 	return nil
 }
 
-// NextLink returns the link of the next changes of a train on a commit, nil where
-// there is none, and how many they are.
+// NextLink returns the link of the next changes of a train on a commit, or nil if there
+// is none, and the number of these changes.
 func (fs *Order) NextLink(at queue.CommitID, train []queue.ChangeID) (*queue.Link, int) {
 	if group := fs.RollupOf(train[0]); len(group) > 0 && len(group) <= len(train) && slices.Equal(group, train[:len(group)]) {
 		if l := fs.s.Links[queue.LinkOf(at, group...)]; l != nil && Landable(fs.Links.State(l).Status) {

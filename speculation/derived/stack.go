@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// ParentOf returns the open change that one is on top of, or nil.
+// ParentOf returns the open change that a change is on top of, or nil.
 func (fs *Order) ParentOf(ch *queue.Change) *queue.Change {
 	if ch == nil || ch.Parent == 0 {
 		return nil
@@ -15,7 +15,7 @@ func (fs *Order) ParentOf(ch *queue.Change) *queue.Change {
 	return fs.Links.Active(ch.Parent)
 }
 
-// Beneath returns the open changes that one is on top of, the nearest first.
+// Beneath returns the open changes below a change in its stack, the nearest first.
 func (fs *Order) Beneath(ch *queue.Change) []*queue.Change {
 	var out []*queue.Change
 	for p := fs.ParentOf(ch); p != nil && p != ch && len(out) <= queue.MaxStack; p = fs.ParentOf(p) {
@@ -24,7 +24,7 @@ func (fs *Order) Beneath(ch *queue.Change) []*queue.Change {
 	return out
 }
 
-// IsBelow reports whether a change is on top of another, or of one that is.
+// IsBelow reports whether low is below high in a stack, directly or not.
 func (fs *Order) IsBelow(low, high *queue.Change) bool {
 	return len(fs.Stacked) > 0 && slices.Contains(fs.Beneath(high), low)
 }
@@ -49,8 +49,8 @@ func (fs *Order) OnTop(number int) []*queue.Change {
 	return out
 }
 
-// relatives returns those in the order that a change is on top of or that are on
-// top of it: they conflict with it by that alone.
+// relatives returns the changes in the order that are below a change or on top of it in
+// a stack. They conflict with it for that reason alone.
 func (fs *Order) relatives(ch *queue.Change) []queue.ChangeID {
 	if !fs.tied(ch) {
 		return nil
@@ -69,8 +69,8 @@ func (fs *Order) relatives(ch *queue.Change) []queue.ChangeID {
 	return out
 }
 
-// seekStacked is seek where there are stacks: a change behind another is behind
-// all below that one, so that no path has the other without them.
+// seekStacked is Seek if there are stacks. A change behind another is also behind all
+// changes below that one, so that no path has the other without them.
 func (fs *Order) seekStacked(id queue.ChangeID, most int) []queue.ChangeID {
 	mine := fs.Rank[id]
 	in := map[queue.ChangeID]bool{}
@@ -91,8 +91,8 @@ func (fs *Order) seekStacked(id queue.ChangeID, most int) []queue.ChangeID {
 }
 
 // Upheld reports whether a change may stand behind the given members of a train:
-// what it is on top of is one of them, or before them. In a stack of the forge's own, it
-// lands alone, once the forge shows it against the queue's branch.
+// the change below it is one of them, or before them. In one of the forge's own stacks
+// it lands alone, once the forge shows it against the queue's branch.
 func (fs *Order) Upheld(ch *queue.Change, in map[queue.ChangeID]bool) bool {
 	if ch.Pinned() {
 		return false

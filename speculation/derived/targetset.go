@@ -7,7 +7,7 @@ import (
 // TargetSet holds targets by their numbers.
 type TargetSet []bool
 
-// NewTargetSet returns the set of the given targets; nil where there are none.
+// NewTargetSet returns the set of the given targets; nil if there are none.
 func NewTargetSet(targets []int) TargetSet {
 	if len(targets) == 0 {
 		return nil
@@ -22,8 +22,8 @@ func NewTargetSet(targets []int) TargetSet {
 // Has reports whether a target is in the set.
 func (s TargetSet) Has(t int) bool { return t < len(s) && s[t] }
 
-// Unshown is the chance of a fault that could show in the share of places left,
-// none of the others having shown it.
+// Unshown is the chance of a fault with the prior chance q that has not shown so far;
+// left is the share of places where it could still show.
 func Unshown(q, left float64) float64 {
 	return ClampChance(q * left / (q*left + 1 - q))
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-const treePrior = 0.05 // share of the rejections that a step on the whole tree alone is the reason of, before there were any
+const treePrior = 0.05 // assumed share of the rejections whose only reason is a step on the whole tree, before there are any
 
-const treePriorOf = 4 // rejections that the share before any counts for
+const treePriorOf = 4 // number of rejections that the assumed share counts for
 
-const treeCleared = 0.1 // of the chance that remains once a change has passed with nothing undecided below it
+const treeCleared = 0.1 // part of the chance that remains once a change has passed with no undecided change below it
 
-const treeBroken = 0.95 // chance of a change that has failed with nothing undecided below it
+const treeBroken = 0.95 // chance of a change that has failed with no undecided change below it
 
 // Trial is a change that is tried on a commit of the train.
 type Trial struct {
@@ -22,7 +22,7 @@ type Trial struct {
 	ID queue.ChangeID
 }
 
-// odds is what one turn works out of changes and the steps on the whole tree.
+// odds holds the results of one turn about changes and the steps on the whole tree.
 type odds struct {
 	counted  bool
 	share    float64 // of rejections for which such a step is the only reason
@@ -30,7 +30,7 @@ type odds struct {
 	trials   []Trial
 }
 
-// Recount forgets what the last turn has worked out.
+// Recount forgets the results of the last turn.
 func (fs *TreeSteps) Recount() { fs.tree = odds{} }
 
 // Trials returns the changes that are tried beside the train in this turn.
@@ -83,8 +83,8 @@ func (fs *TreeSteps) treeShare() float64 {
 }
 
 // Breaks is the chance that a change fails a step on the whole tree on the train,
-// given that its own targets pass: what its prediction leaves for that, and what
-// such steps have shown of it.
+// given that its own targets pass: by its prediction and by the results of such steps
+// for it.
 func (fs *TreeSteps) Breaks(id queue.ChangeID) float64 {
 	if q, known := fs.tree.breaking[id]; known {
 		return q
@@ -107,9 +107,9 @@ func (fs *TreeSteps) Breaks(id queue.ChangeID) float64 {
 	return q
 }
 
-// Shown says what steps on the whole tree have shown of a change: Verified if
-// they have passed with it, Failed if they have failed with it and it alone can
-// be the reason, else Unknown.
+// Shown returns the result of steps on the whole tree for a change: Verified if they
+// have passed with it, Failed if they have failed with it and it alone can be the
+// reason, else Unknown.
 func (fs *TreeSteps) Shown(id queue.ChangeID) Status {
 	st := Unknown
 	for l := range fs.Links.LinksOf[id] {
@@ -128,8 +128,8 @@ func (fs *TreeSteps) Shown(id queue.ChangeID) Status {
 	return st
 }
 
-// treeStatus says what is known of a link's keys on the whole tree; unknown, too,
-// where it has none.
+// treeStatus returns the status of a link's keys on the whole tree; it is Unknown, too,
+// if the link has none.
 func (fs *TreeSteps) treeStatus(l *queue.Link) Status {
 	all := Unknown
 	for i, f := range fs.Links.Info(l).Facts {
@@ -147,8 +147,8 @@ func (fs *TreeSteps) treeStatus(l *queue.Link) Status {
 	return all
 }
 
-// Clean reports whether what a link stands on passes the steps on the whole tree:
-// main, or a commit where they have passed.
+// Clean reports whether the commit below a link passes the steps on the whole tree: it
+// is main, or a commit where they have passed.
 func (fs *TreeSteps) Clean(l *queue.Link) bool {
 	below := fs.Links.LinkTo(l.Parent)
 	return below == nil || fs.s.Changes[below.Change] == nil || fs.s.Changes[below.Change].Phase == queue.Landed ||

@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Tells reports whether a link tells something of a target. A change of it that was
-// turned down voids the targets that it affects (Source.Known).
+// Tells reports whether a link tells something of a target. A change of the link that
+// was turned down voids the targets that it affects (Source.Known).
 func (i *LinkInfo) Tells() bool {
 	return slices.ContainsFunc(i.Sources, func(s Source) bool { return s.Known != nil })
 }
@@ -20,16 +20,16 @@ func (fs *Links) Untidied(ids ...queue.ChangeID) {
 	}
 }
 
-// Left takes in that something has left the state which links of any change were kept for.
+// Left takes in that a record has left the state that links of any change were kept for.
 func (fs *Links) Left() { fs.left = true }
 
 // HasLeft reports whether Left was called since Tidied.
 func (fs *Links) HasLeft() bool { return fs.left }
 
-// Untidy returns what Untidied was told since Tidied, in order.
+// Untidy returns, in order, the changes that Untidied was told since Tidied.
 func (fs *Links) Untidy() []queue.ChangeID { return Sorted(fs.untidy) }
 
-// Tidied begins anew.
+// Tidied resets what Untidied and Left have taken in.
 func (fs *Links) Tidied() {
 	fs.left = false
 	clear(fs.untidy)

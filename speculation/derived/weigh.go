@@ -6,20 +6,20 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// A failure that names no target is one of the step on the commit it ran on, and not of
-// any key: if CI runs everything on each push, the cause may be below the change. So
-// its failure is kept under the asked set (an opaque
-// entry), and counts against a link only
+// A failure that names no target is a failure of the step on its commit, and not of any
+// key: if CI runs everything on each push, the cause may be below the change. So the
+// failure is kept under the set of keys that was asked for (an opaque entry), and
+// counts against a link only
 //
 //   - if it ran on the link's own commit, or
 //   - if the link has all keys of the set, and all changes below them in the run are
 //     below the link, too, or on main by now;
 //
-// and only if main was proven in the step at that time, or is still unproven: then the
-// failure makes the change wait for main, and no more.
+// and only if main was proven in the step at that time, or is still unproven. In the
+// latter case the failure only makes the change wait for main.
 
 // Weighed returns an opaque entry with those of its failures that count against a link;
-// nil where none does. Only runs on main itself say that a root link is red.
+// nil if none does. A root link is red only by runs on main itself.
 func (fs *Ledger) Weighed(e *queue.Entry, l *queue.Link) *queue.Entry {
 	at := l.Commit
 	if part := l.PartOf(e.Keys[0]); part != nil {
@@ -66,8 +66,9 @@ func Filtered(e *queue.Entry, keep func(queue.Failure) bool) *queue.Entry {
 	return &out
 }
 
-// RestsOn reports whether all that a failing run took to be on main is there by now, or
-// is among the given changes. In another stretch of main's line nobody knows.
+// RestsOn reports whether all changes that a failing run assumed to land are on main by
+// now, or are among the given changes. For a run from another epoch of main's line that
+// is not known, and RestsOn returns false.
 func (fs *Ledger) RestsOn(f queue.Failure, chain []queue.ChangeID) bool {
 	if f.Since.Epoch != fs.s.Main.Line.Epoch {
 		return false
@@ -86,8 +87,8 @@ func (fs *Ledger) Decides(e *queue.Entry) bool {
 	return e != nil && e.Decisive(fs.Now, fs.Rules().Retries)
 }
 
-// Clouded reports whether main itself is not proven in a step, by the step's name:
-// what fails under it, and names no target, may be main's fault.
+// Clouded reports whether main itself is unproven in a step, by the step's name: a
+// failure of the step that names no target may then be main's fault.
 func (fs *Ledger) Clouded(step string) bool {
 	if m := &fs.s.Main; m.Surveyed != m.Tip {
 		return true
@@ -96,8 +97,8 @@ func (fs *Ledger) Clouded(step string) bool {
 	return unproven
 }
 
-// MainIn reports whether main has keys of a step, by its name, that are not proven,
-// and which of their targets are red.
+// MainIn reports whether main has unproven keys of a step, by its name, and which of
+// their targets are red.
 func (fs *Ledger) MainIn(step string) (unproven bool, red []string) {
 	root := fs.Root()
 	if root == nil {
@@ -118,7 +119,7 @@ func (fs *Ledger) MainIn(step string) (unproven bool, red []string) {
 }
 
 // shaken returns the failing evidence against a link: entries of keys that have not
-// passed, and opaque entries as they weigh, none of them expired, decisive or not.
+// passed, and opaque entries as they weigh, decisive or not, without expired ones.
 func (fs *Ledger) shaken(l *queue.Link, facts []*Fact) []*queue.Entry {
 	var out []*queue.Entry
 	var seen []queue.Digest

@@ -5,10 +5,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Answer is what the plan has said of a change: why no build of its likeliest
-// future begins. It is derived memory and decides nothing; a change that the
-// last plan has not come to is out of its window. why.go adds names and numbers
-// for a view.
+// Answer is the plan's answer for a change: why no build of its likeliest future
+// begins. It is derived memory and decides nothing. A change that the last plan has not
+// reached is out of the plan's window. why.go adds names and numbers for a view.
 type Answer struct {
 	Plan   int
 	kind   queue.WorthKind // of the candidate that it is about
@@ -16,14 +15,14 @@ type Answer struct {
 	Known  derived.Status // ReasonWaitsKnown: of the future
 	Target bool           // value is a target's chance to be needed
 	Value  float64        // of the candidate
-	Least  float64        // that the value had to reach; 0: the threshold
+	Least  float64        // the value that it had to reach; 0: the threshold
 	Until  queue.Instant  // when the plan looks at it again, if nothing happens
 	Place  int            // among the plan's candidates, from 1
 	Rivals int
 }
 
-// answer keeps what the plan says of a change. For a change that lands, the
-// train's answer stays.
+// answer keeps the plan's answer for a change. For a change on the train, the train's
+// answer stays.
 func (p *answers) answer(n *derived.Node, a Answer) {
 	if n == nil || MindOf(n).Said.Plan == p.Plans && MindOf(n).Said.kind == queue.WorthTrain {
 		return
@@ -32,7 +31,7 @@ func (p *answers) answer(n *derived.Node, a Answer) {
 	MindOf(n).Said = a
 }
 
-// answerFor does so if the answer is of the future that the change is to land on.
+// answerFor keeps an answer only if it is of the future that the change is to land on.
 func (p *answers) answerFor(n *derived.Node, to aim, a Answer) {
 	if to.first() {
 		a.kind = to.kind
@@ -48,7 +47,7 @@ func (cand *candidate) members() []queue.ChangeID {
 	return append(cand.also[:len(cand.also):len(cand.also)], cand.change)
 }
 
-// answerOf says what has become of a candidate.
+// answerOf keeps an answer for all changes of a candidate.
 func (p *answers) answerOf(cand candidate, a Answer) {
 	if !cand.aim.first() {
 		return
@@ -63,7 +62,7 @@ func (p *answers) answerOf(cand candidate, a Answer) {
 	}
 }
 
-// standing says of all candidates that they wait for a slot, in order.
+// standing ranks all candidates in order and says that they wait for a slot.
 func (p *answers) standing() {
 	for i := range p.found {
 		cand := &p.found[i]
@@ -81,8 +80,8 @@ func (p *answers) standing() {
 	}
 }
 
-// Idle says why nothing of a future is left to be built: builds of others verify
-// it, or no target of it is likely enough to be needed.
+// Idle says why no target of a future is left to be built: builds of others verify it,
+// or no target of it is likely enough to be needed.
 func Idle(f *Future, d *Deal) Answer {
 	if len(d.Busy) > 0 {
 		return Answer{Code: queue.ReasonWaitsShared}

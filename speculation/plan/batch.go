@@ -23,8 +23,8 @@ func (p *slots) batching() bool {
 	return b == config.BatchIndependent || b == config.BatchRollup
 }
 
-// room returns how many more changes may share the next build, going by how many
-// wait without a slot: one for each round of the slots that they would take.
+// room returns how many more changes may share the next build: one for each round of
+// the slots that the changes without a slot would take.
 func (p *slots) room(waiting int) int {
 	if !p.batching() || p.s.Slots == 0 {
 		return 0
@@ -49,10 +49,10 @@ func (p *slots) starts(cand candidate) bool {
 	return cand.node != nil && cand.group == nil && !cand.spare && !cand.node.X.All && cand.node.Ch.Builds == 0 && !cand.node.Ch.Apart
 }
 
-// share makes of a candidate one for several changes, with others of the plan
-// that wait for the same slot: room is how many more it may hold. The others
-// are used up. done is false if the chain has to be resolved first, ok if no
-// change joins.
+// share makes a candidate that several changes share, out of a candidate and others of
+// the plan that wait for the same slot. room is how many more changes it may hold. The
+// others are used up. done is false if the chain has to be resolved first, ok is false
+// if no change joins.
 func (p *slots) share(cand *candidate, others []candidate, room int) (done, ok bool) {
 	chain := p.companions(*cand, others, room)
 	if len(chain) < 2 {
@@ -80,7 +80,7 @@ func (p *slots) share(cand *candidate, others []candidate, room int) (done, ok b
 	return last != nil, true
 }
 
-// assumes reports whether a candidate takes somebody to land before it.
+// assumes reports whether a candidate assumes that some change lands before it.
 func (p *slots) assumes(cand candidate) bool {
 	return len(cand.chain) > 0 || slices.Contains(cand.takes, true)
 }
@@ -90,7 +90,7 @@ func (p *slots) assumes(cand candidate) bool {
 const longestBatch = 2.0
 
 // companions returns the changes that share a candidate's build, its own first: in
-// the order of the plan, each without conflict with those before it.
+// the order of the plan, each without conflict with the changes before it.
 func (p *slots) companions(cand candidate, others []candidate, room int) []queue.ChangeID {
 	in := []queue.ChangeID{cand.change}
 	if p.assumes(cand) {
@@ -133,9 +133,10 @@ func (p *slots) linksOn(at queue.CommitID, chain []queue.ChangeID) []*queue.Link
 	return links
 }
 
-// asked returns what each of some links, one on the other, has to show in one
-// build of the last: nil where a result could be more than one's, or would not
-// be what the link by itself shows. The last must be among them.
+// asked returns the keys that one build of the last of some links, one on the other,
+// has to verify for each link. It is nil where a result could belong to more than one
+// link, or would differ from the result of the link alone. The last link must be among
+// them.
 func (p *slots) asked(links []*queue.Link, value float64) []joined {
 	owner := map[string]bool{}
 	var out []joined
@@ -199,7 +200,7 @@ func (p *slots) merged(cand *candidate, members []joined) {
 }
 
 // spanOf predicts how long one build of several changes' keys takes: the longest
-// set-up, and the work of each one after the other, but what is the same once.
+// set-up, and the work of each one after the other. Work that is the same counts once.
 func (p *slots) spanOf(ids []queue.ChangeID, keys []queue.Key) time.Duration {
 	if len(ids) == 1 {
 		n := p.facts.Futures.Node(ids[0])

@@ -10,7 +10,7 @@ import (
 
 const MaxBypass = 3 // undecided changes ahead of which all outcomes are followed as whole paths: 2^MaxBypass
 
-const bypassWorth = 0.8 // of the likeliest future's value, for the other outcome of one that is late: both are needed
+const bypassWorth = 0.8 // part of the likeliest future's value that the other outcome of a late change gets: both are needed
 
 const lateFactor = 2 // how many times longer than the bypassing change the other still takes
 
@@ -18,12 +18,12 @@ const spareSpent = 1.5 // whole builds of a change after which only its likely f
 
 const idleShare = 0.5 // share of busy slots up to which unlikely futures delay no other build
 
-// spares considers builds for free slots if only an average is known of
-// changes: the other outcome of the first undecided change
-// ahead, and of those that will be undecided for much longer than the build
-// takes, and all outcomes of a few once the likeliest is proven, so that the
-// change may land before them ("Bypassing Large Diffs", 2023). With a predictor
-// it costs half as many builds again and gains nothing.
+// spares considers builds for free slots if the model knows only an average of changes.
+// It considers the other outcome of the first undecided change ahead, and of changes
+// that will be undecided for much longer than the build takes. Once the likeliest
+// outcome is proven, it considers all outcomes of a few changes ahead, so that the
+// change may land before them ("Bypassing Large Diffs", 2023). With a predictor this
+// costs half as many builds again and gains nothing.
 func (p *planning) spares(n *derived.Node, edges []derived.Edge, f *Future, value float64) {
 	chance := MindOf(n).chance
 	cold := p.facts.Rules().Spare == config.SpareAlways || n.Ch.Spent < spareSpent && p.facts.Rules().Spare != config.SpareNever && p.facts.Beliefs.Model.Cold() && p.facts.Busy() <= idleShare
@@ -64,7 +64,7 @@ func (p *planning) spares(n *derived.Node, edges []derived.Edge, f *Future, valu
 
 func (p *planning) spare(n *derived.Node, edges []derived.Edge, takes []bool, value float64, aim aim) {
 	if rounded(aim.odds) == 0 {
-		return // it is taken not to come, and its build would be worth nothing
+		return // this future is assumed not to come, and its build would be worth nothing
 	}
 	g := &Future{spare: true}
 	p.See(n, edges, takes, g)
@@ -78,9 +78,9 @@ func (p *planning) spare(n *derived.Node, edges []derived.Edge, takes []bool, va
 }
 
 // late reports whether a change ahead will be undecided for so long that the
-// one behind it has both its results well before. A build that has run for
-// longer than was predicted is taken to need half as long again as it has: what
-// is late tends to stay so.
+// change behind it has both its results well before. A build that has run for longer
+// than was predicted is assumed to need half of that time again: a late build tends to
+// stay late.
 func (p *planning) late(ahead, n *derived.Node) bool {
 	mine, rest := n.Ch.Predicted, ahead.Ch.Predicted
 	if mine <= 0 || rest < lateFactor*mine && (MindOf(ahead).busyIn != p.Plans || MindOf(ahead).began == 0) || p.facts.Futures.Verified[ahead.ID] {

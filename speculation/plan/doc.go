@@ -2,10 +2,10 @@
 //
 // A Planner reads facts (package derived) and returns proposals: builds to start, to stop
 // or to narrow, merges to make, rollups to form or part, and what to say of each change
-// that waits. It has no word for landing, rejecting or passing, it cannot reach what has
-// (a test holds the imports, and that it writes no record of the state), and the caller,
-// Step, applies each proposal alone. So a plan, however wrong, changes cost and delay and
-// never a verdict.
+// that waits. It has no word for landing, rejecting or passing, and cannot reach a
+// package that has one: a test holds its imports, and that it writes no record of the
+// state. Only the caller, Step, applies the proposals. So a plan, however wrong, changes
+// cost and delay and never a verdict.
 //
 // # The rules
 //
@@ -15,27 +15,27 @@
 //     hunts and probes of main (probe.go, control.go, watch.go).
 //  2. The train: keys that its commits still miss, and steps on the whole tree (line.go).
 //  3. Each pending change, in order: its likeliest future is found greedily, the likelier
-//     outcome of each change ahead given those before it (outlook.go). The state of each
-//     target there comes from assumption keys (node.go).
+//     outcome of each change ahead, given the outcomes before it (outlook.go). The state
+//     of each target there comes from assumption keys (node.go).
 //  4. Needed is computed per target: the product of the chances of only those changes
 //     ahead that affect it. The value of a build is the mean of needed over the targets that
-//     it would verify, by cost, times what waiting, lane and project make of it (worth.go).
-//  5. A first build takes all targets of a change; a later one only those whose own chance
-//     to be needed is at least Single (0.4), and just in time: not before the last decision
-//     ahead is expected within 1.3 of its duration (offer.go).
-//     A change that has waited for 1.2 times its own duration is built before its time in
-//     slots that are free. A target that has failed there, and is to be run again before that
-//     decides, is run at once: all behind it wait for that. A change that has failed on its likeliest
-//     future is taken not to land (plan.go).
-//  6. Near the front, or where the result on the likeliest future is known, further futures
-//     by flips of the least certain outcome ahead (offer.go), and spare
-//     ones for free slots (bypass.go).
+//     it would verify, by cost, times the factors of waiting, lane and project (worth.go).
+//  5. A first build takes all targets of a change. A later one takes only those whose own
+//     chance to be needed is at least Single (0.4). It is just in time: not before the last
+//     decision ahead is expected within 1.3 of its duration (offer.go). A change that has
+//     waited for 1.2 times its own duration is built before its time in slots that are free. A
+//     target that has failed there, and has to be run again before that decides, is run at
+//     once: all changes behind wait for it. A change that has failed on its likeliest future
+//     is assumed not to land (plan.go).
+//  6. Near the front, or where the result on the likeliest future is known, the plan
+//     considers further futures by flips of the least certain outcome ahead (offer.go), and
+//     spare ones for free slots (bypass.go).
 //  7. Candidates are taken by value until the slots are full or the value is below the
-//     threshold (0.3); a running build gives way only to one worth twice as much; a build
-//     that can tell nothing any more is stopped, or narrowed to the keys that a change
+//     threshold (0.3). A running build gives way only to one worth twice as much. A build
+//     that can no longer tell anything is stopped, or narrowed to the keys that a change
 //     waits for (slots.go). Quotas hold back, and lend free slots (quota.go). First builds
-//     of changes that share nothing may be one build (batch.go), and under overload
-//     changes may land as one merge, which is split when it fails (rollup.go, rollupsize.go,
+//     of changes that share nothing may be one build (batch.go), and under overload changes
+//     may land as one merge, which is split when it fails (rollup.go, rollupsize.go,
 //     rollupsplit.go).
 //
 // # An example
@@ -50,8 +50,8 @@
 //
 // a and c run. When a passes its chance is 0.98, and b on M+a is worth 0.99. When a fails
 // instead, b on M+a is refuted: it is no candidate, and b on M, with a assumed not to land,
-// is worth 1. Had b been built on M+a by then, what it has shown of y would be known on
-// M+b, too, because a does not affect y: only x would be built again.
+// is worth 1. Had b been built on M+a by then, its result for y would be known on M+b, too,
+// because a does not affect y: only x would be built again.
 //
 // # What each rule is worth
 //
@@ -66,38 +66,39 @@
 //	and low thresholds while slots are idle            0.82/1.11/1.32   4.29   0.68/0.84/1.03   3.46
 //
 // A cap of 20 builds, whatever their size, ended at a P95 of 3.4 of the oracle; caps count
-// work for that reason (derived.Facts.Allowance). Bringing what has failed to the front of
-// the order, or sending what clashes to its back, gained less than 3 % and is not there.
+// work for that reason (derived.Facts.Allowance). Moving failed changes to the front of
+// the order, or clashing ones to its back, gained less than 3 % and is not done.
 //
 // # Long queues
 //
-// A queue at its limit must recover from a bad hour. Two rules are for that: what has waited
-// is built before its time in free slots, so that a surprise is known before it holds all
-// others up; and deep in the line, flips wait for the likeliest result and are not worth more
-// for waiting. Without them, 4,500 changes at 500 an hour on 500 workers with the world's
-// predictor (simulate --changes 4500 --workers 500 --strategy oracle,ours-informed) fell to
-// 130 decided an hour and had 1,270 pending at minute 500; with them P50/P95/P99 are
-// 0.63/3.73/4.21 of the oracle. On e-500 a new server went from 0.80/1.98/2.27 and 5.00
-// builds to 0.80/1.35/1.84 and 4.77. A new server, without a
-// predictor, still falls behind at that load from the third hour on. The builds are not what
-// it lacks then: a quarter of the slots is idle as soon as no more changes come. What it lacks
-// is foresight. About 16 % of the changes of these worlds do not land, and each that is not
-// foreseen has all behind it built anew, one after the other, while five changes at the front
-// hold up a thousand. With the durations known and the chances unknown it is the same
-// (simulate --strategy oracle,ours-informed --predictor 0.2 --predictor-pairs 0.2).
+// A queue at its limit must recover from a bad hour. Two rules are for that. A change that has
+// waited for long is built before its time in free slots, so that a surprise is known before
+// it holds all others up. And deep in the line, flips wait for the likeliest result, and their
+// worth does not grow with waiting. Without them, 4,500 changes at 500 an hour on 500 workers
+// with the world's predictor (simulate --changes 4500 --workers 500 --strategy
+// oracle,ours-informed) fell to 130 decided an hour and had 1,270 pending at minute 500; with
+// them P50/P95/P99 are 0.63/3.73/4.21 of the oracle. On e-500 a new server went from
+// 0.80/1.98/2.27 and 5.00 builds to 0.80/1.35/1.84 and 4.77. A new server, without a
+// predictor, still falls behind at that load from the third hour on. It does not lack builds
+// then: a quarter of the slots is idle as soon as no more changes come. It lacks foresight.
+// About 16 % of the changes of these worlds do not land. Each that is not foreseen has all
+// changes behind it built anew, one after the other, while five changes at the front hold up a
+// thousand. With the durations known and the chances unknown it is the same (simulate
+// --strategy oracle,ours-informed --predictor 0.2 --predictor-pairs 0.2).
 //
-// These were tried against it on four worlds of 1,600 changes, and gained nothing that
-// differs from chance: changes that fail give way to those proven behind them, or step behind
-// all; a failure counts at the next hash of the same target, too; controls begin with the
-// first failure anywhere; re-verifications go by ends that expect surprises; a change deep
-// in the line is built alone first.
+// The following remedies were tried on four worlds of 1,600 changes, and gained no more than
+// chance: changes that fail give way to those proven behind them, or step behind all; a
+// failure counts at the next hash of the same target, too; controls begin with the first
+// failure anywhere; re-verifications go by ends that expect surprises; a change deep in the
+// line is built alone first.
 //
 // The two tables of this page were made before these rules.
 //
 // # What each ingredient is worth
 //
 // Each row is a new server without one ingredient, against one with all of them, on six
-// worlds: P50, P95, builds, as factors; 1.03 means that it takes 3 % more without.
+// worlds: P50, P95, builds, as factors; 1.03 means that the queue takes 3 % more
+// without the ingredient.
 //
 //	submitqueue simulate --world e-100 --workers 100 --strategy ours --ablate
 //	submitqueue simulate --rate 200 --workers 200 --changes 1000 ...             (200)
@@ -117,14 +118,14 @@
 //	aging             1.00 1.00 1.00  1.00 1.01 1.00  1.02 0.93 1.02  1.00 1.00 1.00  0.99 1.05 1.03  1.00 1.03 0.99
 //	preempt           1.00 1.00 1.00  1.00 1.00 1.00  1.00 1.00 1.00  1.00 1.00 1.00  1.00 1.00 1.00  1.00 1.00 0.99
 //
-// An ingredient that gains 3 % in two of them stays. Aging was taken out by way of trial: a
+// An ingredient that gains 3 % in two of them stays. Aging was taken out as a trial: a
 // seventh world (300 an hour, 1,000 changes, seed 1) then had a P95 of 1.25 of the oracle in
 // place of 1.13, and 7 % more builds. Preempt gains nothing here, where all changes are
-// alike: by it an urgent change, /land now and the checks of what lands next have their
-// slot. Early and trials are for steps on the whole tree (--tree-step): at 200 changes an
-// hour, 10 minutes and 5 % broken (seed 4) trials take P50 from 196 minutes to 129, and cost
-// 7 % builds where little is broken; early gains 4 % of P50 there and nothing in two others.
-// Benefit, lanes and quotas do what is configured.
+// alike: it gives a slot to an urgent change, to /land now and to the checks of the changes
+// that land next. Early and trials are for steps on the whole tree (--tree-step): at 200
+// changes an hour, 10 minutes and 5 % broken (seed 4) trials take P50 from 196 minutes to
+// 129, and cost 7 % builds where little is broken; early gains 4 % of P50 there and nothing
+// in two others. Benefit, lanes and quotas do what is configured.
 //
 // The sources are SubmitQueue (EuroSys'19, sections 4 to 6) for speculation and needed,
 // and "CI at Scale" (2025) for bypassing and for the order by predicted finish.

@@ -8,10 +8,10 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// train considers the keys on the whole tree of the links about to land, of what
-// is tried beside them, and of what is checked before it boards. A link is worth
-// the chance that none before it on the train fails, and more the shorter the
-// steps are than the change's own build, which has been spent already.
+// train considers the keys on the whole tree of the links about to land, of the changes
+// tried beside them, and of changes checked before they board. A link is worth the
+// chance that no link before it on the train fails. It is worth more, the shorter the
+// steps are compared with the change's own build, which has been spent already.
 func (p *planning) train() {
 	if !p.facts.TreeSteps.HasTreeSteps() && len(p.s.Train) == 0 {
 		return
@@ -55,7 +55,7 @@ func (p *planning) train() {
 	p.probe()
 }
 
-// trainValue is what a build on the train is worth.
+// trainValue is the value of a build on the train.
 func (p *planning) trainValue(id queue.ChangeID, chance float64) float64 {
 	ch := p.s.Changes[id]
 	value := chance * p.facts.Benefit(ch)
@@ -65,13 +65,13 @@ func (p *planning) trainValue(id queue.ChangeID, chance float64) float64 {
 	return value * max(minGain, min(valueTrain, ch.Predicted.Seconds()/max(p.facts.TreeSteps.TreeTime().Seconds(), 1)))
 }
 
-// minGain is how many times more a build on the train is worth at least than a
-// first build: enough to have its slot.
+// minGain is the least factor by which a build on the train is worth more than a first
+// build: enough to get its slot.
 const minGain = preemptGain
 
 // probe considers checking changes alone while their first build runs. A change
-// that fails on the train has all behind it built again, so to know it before is
-// worth its chance to fail, once for each of those.
+// that fails on the train has all changes behind it built again. So to know that before
+// is worth its chance to fail, once for each change behind it.
 func (p *planning) probe() {
 	if p.facts.Without(config.IngredientTrials) || !p.facts.TreeSteps.HasTreeSteps() {
 		return
@@ -97,8 +97,9 @@ func (p *planning) onLine(l *queue.Link) bool {
 	return l.Since.Epoch == p.s.Main.Line.Epoch && len(l.Chain) == 0
 }
 
-// following is how many changes come behind one on the train while its step
-// runs: as many as ride now, or have arrived in as much time.
+// following is how many changes come behind another on the train while its step runs:
+// as many as are on the train now, or have arrived within the time of a step, whichever
+// is more.
 func (p *planning) following() int {
 	n, from := 0, p.facts.Now.Add(-p.facts.TreeSteps.TreeTime())
 	for _, id := range p.facts.Order.IDs {

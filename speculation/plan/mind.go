@@ -7,17 +7,17 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Mind is what the plan remembers of a pending change.
+// Mind is the plan's memory of a pending change.
 type Mind struct {
-	Base   float64        // chance that it lands, but for strong pairs
-	strong []derived.Edge // those of edges that count on their own
-	busyIn int            // plan that the next two are of
+	Base   float64        // chance that it lands, without strong pairs
+	strong []derived.Edge // those of its edges that count on their own
+	busyIn int            // the plan that the next two fields are of
 	began  queue.Instant  // when the first of its live builds began
 	ends   queue.Instant  // when the last of them is expected to end
 
 	// Of the plan under way: its number, the chance that the change lands as the
-	// plan has seen it, when its fate is expected to be known, and the last
-	// future that took it.
+	// plan has seen it, when its verdict is expected, and the last future that assumed
+	// that it lands.
 	Plan  int
 	Odds  float64
 	End   queue.Instant
@@ -29,13 +29,13 @@ type Mind struct {
 	Takes   []bool
 	chance  []float64
 	Likely  Future
-	marks   []derived.Mark // assumption keys of likely
+	marks   []derived.Mark // assumption keys of Likely
 	Deal    Deal
-	flips   []flip // those nearest to likely
+	flips   []flip // the futures nearest to Likely
 	flipped bool   // flips are up to date
 }
 
-// MindOf returns what the plan remembers of a pending change.
+// MindOf returns the plan's memory of a pending change.
 func MindOf(n *derived.Node) *Mind {
 	m, _ := n.Memory.(*Mind)
 	if m == nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// strong is the chance above which a pair counts on its own; the weak ones of a
-// change are one factor.
+// strong is the chance above which a pair counts on its own; the weak pairs of a change
+// are one factor.
 const strong = 0.02
 
-// Future is one path of a change: which of those ahead are assumed to land, and
-// what is known of it.
+// Future is one path of a change: which of the changes ahead are assumed to land, and
+// what is known of the path.
 type Future struct {
 	N      *derived.Node
 	takes  []bool         // by edge
@@ -23,12 +23,12 @@ type Future struct {
 	Needed []float64
 	mean   float64        // of needed, by share of work
 	spare  bool           // for free slots only: whole, and at once
-	deal   Deal           // of one that is not the likeliest
-	noLink queue.CommitID // where main will be, if it has no link from there; else empty
+	deal   Deal           // of a future that is not the likeliest
+	noLink queue.CommitID // where main will be, if the change has no link from there; else empty
 	serial int            // of the last link when that was seen
 }
 
-// See looks up what is known of a future.
+// See looks up the known results of a future.
 func (p *Planner) See(n *derived.Node, edges []derived.Edge, takes []bool, f *Future) {
 	f.N, f.takes = n, takes
 	f.By = derived.Resize(f.By, len(n.X.Targets))
@@ -40,7 +40,7 @@ func (p *Planner) See(n *derived.Node, edges []derived.Edge, takes []bool, f *Fu
 	p.sum(f)
 }
 
-// sum makes one of what is known of a future's targets.
+// sum makes one status from the results of a future's targets.
 func (p *Planner) sum(f *Future) {
 	f.Status, f.Blind = derived.Verified, 0
 	for i, st := range f.By {
@@ -87,8 +87,8 @@ func (p *Planner) seeLikely(n *derived.Node, edges []derived.Edge) {
 	p.sum(f)
 }
 
-// setFails reports whether all keys of a failed set, of which one at least is red,
-// are among those of a future.
+// setFails reports whether all keys of a failed set, at least one of which is red, are
+// among those of a future.
 func (p *Planner) setFails(f *Future) bool {
 	held := map[queue.Digest]bool{}
 	var open []queue.Digest
@@ -123,7 +123,7 @@ func (p *Planner) setFails(f *Future) bool {
 // takenBy returns the changes that are assumed to land on a future.
 func (p *Planner) takenBy(f *Future) []queue.ChangeID { return taken(f.N.Edges, f.takes) }
 
-// partOf returns the part of a change's work that verifying the given keys is.
+// partOf returns the part of a change's work that it takes to verify the given keys.
 func (p *planning) partOf(n *derived.Node, keys []queue.Key) derived.Work {
 	if n.X.All {
 		return derived.Work{Share: 1}
@@ -151,7 +151,7 @@ func (p *planning) partOf(n *derived.Node, keys []queue.Key) derived.Work {
 	return part
 }
 
-// ProbablyBreaks is the chance of a pair above which neither overtakes the
+// ProbablyBreaks is the chance of a pair above which neither change overtakes the
 // other.
 const ProbablyBreaks = 0.1
 

@@ -9,16 +9,16 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Deal is what of a future is worth building, but for time.
+// Deal is the part of a future that is worth building, if time did not matter.
 type Deal struct {
 	first   bool                 // the change has had no build, so all of it is
-	single  float64              // threshold of a target that it was made with
-	unknown derived.Work         // what is not known
-	again   []int                // of open: what has failed and is to be run again before that decides
+	single  float64              // the threshold of targets when the deal was made
+	unknown derived.Work         // the work whose result is not known
+	again   []int                // of open: targets that have failed and are to be run again before that decides
 	open    []int                // places of the targets to be verified that no build verifies
-	asked   derived.Work         // these
-	Due     []int                // edges to those ahead that affect one of them
-	Busy    []*derived.LiveBuild // that verify something of it
+	asked   derived.Work         // their work
+	Due     []int                // edges to the changes ahead that affect one of the open targets
+	Busy    []*derived.LiveBuild // builds that verify some of the future's targets
 }
 
 // makeDeal brings a deal up to date with its future.
@@ -54,7 +54,7 @@ func (p *planning) makeDeal(f *Future, edges []derived.Edge, first bool, d *Deal
 		open[i] = true
 	}
 	p.marked = open
-	// Targets of one change ahead are of one area, and are built in a row.
+	// Targets that one change ahead affects are of one area, and are built in a row.
 	for i := range edges {
 		unknownRow, openRow := 0.0, 0.0
 		for _, at := range edges[i].Shared {
@@ -72,8 +72,8 @@ func (p *planning) makeDeal(f *Future, edges []derived.Edge, first bool, d *Deal
 	}
 }
 
-// offer makes a candidate of what is not known of a future, as far as it is
-// worth it, and gives the builds that run the rest their credit.
+// offer makes a candidate of the unknown targets of a future, as far as they are worth
+// a build, and gives the builds that run the others their credit.
 func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *Deal, value float64, aim aim) derived.Status {
 	if f.Status != derived.Unknown {
 		p.answers.answerFor(n, aim, Answer{Code: queue.ReasonWaitsKnown, Known: f.Status})
@@ -106,7 +106,7 @@ func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *De
 	if !d.first && !f.spare && !cand.always && p.early(n, d.asked, max(p.due(edges, d), verifying), aim) {
 		switch {
 		case len(d.again) > 0:
-			// All that are behind it wait for whether it fails again, and that is little work.
+			// All changes behind it wait for this second result, and it is little work.
 			cand.only = d.again
 		case aim.first() && p.facts.Now >= longWaited(n.Ch):
 			cand.spare = true
@@ -123,12 +123,12 @@ func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *De
 
 // longWait is how many times its own duration a change has waited when its later builds
 // take free slots before their time. The result of such a build is then known before the
-// change's turn, and those behind it are built again meanwhile if it is a surprise. A queue
-// that is near its limit would otherwise find out surprises one after the other, each
-// when it holds all others up, and would never recover.
+// change's turn. If it is a surprise, the changes behind are built again meanwhile.
+// Otherwise a queue near its limit would find out surprises one after the other, each when
+// it holds all others up, and would never recover.
 const longWait = 1.2
 
-// longWaited is when a change has waited so long.
+// longWaited is when a change has waited for longWait times its own duration.
 func longWaited(ch *queue.Change) queue.Instant {
 	return ch.Arrival.Add(time.Duration(longWait*float64(ch.Predicted))) + 1
 }
@@ -145,7 +145,7 @@ func (p *planning) offerReal(cand candidate, l *queue.Link) derived.Status {
 	return derived.Unknown
 }
 
-// due is when the last of those ahead that affect one of the targets is expected
+// due is when the last of the changes ahead that affect one of the targets is expected
 // to be decided.
 func (p *planning) due(edges []derived.Edge, d *Deal) queue.Instant {
 	var at queue.Instant
@@ -157,9 +157,9 @@ func (p *planning) due(edges []derived.Edge, d *Deal) queue.Instant {
 	return at
 }
 
-// early reports whether a build that is not a change's first can wait: those
-// ahead will be undecided for much longer than it takes (counted over those ahead that
-// affect its targets only).
+// early reports whether a build that is not a change's first can wait: changes ahead
+// will be undecided for much longer than it takes (only changes that affect its targets
+// count).
 func (p *planning) early(n *derived.Node, part derived.Work, need queue.Instant, aim aim) bool {
 	lead := n.Span(part)
 	lead += lead*3/10 + time.Minute
@@ -171,11 +171,11 @@ func (p *planning) early(n *derived.Node, part derived.Work, need queue.Instant,
 	return true
 }
 
-// flips considers futures in which one outcome is another than in the
-// likeliest, the likeliest of them first: worth as much less as they are less
-// likely. Behind more than deepLine changes they come after the likeliest one, whose
-// result has to be known, and waiting makes none of them worth a slot: in a long queue all
-// have waited, and the slots would be full of unlikely futures.
+// flips considers futures that differ from the likeliest in one outcome, the likeliest of
+// them first. They are worth as much less as they are less likely. Behind more than
+// deepLine changes they come only when the result of the likeliest future is known, and
+// their worth does not grow with waiting. In a long queue all have waited, and the slots
+// would be full of unlikely futures.
 func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging float64) {
 	deep := len(edges) > deepLine
 	if p.facts.Without(config.IngredientFlips) || deep && f.Status == derived.Unknown {
@@ -199,7 +199,7 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 	}
 }
 
-// findFlips finds the outcomes that are likely to be otherwise, the likeliest
+// findFlips finds the outcomes that are the likeliest to be otherwise, the likeliest
 // first.
 func (p *planning) findFlips(n *derived.Node, edges []derived.Edge) {
 	least := min(leastRatio, p.facts.Rules().Threshold/3)
@@ -235,15 +235,15 @@ func (p *planning) findFlips(n *derived.Node, edges []derived.Edge) {
 // deepLine is the number of changes ahead from which a change is far from its turn.
 const deepLine = 8
 
-// leastRatio is how much less likely than the likeliest a future may be and
-// still be looked at.
+// leastRatio is how much less likely than the likeliest future another may be and still
+// be looked at.
 const leastRatio = 0.02
 
 // flip is the future that differs from the likeliest in one outcome.
 type flip struct {
-	edge  int     // whose outcome
+	edge  int     // the edge whose outcome differs
 	ratio float64 // how much less likely it is
-	made  bool    // the rest is
+	made  bool    // the future is made
 	Future
 }
 

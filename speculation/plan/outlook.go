@@ -7,13 +7,13 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-const weakShare = 0.9 // of a weak pair's chance, while the one ahead is undecided
+const weakShare = 0.9 // part of a weak pair's chance that counts while the change ahead is undecided
 
 const unmergeable = 0.05 // chance of a change that does not merge on its likeliest base
 
-const proven = 0.98 // chance of one that has passed on it
+const proven = 0.98 // chance of a change that has passed on it
 
-const doubtful = 0.1 // chance of one that has failed on it, and will be run again before that decides
+const doubtful = 0.1 // chance of a change that has failed on it, and will be run again before that decides
 
 // doubted reports whether a target has failed on a future, and is to be run again.
 func (f *Future) doubted() bool {
@@ -25,9 +25,9 @@ func (f *Future) doubted() bool {
 	return false
 }
 
-// Expect returns the chance that a change lands, but for strong pairs: it is
-// green on its own, and with each of the others that it is only weakly
-// suspected to break with and that no build has cleared.
+// Expect returns the chance that a change lands, without strong pairs: that it is green
+// on its own, and with each other change that it is weakly suspected to break with and
+// that no build has cleared.
 func (p *Planner) Expect(n *derived.Node, edges []derived.Edge) float64 {
 	if n.Fair {
 		return MindOf(n).Base
@@ -53,8 +53,9 @@ func (p *Planner) Expect(n *derived.Node, edges []derived.Edge) float64 {
 }
 
 // likeliest goes through the changes ahead in order and takes for each the
-// likelier outcome, given those taken before: n.chance[i] is that of the branch
-// taken at edge i. It returns when the last of them is expected to be decided.
+// likelier outcome, given the outcomes taken before: chance[i] of its Mind is that of
+// the outcome taken at edge i. It returns when the last of them is expected to be
+// decided.
 func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.Instant) {
 	if len(MindOf(n).Takes) != len(edges) {
 		MindOf(n).Takes, MindOf(n).chance = derived.Resize(MindOf(n).Takes, len(edges)), derived.Resize(MindOf(n).chance, len(edges))
@@ -66,7 +67,7 @@ func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.
 		q := p.oddsOf(to)
 		pairs := MindOf(to).strong
 		if !to.Fair {
-			pairs = to.Edges // it is not looked at in this plan
+			pairs = to.Edges // this plan does not look at it
 		}
 		for j := range pairs {
 			if e := &pairs[j]; e.Q > strong && MindOf(e.To).taken == p.stamp {
@@ -100,8 +101,8 @@ func (p *planning) oddsOf(n *derived.Node) float64 {
 }
 
 // need fills in the chance that a future's result for each target decides the
-// change: the product over those changes ahead alone that affect this target,
-// and the mean of it by share of work.
+// change: the product over only those changes ahead that affect this target. It also
+// fills in the mean of these by share of work.
 func (f *Future) need(edges []derived.Edge, chance []float64) {
 	f.Needed = derived.Resize(f.Needed, len(f.N.X.Targets))
 	for i := range f.Needed {
@@ -120,13 +121,13 @@ func (f *Future) average() {
 	for i, q := range f.Needed {
 		f.mean += q * f.N.Share[i]
 	}
-	f.mean = math.Round(f.mean*1e9) / 1e9 // whatever the order of the targets
+	f.mean = math.Round(f.mean*1e9) / 1e9 // so that the order of the targets does not matter
 	if len(f.Needed) == 0 {
 		f.mean = 1
 	}
 }
 
-// ends says when what a change's builds show is expected to be known.
+// ends says when the results of a change's builds are expected to be known.
 func (p *planning) ends(n *derived.Node, f *Future) queue.Instant {
 	own := p.facts.Now
 	if f.Status == derived.Unknown {

@@ -21,10 +21,10 @@ const parkedHours = 7 * 24 // beyond this waiting for a better chance ends
 type candidate struct {
 	link   *queue.Link // nil: to be resolved
 	change queue.ChangeID
-	also   []queue.ChangeID // built by it, too
+	also   []queue.ChangeID // further changes of the same build
 	group  []queue.ChangeID // of a rollup: its members
 	chain  []queue.ChangeID // assumed to land before it
-	lead   *derived.Node    // its value is that of this one, if several changes share it
+	lead   *derived.Node    // the change whose value it has, if several changes share it
 	node   *derived.Node    // with takes: the changes assumed to land, if chain is not made yet
 	takes  []bool
 	only   []int       // places of the node's targets that are to be verified; nil: all
@@ -36,10 +36,10 @@ type candidate struct {
 	spare  bool // only where slots are free when everything else has been served
 }
 
-// Train is what a plan is to know of the train that the turn has formed.
+// Train tells a plan of the train that the turn has formed.
 type Train struct {
 	Aboard   map[queue.ChangeID]bool // members whose merge there is made
-	Boarding map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and those that are tried beside it
+	Boarding map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and changes that are tried beside it
 }
 
 // Planner makes one plan after the other. Its memory between plans saves work and
@@ -50,10 +50,10 @@ type Planner struct {
 
 	found   []candidate
 	stamp   int             // of the last future that a plan has followed
-	Plans   int             // how many there have been
-	seats   []*derived.Node // of the pending changes, as far as a plan has come to them
+	Plans   int             // how many plans there have been
+	seats   []*derived.Node // of the pending changes, as far as plans have reached them
 	seatsAt int             // seating then
-	reach   reach           // what the line affects
+	reach   reach           // the last change on the line that affects each target
 	reachAt int             // anew then
 	marked  []bool          // memory of makeDeal
 	looked  []derived.Mark  // memory of see
@@ -63,13 +63,13 @@ type Planner struct {
 // New returns a planner of a state that goes by the facts of it.
 func New(s *queue.State, facts *derived.Facts) *Planner { return &Planner{s: s, facts: facts} }
 
-// Due returns when another plan may be another one than the last, if nothing happens;
-// 0: at no time.
+// Due returns when another plan may differ from the last, if nothing happens; 0 means
+// never.
 func (p *Planner) Due() queue.Instant { return p.last.next }
 
-// planning is the working state of one plan. Its parts take care of what shares one
-// build or is one (slots), of rollups, of builds of main and of what is tried (probes),
-// and of what is said of each change (answers).
+// planning is the working state of one plan. Its parts handle builds and shared builds
+// (slots), rollups, builds of main and of tries (probes), and the answers for each
+// change (answers).
 type planning struct {
 	*Planner
 	Train
@@ -80,12 +80,12 @@ type planning struct {
 
 	worth   float64                 // threshold of a build's value
 	single  float64                 // threshold of a target's chance to be needed, in a build that is not the first
-	served  map[queue.ChangeID]bool // have joined another's build in this turn
+	served  map[queue.ChangeID]bool // changes that have joined another's build in this turn
 	walked  []queue.ChangeID        // memory of offer
-	since   []*derived.Affects      // of the last on the line, as far as they were needed
-	capped  []*queue.Change         // may have no more builds; told when the plan is done, since its candidates name changes ahead by place
-	lent    []borrower              // above a quota that binds only while others wait, in the order of the plan
-	propose func(Proposal)          // what comes of the plan goes this way, and no other
+	since   []*derived.Affects      // of the last changes on the line, as far as they were needed
+	capped  []*queue.Change         // changes that may have no more builds; proposed when the plan is done, since its candidates name changes ahead by place
+	lent    []borrower              // builds above a quota that binds only while others wait, in the order of the plan
+	propose func(Proposal)          // all results of the plan go this way
 }
 
 type (
@@ -102,30 +102,30 @@ func (p *Planner) begin(t Train) *planning {
 	return n
 }
 
-// Proposals makes the next plan and returns what it proposes, one after the other.
-// The caller applies each before it takes the next, since what follows reads what is
-// there by then, and takes them all.
+// Proposals makes the next plan and returns its proposals, one after the other. The
+// caller applies each before it takes the next, since later ones rest on the facts as
+// they are by then. It takes all of them.
 func (p *Planner) Proposals(t Train) iter.Seq[Proposal] { return p.begin(t).proposals() }
 
-// lastPlan is what the last plan was made from, and the merges that it has asked for.
-// A plan that starts or stops a build changes what it was made from.
+// lastPlan holds the inputs of the last plan, and the merges that it has asked for. A
+// plan that starts or stops a build changes its own inputs.
 type lastPlan struct {
 	at    queue.Instant
 	seen  derived.Freshness
 	train Train
 	wants []derived.Want
-	next  queue.Instant // when another plan may be another one, if nothing happens; 0: no need
+	next  queue.Instant // when another plan may differ, if nothing happens; 0: no need
 }
 
-// repeats reports whether another plan would be the same. Those of steps on the
-// whole tree are made again: they go by requests and live builds, too.
+// repeats reports whether another plan would be the same. With steps on the whole tree
+// plans are always made again: they also go by requests and live builds.
 func (p *planning) repeats() bool {
 	l := &p.last
 	return l.at == p.facts.Now && l.seen == p.facts.Freshness() && !p.facts.TreeSteps.HasTreeSteps() &&
 		maps.Equal(l.train.Aboard, p.Aboard) && maps.Equal(l.train.Boarding, p.Boarding)
 }
 
-// proposals is Proposals of one plan.
+// proposals returns the proposals of one plan.
 func (p *planning) proposals() iter.Seq[Proposal] {
 	return func(yield func(Proposal) bool) {
 		if p.repeats() {
@@ -209,13 +209,13 @@ func (p *planning) until(n *derived.Node) queue.Instant {
 	return MindOf(n).ends
 }
 
-// credit notes that a live build is worth something to somebody.
+// credit notes that a live build is worth something.
 func (p *planning) credit(b *queue.Build, value float64) {
 	p.facts.Builds.Live[b].Earn(value)
 }
 
-// keep gives a change's live builds its worth: it is not known yet whether the
-// merge that is being made has other keys than they verify.
+// keep gives a change's live builds the change's worth: whether the merge under way has
+// other keys than they verify is not known yet.
 func (p *planning) keep(n *derived.Node, value float64) {
 	if MindOf(n).busyIn != p.Plans {
 		return
@@ -228,7 +228,7 @@ func (p *planning) keep(n *derived.Node, value float64) {
 }
 
 // consider turns a link into a candidate for those of the given keys that
-// nothing runs yet; builds that run the others get the credit.
+// no build runs yet; builds that run the others get the credit.
 func (p *planning) consider(cand candidate, keys []queue.Key) {
 	for _, k := range keys {
 		if f := p.facts.Ledger.Keys[k.ID()]; f != nil && f.Build != nil {
@@ -243,7 +243,7 @@ func (p *planning) consider(cand candidate, keys []queue.Key) {
 	}
 }
 
-// byCommit parts keys of a link by the commit that each is verified on.
+// byCommit divides keys of a link by the commit that each is verified on.
 func byCommit(l *queue.Link, keys []queue.Key) [][]queue.Key {
 	if len(l.Parts) == 0 {
 		if len(keys) == 0 {
@@ -276,7 +276,7 @@ func (p *planning) main() {
 	cand := candidate{link: root, value: valueMain, aim: aim{kind: queue.WorthMain}, always: true}
 	p.consider(cand, p.onlyRunning(root))
 	if root.Parent != m.Tip {
-		return // main has moved on; what runs tells about most of its keys nonetheless
+		return // main has moved on; running builds still tell about most of its keys
 	}
 	p.consider(cand, p.dueKeys(root, m.Retry))
 }
@@ -366,7 +366,7 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 	aging := p.answers.aging(n.Ch)
 	if n.Ch.Stale && f.Blind > 0 {
 		p.answers.answer(n, Answer{Code: queue.ReasonAnalyzing})
-		return // what it affects is not known
+		return // the targets that it affects are not known
 	}
 	aging *= p.facts.Benefit(n.Ch)
 	if n.Ch.Apart && len(edges) > 0 {
@@ -380,7 +380,7 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 			if p.Boarding[n.ID] {
 				p.keep(n, aging)
 			}
-			return // it is merged where it will land; another path of its own would tell nothing new
+			return // it is merged where it will land; another path of it would tell nothing new
 		}
 		p.alone(n, f, aging)
 		return
@@ -401,9 +401,9 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 	p.spares(n, edges, f, f.mean*aging)
 }
 
-// alone considers a change that no change is ahead of: no assumption is made. If
-// the assumption keys have its outcome already and no verdict follows, its merge
-// is resolved.
+// alone considers a change without a change ahead: no assumption is made. If the
+// assumption keys have its outcome already and no verdict follows, it asks for the
+// change's merge.
 func (p *planning) alone(n *derived.Node, f *Future, aging float64) {
 	if f.Status == derived.Unknown {
 		p.offer(n, nil, f, &MindOf(n).Deal, aging, aim{kind: queue.WorthAlone})
@@ -442,7 +442,7 @@ func (p *planning) follow(id queue.ChangeID, base []queue.ChangeID) (*queue.Link
 		}
 		ok := false
 		if base, ok = p.dropVoid(base, void, id); !ok {
-			return nil, derived.Want{} // nor does it, then
+			return nil, derived.Want{} // then the change does not merge either
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-const valueHunt = 50 // more than what builds of changes are worth, less than the train's
+const valueHunt = 50 // more than builds of changes are worth, less than those of the train
 
 const mostProbes = 15 // at one time: with so many, 15 suspects take one round and 255 two
 
@@ -62,7 +62,7 @@ func (p *probes) probes(h *queue.Hunt, room int) (begun int) {
 			if red.Sure {
 				continue
 			}
-			open = []int{red.Spot} // what is confirmed, names the culprit
+			open = []int{red.Spot} // a confirmed failure names the culprit
 		}
 		var taken []int // places in open
 		for n, s := range open {
@@ -109,15 +109,15 @@ func (p *probes) probing(keys []queue.Key) bool {
 }
 
 // holdsBack reports whether no build of a hunt is to be begun now: one has brought no
-// result, or there were as many as there may be.
+// result, or the hunt has had as many as it may have.
 func (p *probes) holdsBack(h *queue.Hunt) bool {
 	return h.Retry > p.facts.Now || h.Builds >= huntBuilds
 }
 
-// verify considers the build of one commit for all trails of a hunt to which it
-// tells something. Its running builds go on; the rest is built only if a new build is
-// due (fresh), so that a build without a result is not begun again at once beside
-// another.
+// verify considers the build of one commit for all trails of a hunt that it tells
+// something about. Its running builds go on. The other keys are built only if a new
+// build is due (fresh), so that a build without a result is not begun again at once
+// beside another.
 func (p *probes) verify(h *queue.Hunt, commit int, fresh bool) {
 	l := p.linkAt(h, commit)
 	if l == nil {
@@ -150,8 +150,8 @@ func (p *probes) linkAt(h *queue.Hunt, commit int) *queue.Link {
 	return p.s.Links[id]
 }
 
-// Split returns up to room places of 0 to n-1 that, with those taken already, part
-// the rest as evenly as can be: n+1 outcomes are possible, and each place tells two
+// Split returns up to room places of 0 to n-1 that, with those taken already, divide
+// the rest as evenly as possible: n+1 outcomes are possible, and each place tells two
 // of them apart.
 func Split(n int, taken []int, room int) []int {
 	if room <= 0 || n == 0 {
@@ -217,7 +217,8 @@ func (p *probes) controls() {
 	}
 }
 
-// watch considers what of main is run again because it was proven long ago.
+// watch considers the keys of main that are run again because they were proven long
+// ago.
 func (p *probes) watch() {
 	l := p.s.Links[p.s.Main.Watch]
 	if l == nil {

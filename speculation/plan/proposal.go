@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Proposal is what a plan can ask for: the words that it has. There is none for landing,
-// rejecting, or writing that something has passed; a change whose builds are used up is
+// Proposal is one thing that a plan can ask for. There is no proposal for landing,
+// rejecting, or writing that something has passed. A change whose builds are used up is
 // parked by apply, and a rollup is a wish that the train need not follow. So no plan,
 // however wrong, gives a verdict.
 type Proposal interface{ proposal() }
@@ -16,16 +16,17 @@ type Proposal interface{ proposal() }
 // Start is a build that is worth its slot.
 type Start struct {
 	Link      queue.LinkID
-	Also      []queue.ChangeID // built by it, too, besides those of the link
+	Also      []queue.ChangeID // further changes of the build, besides those of the link
 	Keys      []queue.Key
 	Value     float64
 	Worth     queue.Worth
 	Predicted time.Duration
-	Shares    map[queue.ChangeID]float64 // of each change that it is for: the part of what that affects which is built
-	Build     *queue.Build               // by apply: the one that was started
+	Shares    map[queue.ChangeID]float64 // for each change of the build: the part of its work that is built
+	Build     *queue.Build               // set by apply: the build that was started
 }
 
-// Stop ends a build that can tell nothing any more, or that gives its slot to one worth more.
+// Stop ends a build that can no longer tell anything, or that gives its slot to a build worth
+// more.
 type Stop struct{ Build queue.BuildID }
 
 // Merge is a chain of merges that has to be made before something can be built.
@@ -34,15 +35,16 @@ type Merge struct{ derived.Want }
 // Together joins changes into a rollup, in the place of the first.
 type Together struct{ Members []queue.ChangeID }
 
-// Part gives up the rollup of a change. unsettled: the order is to be looked at again.
+// Part gives up the rollup of a change. Unsettled says that the order is to be looked
+// at again.
 type Part struct {
 	Rollup    queue.ChangeID
 	Unsettled bool
 }
 
 // Divide parts a rollup that has failed: the first of its members are tried, as a rollup
-// if they are several, and the rest wait for the result. Rest is empty when a rest of one
-// change has its turn.
+// if they are several, and the rest wait for the result. Rest is empty when the rest of a
+// rollup is a single change and has its turn.
 type Divide struct{ First, Rest []queue.ChangeID }
 
 // Free lets changes join rollups again: the failure with them is known to be the fault
@@ -55,7 +57,7 @@ type Probe struct {
 	Commit int // of its line
 }
 
-// Pause begins the wait before what is red in a root link is built again.
+// Pause begins the wait before the red keys of a root link are built again.
 type Pause struct{ Root queue.LinkID }
 
 // HourOver forgets builds that were started more than an hour ago.

@@ -11,7 +11,7 @@ import (
 // borrower is a build above its quota that can have a free slot.
 type borrower struct {
 	cand candidate
-	kept bool // its places are counted
+	kept bool // its places are counted already
 }
 
 // flooded reports whether the plan has considered enough changes of a quota to
@@ -32,7 +32,7 @@ func (p *slots) flooded(id queue.ChangeID) bool {
 	return false
 }
 
-// inTurn reports whether a change is within its quotas, going by the order: if
+// inTurn reports whether a change is within its quotas, counted in the order. If it is
 // not, it takes no part of the window.
 func (p *slots) inTurn(id queue.ChangeID) bool {
 	return len(p.facts.Quotas.Quotas()) == 0 || !slices.ContainsFunc(p.facts.Quotas.PortionsOf(p.s.Changes[id]), func(at derived.Portion) bool {
@@ -81,7 +81,7 @@ func (p *slots) lend(free int) int {
 			break
 		}
 		if at, full := p.facts.Quotas.Full(p.facts.Quotas.PortionsOf(p.s.Changes[x.cand.change])); full && !x.kept && p.facts.Quotas.Quotas()[at.Quota].When == config.WhenAlways {
-			continue // taken since
+			continue // the place was taken since
 		}
 		if x.cand.link == nil && !p.merge(&x.cand) {
 			free--

@@ -11,16 +11,16 @@ import (
 
 const rollupWaiting = 0.1 // share of the slots that must wait for each member but the first
 
-const rollupShared = 0.5 // share of a newcomer's work that the others have, too, and that is to be built again where it has been built
+const rollupShared = 0.5 // share of a newcomer's work that it must have in common with the others, and that must be left to build if it has been built before
 
 const rollupSound = 0.62 // least chance of a member: searching pays where less than (3-sqrt 5)/2 fail
 
 const rollupLikely = 0.65 // least chance that a rollup's base comes true: 0.6 takes a tenth more builds and gains a tenth in P95
 
-const rollupClash = 0.5 // chance of a pair above which the two do not stay together
+const rollupClash = 0.5 // chance of a pair above which the two changes do not stay together
 
-// joint follows a chain and then the merge of several changes at once, as walk
-// does for one.
+// joint follows a chain and then the merge of several changes at once, as Walk does for
+// a single change.
 func (p *rollups) joint(base queue.CommitID, chain, members []queue.ChangeID) (last *queue.Link, rest derived.Want, void queue.ChangeID) {
 	at := base
 	for i, id := range chain {
@@ -41,8 +41,8 @@ func (p *rollups) joint(base queue.CommitID, chain, members []queue.ChangeID) (l
 	return nil, derived.Want{Base: at, Picks: slices.Clone(members), Together: len(members)}, ""
 }
 
-// crewSize is how many changes one more rollup may have, going by how many wait
-// for their first build without a slot.
+// crewSize is how many changes one more rollup may have, by the number of changes that
+// wait for their first build without a slot.
 func (p *rollups) crewSize(waiting int) int {
 	if p.facts.Rules().Batch != config.BatchRollup || p.s.Slots == 0 || p.facts.Order.Held() {
 		return 0
@@ -69,10 +69,10 @@ func (p *rollups) crowd() int {
 	return waiting
 }
 
-// gather joins to a change that is about to be built others of its lane that wait,
-// too, and share most of their work with it: so many that the fewest builds are
-// expected for each that lands, and at most size. They take their place in the order
-// behind it. It reports whether there are any.
+// gather joins other changes of its lane to a change that is about to be built. They
+// also wait, and share most of their work with it. It takes the number with the fewest
+// expected builds for each change that lands, at most size. The joined changes take
+// their places in the order behind the first. gather reports whether there are any.
 func (p *rollups) gather(cand candidate, size int) bool {
 	first := cand.node
 	if size < 2 || p.slots.assumes(cand) && MindOf(first).Likely.mean < rollupLikely || p.sound(first.ID) < rollupSound {
@@ -108,8 +108,8 @@ func (p *rollups) gather(cand candidate, size int) bool {
 	return true
 }
 
-// free reports whether a change could be in a rollup: what it affects is known, and
-// all of it waits to be built, or most of it to be built again.
+// free reports whether a change could be in a rollup: its targets are known, and all of
+// them wait to be built, or most of them to be built again.
 func (p *rollups) free(n *derived.Node) bool {
 	return n.Ch.Parent == 0 && !n.Ch.Pinned() && n.Ch.Method == "" && n.Ch.Rollup == "" && n.Ch.After == "" && n.Ch.Refused == nil && !n.Ch.Alone && !n.Ch.Apart && !n.Ch.Stale &&
 		MindOf(n).busyIn != p.Plans && MindOf(n).Plan == p.Plans && !p.facts.Futures.Verified[n.ID] && !p.served[n.ID] &&
@@ -144,8 +144,8 @@ func (p *rollups) common(n *derived.Node, targets map[int]bool) float64 {
 }
 
 // mayOvertake reports whether a change may take its place behind another, before
-// those in between: within the bounds of the order, and before no change that it
-// probably breaks or that has been built without it.
+// the changes in between. It must stay within the bounds of the order, and may not pass
+// a conflicting change that has been built or that it probably breaks with.
 func (p *rollups) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) bool {
 	rules := p.facts.Rules()
 	for _, id := range p.facts.Order.IDs[p.facts.Order.Rank[first.ID]+1 : p.facts.Order.Rank[ch.ID]] {
@@ -160,7 +160,7 @@ func (p *rollups) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) b
 	return true
 }
 
-// joints considers the rollups that the plan has come to all members of.
+// joints considers the rollups whose members the plan has all reached.
 func (p *rollups) joints() {
 	for _, at := range p.facts.Order.Rollups() {
 		group := p.facts.Order.Members(at)
@@ -181,7 +181,7 @@ func (p *rollups) rollup(group []queue.ChangeID) {
 		for _, id := range group {
 			p.answers.answer(p.facts.Futures.Node(id), Answer{Code: queue.ReasonAnalyzing})
 		}
-		return // what they affect is being looked at
+		return // their footprints are being made again
 	}
 	var base []*derived.Node
 	value, first := 0.0, true
@@ -248,7 +248,7 @@ func (p *rollups) rollup(group []queue.ChangeID) {
 }
 
 // jointOnMain asks for the merge itself, and for the keys that it still lacks, if
-// the assumption keys have none left and no verdict follows.
+// the assumption keys leave none open and no verdict follows.
 func (p *rollups) jointOnMain(group []queue.ChangeID, value float64) {
 	l, rest, _ := p.joint(p.facts.Links.Front(), nil, group)
 	if l == nil {
@@ -261,9 +261,9 @@ func (p *rollups) jointOnMain(group []queue.ChangeID, value float64) {
 	}
 }
 
-// jointState says by assumption keys whether a rollup on a future has a target
-// left that is unknown and that no build verifies, and which builds verify the
-// rest. A rollup that has failed there has no target left.
+// jointState says by assumption keys whether a rollup on a future has an open target,
+// one that is unknown and that no build verifies, and which builds verify the rest. A
+// rollup that has failed there has no open target.
 func (p *rollups) jointState(group []queue.ChangeID, base []*derived.Node) (open bool, busy []*queue.Build) {
 	seen := map[int]bool{}
 	for _, id := range group {
@@ -303,8 +303,8 @@ func (p *rollups) jointState(group []queue.ChangeID, base []*derived.Node) (open
 	return open, busy
 }
 
-// mergeJoint finds the link of a rollup's candidate, as merge does for one
-// change's.
+// mergeJoint finds the link of a rollup's candidate, as merge does for a candidate of
+// one change.
 func (p *rollups) mergeJoint(cand *candidate) bool {
 	l, rest, void := p.joint(p.facts.Links.Front(), cand.chain, cand.group)
 	if void != "" {

@@ -7,13 +7,14 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// The size of a rollup, and the place to split one that has failed: group testing
-// (Hwang 1972; Aldridge, Johnson and Scarlett 2019, section 2.2), except that changes that
-// are tested and pass have landed.
+// The size of a rollup, and the place to split a failed one: group testing (Hwang 1972;
+// Aldridge, Johnson and Scarlett 2019, section 2.2), except that changes that are tested
+// and pass have landed.
 
-// bestSize returns with how many of some changes a rollup is expected to take the fewest
-// builds for each that lands: chances[i] is that of the i-th, given that those before it
-// are good; again is how often the failure of a single change is run again.
+// bestSize returns how many of some changes make the rollup that is expected to take the
+// fewest builds for each change that lands. chances[i] is the chance of the i-th, given
+// that those before it are good; again is how often the failure of a single change is
+// run again.
 func bestSize(chances []float64, again float64) int {
 	best, least := 1, math.Inf(1)
 	for n := range len(chances) {
@@ -26,8 +27,8 @@ func bestSize(chances []float64, again float64) int {
 }
 
 // outcome returns how many builds a rollup is expected to take until all of it has landed
-// or its first bad member is known, and how many changes have landed by then: those before
-// that one. Those behind it are free to join others.
+// or its first bad member is known. It also returns how many changes have landed by then:
+// those before the bad one. Changes behind it are free to join other rollups.
 func outcome(chances []float64, again float64) (builds, lands float64) {
 	all := 1.0
 	for _, q := range chances {
@@ -38,7 +39,7 @@ func outcome(chances []float64, again float64) (builds, lands float64) {
 }
 
 // search returns how many builds are expected to find the first bad member of changes
-// that have failed together. When the first part passes, that the rest fails is known.
+// that have failed together. When the first part passes, the rest is known to fail.
 func search(chances []float64, again float64) float64 {
 	if len(chances) == 1 {
 		return again
@@ -47,9 +48,10 @@ func search(chances []float64, again float64) float64 {
 	return 1 + passes*search(chances[n:], again) + (1-passes)*search(chances[:n], again)
 }
 
-// splitAt returns after how many members changes that have failed together are split, so
-// that the first part is as likely to pass as to fail, and the chance that it passes
-// (Bayes: that of the first part to be good and the whole not, over that of the whole not).
+// splitAt returns after how many members to split changes that have failed together, so
+// that the first part is as likely to pass as to fail. It also returns the chance that the
+// first part passes (by Bayes: the chance that the first part is good and the whole is not,
+// over the chance that the whole is not good).
 func splitAt(chances []float64) (n int, passes float64) {
 	all := 1.0
 	for _, q := range chances {
@@ -67,7 +69,7 @@ func splitAt(chances []float64) (n int, passes float64) {
 }
 
 // chances returns, for each of some changes in order, the chance that it is good and
-// breaks with none before it.
+// breaks with no change before it.
 func (p *rollups) chances(group []queue.ChangeID) []float64 {
 	out := make([]float64, len(group))
 	for i, id := range group {
@@ -95,8 +97,9 @@ func (p *rollups) sized(group []queue.ChangeID) (all, together, apart float64) {
 	return rounded(all), rounded(builds / lands), rounded(singly / good)
 }
 
-// sound is the chance that a change is good on its own. If only an average is known of it
-// and no build with it has failed, it is the present average: its own prediction is older.
+// sound is the chance that a change is good on its own. If the model knows only an average
+// and no build with the change has failed, sound is the present average, since the
+// change's own prediction is older.
 func (p *rollups) sound(id queue.ChangeID) float64 {
 	q := p.facts.Beliefs.Good(id)
 	if b := p.s.Beliefs[id]; b != nil && len(b.Doubts) == 0 && p.facts.Beliefs.Model.Cold() {
@@ -108,7 +111,7 @@ func (p *rollups) sound(id queue.ChangeID) float64 {
 // again is how often the failure of a single change is run again before it decides.
 func (p *rollups) again() float64 { return float64(p.facts.Rules().Retries) }
 
-// clashes reports whether a change probably breaks with one of a rollup.
+// clashes reports whether a change probably breaks with a member of a rollup.
 func (p *rollups) clashes(id queue.ChangeID, group []queue.ChangeID) bool {
 	for _, other := range group {
 		if other != id && p.facts.Beliefs.PairChance(id, other) > rollupClash {

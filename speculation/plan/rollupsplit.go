@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// part splits the rollups that have failed, frees those that are not to blame, and gives
-// up those that make no sense any more.
+// part splits the rollups that have failed, frees changes that are not to blame, and
+// gives up rollups that make no sense any more.
 func (p *rollups) part() {
 	p.facts.Order.GatherRollups()
 	sets := p.facts.Order.Rollups()
@@ -37,7 +37,7 @@ func (p *rollups) part() {
 	}
 	for i, group := range fresh {
 		if p.facts.Order.RollupOf(group[0]) == nil {
-			continue // freed by one before it
+			continue // freed by a rollup before it
 		}
 		if bad := p.bad(group); len(bad) > 0 {
 			p.split(group, bad)
@@ -46,8 +46,8 @@ func (p *rollups) part() {
 	}
 }
 
-// strand frees the rollups behind one that has failed, and stops builds that assume it
-// to land and can show nothing else.
+// strand frees the rollups behind a failed one, and stops builds that assume that it
+// lands and can show nothing else.
 func (p *rollups) strand(failed []queue.ChangeID, behind [][]queue.ChangeID) {
 	for _, group := range behind {
 		if p.facts.Order.ConflictsOf(group[0])[failed[0]] {
@@ -66,8 +66,8 @@ func (p *rollups) strand(failed []queue.ChangeID, behind [][]queue.ChangeID) {
 }
 
 // turn looks at the rest of a rollup that has failed. While the first part is being
-// tried it waits. When that has landed, the rest is what fails: it is split in turn. When
-// that fails or is gone, the rest is freed.
+// tried it waits. When the first part has landed, the rest must be what fails, and is
+// split in turn. When the first part fails or is gone, the rest is freed.
 func (p *rollups) turn(rest []queue.ChangeID) {
 	first := p.s.Changes[p.s.Changes[rest[0]].After]
 	switch {
@@ -98,8 +98,9 @@ func (p *rollups) set(id queue.ChangeID) []queue.ChangeID {
 	return []queue.ChangeID{id}
 }
 
-// split has the part of changes tried whose chance to be good is nearest one half, given
-// the targets that they fail on: a change that affects none of these is not to blame.
+// split has those first members tried whose chance to be good is nearest one half, given
+// the targets that the changes fail on. A change that affects none of these is not to
+// blame.
 func (p *rollups) split(group []queue.ChangeID, bad []int) {
 	if len(group) == 1 {
 		p.propose(Divide{First: group})
@@ -115,9 +116,9 @@ func (p *rollups) split(group []queue.ChangeID, bad []int) {
 	p.propose(Divide{First: slices.Clone(group[:n]), Rest: slices.Clone(group[n:])})
 }
 
-// bad returns the targets on which changes are taken to fail together on main as it will
-// be: none while they are being built, or are better built once more, because the failure
-// is probably a flake.
+// bad returns the targets on which changes are assumed to fail together on main as it
+// will be. There are none while the changes are being built, or are better built once
+// more because the failure is probably a flake.
 func (p *rollups) bad(group []queue.ChangeID) []int {
 	bad := p.failing(group)
 	if len(bad) == 0 || len(group) == 1 {
@@ -197,8 +198,8 @@ func (p *rollups) markOf(target int, group []queue.ChangeID) derived.Mark {
 }
 
 // flaked reports whether building a failed rollup once more is expected to cost less than
-// splitting it, by how many of the results of its targets were flakes lately: a split of
-// what is sound takes a build for each halving.
+// splitting it, by the share of the results of its targets that were flakes lately. A
+// split of sound changes takes a build for each halving.
 func (p *rollups) flaked(group []queue.ChangeID, bad []int) bool {
 	flakes := 0.0
 	for _, t := range bad {
@@ -220,8 +221,8 @@ func (p *rollups) flaked(group []queue.ChangeID, bad []int) bool {
 	return share*(1+math.Ceil(math.Log2(float64(len(group))))) > 1
 }
 
-// holds reports whether a rollup is to be kept. There is none while main is held:
-// what repairs it lands alone, before all others.
+// holds reports whether a rollup is to be kept. No rollup is kept while main is held:
+// changes that repair main land alone, before all others.
 func (p *rollups) holds(group []queue.ChangeID) bool {
 	if p.facts.Rules().Batch != config.BatchRollup || p.facts.Order.Held() {
 		return false
@@ -234,7 +235,7 @@ func (p *rollups) holds(group []queue.ChangeID) bool {
 	}
 	for _, id := range p.facts.Order.IDs[p.facts.Order.Rank[group[0]]:p.facts.Order.Rank[group[len(group)-1]]] {
 		if !slices.Contains(group, id) && slices.ContainsFunc(group, func(m queue.ChangeID) bool { return p.facts.Order.ConflictsOf(m)[id] }) {
-			return false // it would wait for some of them, and the others for it
+			return false // it would wait for some members, and other members would wait for it
 		}
 	}
 	if l := p.s.Links[queue.LinkOf(p.facts.Links.Front(), group...)]; l != nil && l.Outcome != queue.Merged {
@@ -243,9 +244,10 @@ func (p *rollups) holds(group []queue.ChangeID) bool {
 	return true
 }
 
-// sift takes the candidates of a change, from a place among them, that its rollup or one
-// ahead makes idle: it is built with the others, or not before the change to blame for
-// their failure is known, or only where the changes ahead probably land.
+// sift drops the candidates of a change, from a place in the list on, that its rollup or
+// one ahead makes needless. Such a change is built with the other members, or not before
+// the change to blame for their failure is known, or only where the changes ahead
+// probably land.
 func (p *rollups) sift(n *derived.Node, from int) {
 	if p.facts.Rules().Batch != config.BatchRollup {
 		return
@@ -274,7 +276,8 @@ func (p *rollups) sift(n *derived.Node, from int) {
 }
 
 // heldUp reports whether a change waits for a rollup that has failed, its own or one
-// ahead, or for one ahead that is not likely enough to land, and what is said of it.
+// ahead, or for one ahead that is not likely enough to land. It returns the answer for
+// the change.
 func (p *rollups) heldUp(n *derived.Node) (Answer, bool) {
 	if n.Ch.After != "" {
 		return Answer{Code: queue.ReasonWaitsSplit}, true
@@ -293,7 +296,7 @@ func (p *rollups) heldUp(n *derived.Node) (Answer, bool) {
 	return Answer{Code: queue.ReasonWaitsKnown, Known: derived.Failed}, false
 }
 
-// badOn reports whether a rollup has failed behind those that it assumes to land.
+// badOn reports whether a rollup has failed behind the changes that it assumes to land.
 func (p *rollups) badOn(group []queue.ChangeID, base []*derived.Node) bool {
 	all := make([]queue.ChangeID, 0, len(base)+len(group))
 	for _, n := range base {

@@ -11,9 +11,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// cancelRefuted stops builds of decided changes, and those that can tell nothing
-// any more: each target that they still have to verify is known not to be like
-// this on main.
+// cancelRefuted stops builds of decided changes, and builds that can no longer tell
+// anything: each target that they still have to verify is known not to come to main
+// like this.
 func (p *slots) cancelRefuted() {
 	for _, live := range p.facts.Builds.Building {
 		b := live.Build
@@ -30,7 +30,8 @@ func (p *slots) cancelRefuted() {
 			p.stop(b)
 			continue
 		}
-		// Only a decision can refute what was not refuted before, on the same merge.
+		// Only a new decision can refute a build that was not refuted before, on the
+		// same merge.
 		if at := (derived.Sight{Link: p.s.Links[b.Link], Decisions: p.facts.Decisions()}); p.pendingIn(b) && live.Checked != at {
 			if live.Checked = at; p.refuted(b) {
 				p.stop(b)
@@ -39,8 +40,8 @@ func (p *slots) cancelRefuted() {
 	}
 }
 
-// refuted reports whether a decided change has made each open target of a build
-// other than the build has it.
+// refuted reports whether, because of decided changes, each open target of a build
+// differs from its state in the build.
 func (p *slots) refuted(b *queue.Build) bool {
 	l := p.s.Links[b.Link]
 	if l == nil || l.Since.Epoch != p.s.Main.Line.Epoch {
@@ -54,7 +55,7 @@ func (p *slots) refuted(b *queue.Build) bool {
 			if x := p.facts.Futures.AffectedBy(id); x != nil {
 				gone = append(gone, x)
 			} else {
-				gone = append(gone, &derived.Affects{All: true}) // it is not known any more what it did
+				gone = append(gone, &derived.Affects{All: true}) // its footprint is not known any more
 			}
 		}
 	}
@@ -88,12 +89,12 @@ func (p *slots) refuted(b *queue.Build) bool {
 	return true
 }
 
-// reach says of targets which on the line was the last that affects them, by
-// place from 1. The line grows at its end until all is assumed anew.
+// reach says for each target which change on the line is the last that affects it, by
+// place from 1. The line grows at its end until all assumptions are made anew.
 type reach struct {
 	upTo int
 	last []int // by target
-	all  int   // of those that touch everything
+	all  int   // the last change that touches everything
 }
 
 // stands reports whether some open target of a build is affected by no change
@@ -133,8 +134,8 @@ func (p *slots) stands(b *queue.Build, l *queue.Link, from int) bool {
 	return false
 }
 
-// landedSince returns what those on the line from a place on affect; nil where
-// it is not known any more.
+// landedSince returns the targets that the changes on the line affect, from a place on;
+// nil for a change whose footprint is not known any more.
 func (p *slots) landedSince(from int) []*derived.Affects {
 	n := len(p.facts.Futures.Assumed.Line) - from
 	if n > len(p.since) {
@@ -209,14 +210,14 @@ func (p *slots) take() {
 		}
 		cand.keys = slices.DeleteFunc(slices.Clone(cand.keys), func(k queue.Key) bool {
 			f := p.facts.Ledger.Keys[k.ID()]
-			return f != nil && f.Build != nil // since it was found
+			return f != nil && f.Build != nil // a build has begun since the key was found
 		})
 		if len(cand.keys) == 0 {
 			p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsShared})
 			continue
 		}
 		if !p.mayRun(cand.link) {
-			p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsResolve}) // an approval, or its merge anew, is on its way
+			p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsResolve}) // an approval, or a new merge, is on its way
 			continue
 		}
 		if !p.runnable(&cand) {
@@ -243,8 +244,8 @@ func (p *slots) take() {
 	p.lend(free)
 }
 
-// runnable leaves out of a candidate what no host has the tools for. It reports whether
-// anything is left.
+// runnable drops the keys of a candidate that no host has the tools for. It reports
+// whether any key is left.
 func (p *slots) runnable(cand *candidate) bool {
 	set := p.s.Steps[cand.link.Steps]
 	if part := cand.link.PartOf(cand.keys[0]); part != nil {
@@ -258,8 +259,8 @@ func (p *slots) runnable(cand *candidate) bool {
 	return len(cand.keys) > 0
 }
 
-// merge finds the link of a candidate and what is to be built there; false
-// means that it has to be resolved first.
+// merge finds the link of a candidate and the keys to be built there; false means that
+// the link has to be resolved first.
 func (p *slots) merge(cand *candidate) bool {
 	if cand.group != nil {
 		return p.rollups.mergeJoint(cand)
@@ -315,7 +316,8 @@ func (p *slots) wakeWorth(cand candidate) {
 }
 
 // least returns the running build that is worth least for the time it still
-// takes, if the newcomer is worth twice as much and does not wait for it.
+// takes. It returns one only if the newcomer is worth twice as much and does not wait
+// for that build.
 func (p *slots) least(cand candidate) *queue.Build {
 	var least *queue.Build
 	var rate float64
@@ -328,7 +330,7 @@ func (p *slots) least(cand candidate) *queue.Build {
 			continue
 		}
 		if p.facts.Order.ConflictsOf(cand.change)[b.Change] && p.facts.Order.Rank[b.Change] < p.facts.Order.Rank[cand.change] {
-			continue // the newcomer waits for what this one shows
+			continue // the newcomer waits for the result of this build
 		}
 		if r := live.Credit / float64(p.facts.Builds.Expected(b).Sub(p.facts.Now)+time.Second); least == nil || r < rate {
 			least, rate = b, r
@@ -341,8 +343,8 @@ func (p *slots) least(cand candidate) *queue.Build {
 // slot it takes.
 const preemptGain = 2.0
 
-// sharesOf returns which part of each change's work a build of some keys is. Little work
-// costs a slot, too.
+// sharesOf returns which part of each change's work a build of some keys covers. Little
+// work costs a slot, too.
 func (p *slots) sharesOf(ids []queue.ChangeID, keys []queue.Key) map[queue.ChangeID]float64 {
 	out := map[queue.ChangeID]float64{}
 	for _, id := range ids {
@@ -393,8 +395,8 @@ func (p *slots) start(cand candidate) {
 	p.credit(x.Build, cand.value)
 }
 
-// mayRun reports whether the commits of a link may be built: it is cleared, and so is
-// all that it stands on and that is not on main.
+// mayRun reports whether the commits of a link may be built: it is cleared, and so are
+// all links below it that are not on main.
 func (p *slots) mayRun(l *queue.Link) bool {
 	for ; l != nil && l.Change != ""; l = p.facts.Links.LinkTo(l.Parent) {
 		if ch := p.s.Changes[l.Change]; ch != nil && ch.Phase == queue.Landed && ch.Verdict != nil && ch.Verdict.Commit == l.Commit {

@@ -7,8 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// stackTake corrects which outcome of a change ahead a likeliest future takes:
-// that all below it land, and that none on top of one that does not land does.
+// stackTake corrects which outcome of a change ahead a likeliest future takes. The
+// changes below in its stack land. A change on top of one that does not land does not
+// land either.
 func (p *planning) stackTake(n *derived.Node, edges []derived.Edge, i int, q float64) (take bool, chance float64) {
 	if edges[i].Below {
 		return true, max(q, leastUpheld)
@@ -19,12 +20,12 @@ func (p *planning) stackTake(n *derived.Node, edges []derived.Edge, i int, q flo
 	return q >= 0.5, max(q, 1-q)
 }
 
-// leastUpheld is the least chance that a change below another is given: there is
-// no other future to look at.
+// leastUpheld is the least chance that a change below in a stack is given, since there
+// is no future without it.
 const leastUpheld = 0.01
 
-// carried reports whether a future has the parent of the one at an edge, where
-// that is among those ahead.
+// carried reports whether a future has the parent of the change at an edge, if that
+// parent is among the changes ahead.
 func (p *planning) carried(edges []derived.Edge, takes []bool, i int) bool {
 	below := p.facts.Order.ParentOf(edges[i].To.Ch)
 	if below == nil {
@@ -34,7 +35,8 @@ func (p *planning) carried(edges []derived.Edge, takes []bool, i int) bool {
 	return at < 0 || takes[at]
 }
 
-// sound reports whether there can be a future: with each change it has all below it.
+// sound reports whether a future is possible: with each change it has all changes below
+// it.
 func (p *planning) sound(edges []derived.Edge, takes []bool) bool {
 	if len(p.facts.Order.Stacked) == 0 {
 		return true
@@ -47,8 +49,8 @@ func (p *planning) sound(edges []derived.Edge, takes []bool) bool {
 	return true
 }
 
-// fall takes the changes out of a future that are on top of one that does not land
-// in it, and reports whether there are any.
+// fall takes out of a future the changes on top of one that does not land in it, and
+// reports whether there are any.
 func (p *planning) fall(edges []derived.Edge, takes []bool, i int) bool {
 	if len(p.facts.Order.Stacked) == 0 || takes[i] {
 		return false
@@ -62,8 +64,8 @@ func (p *planning) fall(edges []derived.Edge, takes []bool, i int) bool {
 	return any
 }
 
-// dropVoid takes a change that does not merge, and all on top of it, out of a base;
-// ok is false if last is among them.
+// dropVoid takes a change that does not merge, and all changes on top of it, out of a
+// base; ok is false if last is among them.
 func (p *planning) dropVoid(base []queue.ChangeID, void, last queue.ChangeID) (_ []queue.ChangeID, ok bool) {
 	low := p.s.Changes[void]
 	if p.facts.Order.IsBelow(low, p.s.Changes[last]) {

@@ -5,11 +5,11 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// valueTry is what a build of a try is worth: less than any build of the queue,
-// which can take its slot.
+// valueTry is the value of a build of a try: less than any build of the queue, which
+// can take its slot.
 const valueTry = 0.001
 
-// tryouts considers what tries have still to build.
+// tryouts considers the keys that tries have still to build.
 func (p *probes) tryouts() {
 	for _, ch := range p.facts.Tries() {
 		if ch.Would != nil {

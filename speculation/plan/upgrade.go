@@ -7,9 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-const valueUpgrade = 1e-6 // less than what any change's build is worth
+const valueUpgrade = 1e-6 // less than any change's build is worth
 
-const upgradeSpan = 5 * time.Minute // of a build under the newer version: it is lost when another build takes the slot
+const upgradeSpan = 5 * time.Minute // the length of a build under the newer version, whose work is lost when another build takes the slot
 
 const upgradeKeys = 100 // the same in keys
 
@@ -23,7 +23,7 @@ func (p *probes) upgrade() {
 		return
 	}
 	cand := candidate{link: root, value: valueUpgrade, aim: aim{kind: queue.WorthUpgrade}, spare: true}
-	first := cand // what goes before others
+	first := cand // the candidate that goes before others
 	first.value, first.always, first.spare = valueMain, true, false
 	held, late := p.facts.Changing(), p.facts.Now >= n.Begun.Add(UpgradePatience)
 	if !late {
@@ -65,7 +65,7 @@ func (p *probes) thrifty() bool {
 	return true
 }
 
-// piece returns how many of some keys are one build under the newer version.
+// piece returns how many of some keys make one build under the newer version.
 func (p *probes) piece(root *queue.Link, keys []queue.Key) int {
 	var span time.Duration
 	for i, k := range keys {

@@ -10,14 +10,14 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// aim is what a candidate is for.
+// aim is the purpose of a candidate.
 type aim struct {
 	kind queue.WorthKind
-	odds float64 // of its future against the likeliest one; 0: it is that one
+	odds float64 // of its future relative to the likeliest one; 0: it is the likeliest
 }
 
-// first reports whether a build is of the future that a change is to land on: the
-// others are for the case that this one does not come.
+// first reports whether a build is of the future that a change is to land on: other
+// builds are for the case that this future does not come.
 func (a aim) first() bool {
 	switch a.kind {
 	case queue.WorthFlip, queue.WorthLate, queue.WorthSpare:
@@ -26,7 +26,7 @@ func (a aim) first() bool {
 	return true
 }
 
-// aging is how many times more a build is worth for what its change has waited.
+// aging is the factor by which a build is worth more because its change has waited.
 func (p *answers) aging(ch *queue.Change) float64 {
 	if p.facts.Without(config.IngredientAging) {
 		return 1
@@ -76,9 +76,9 @@ func (p *answers) worthOf(cand *candidate) queue.Worth {
 	return w
 }
 
-// outcomes returns how many of those ahead a future has landing and not, and the
-// least certain of these outcomes that concern the change's targets, or that the
-// likeliest future has otherwise.
+// outcomes returns how many of the changes ahead land in a future and how many do not.
+// list has the least certain of the outcomes that concern the change's targets or
+// differ from the likeliest future.
 func outcomes(n *derived.Node, takes []bool) (lands, fails int, list []queue.Assumption) {
 	for i := range n.Edges {
 		a := queue.Assumption{Change: n.Edges[i].To.ID, Lands: takes[i], Chance: MindOf(n).chance[i], Flipped: takes[i] != MindOf(n).Takes[i]}
@@ -100,7 +100,7 @@ func outcomes(n *derived.Node, takes []bool) (lands, fails int, list []queue.Ass
 }
 
 // leastNeeded returns the targets of a change that are needed least on its
-// likeliest future, none where all are needed alike.
+// likeliest future, or none if all are needed alike.
 func (p *answers) leastNeeded(n *derived.Node) []queue.Need {
 	var out []queue.Need
 	most := 0.0
@@ -117,7 +117,8 @@ func (p *answers) leastNeeded(n *derived.Node) []queue.Need {
 	return slices.Clip(out[:min(len(out), queue.MostNeeds)])
 }
 
-// covers counts the targets of a candidate's commit by what becomes of them.
+// covers counts the targets of a candidate's commit by their state: passed, asked for
+// here, verified by other builds, or left.
 func (p *answers) covers(cand *candidate) queue.Coverage {
 	const passed, left, shared, asked = 0, 1, 2, 3
 	by := map[string]int{}

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// sample is what a model learns from or is measured with: columns of features,
-// and durations on the scale on which they are normal.
+// sample holds the rows that a model learns from or is measured with: columns of
+// features, and durations on the scale on which they are normal.
 type sample struct {
 	cols     [][]float64
 	y        []float64
 	weight   []float64
 	censored []bool
 	total    float64 // of the weights
-	jacobian float64 // mean of what the scale of Dist adds to a score: log y for a LogNormal
+	jacobian float64 // mean of the term that the scale of Dist adds to a score: log y for a LogNormal
 }
 
 // newSample returns rows [from,to).
@@ -85,8 +85,8 @@ func (s sample) marginal() (mu, sigma float64) {
 	return mu, sigma
 }
 
-// moments returns mean and deviation of the durations; of says the mean and the
-// variance that stand for a censored one.
+// moments returns mean and deviation of the durations; of returns the mean and the
+// variance that stand for a censored duration.
 func (s sample) moments(of func(y float64) (mean, variance float64)) (mean, sd float64) {
 	var spread float64
 	for i, y := range s.y {
@@ -106,7 +106,7 @@ func (s sample) moments(of func(y float64) (mean, variance float64)) (mean, sd f
 	return mean, math.Sqrt(spread / s.total)
 }
 
-// state is where the parameters of the rows of a sample are.
+// state holds the present parameters of the rows of a sample.
 type state struct {
 	sample
 	mu, eta   []float64
@@ -152,7 +152,7 @@ func (s *state) rowScore(i int, stepMu, stepEta float64) float64 {
 	return eta + d*d*s.precision[i]*math.Exp(2*stepEta)/2 + logRoot2Pi
 }
 
-// pulls sets what each row asks of the two trees: its natural gradient.
+// pulls sets the target of each row for the two trees: its natural gradient.
 func (s *state) pulls(mu, eta []pull) {
 	for i, w := range s.weight {
 		d := s.y[i] - s.mu[i]
@@ -169,7 +169,7 @@ func (s *state) pulls(mu, eta []pull) {
 }
 
 const (
-	maxScale   = 256  // the search doubles no step beyond
+	maxScale   = 256  // the search doubles no step beyond this scale
 	leastShift = 1e-4 // steps that move a row less, on average, are not worth taking
 )
 
@@ -213,7 +213,8 @@ func boost(learn, valid sample, opt NGBoostOptions) (m *NGBoost, both int, err e
 	return m, both, nil
 }
 
-// run adds up to so many stages that learn the first parameters.
+// run adds at most so many stages; parameters says how many parameters they learn, 1 or
+// 2.
 func (b *booster) run(stages, parameters int) error {
 	if stages == 0 {
 		return nil

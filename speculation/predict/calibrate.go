@@ -16,9 +16,9 @@ const (
 	Isotonic     = "isotonic"
 )
 
-// Calibration maps what a model says to what came of it. It never decreases, and lies
-// within [1e-4, 1-1e-4]. The zero value is of kind Uncalibrated. It holds finite numbers
-// only, and its JSON form is exact.
+// Calibration maps the chances that a model says to the observed frequencies. It never
+// decreases, and lies within [1e-4, 1-1e-4]. The zero value is of kind Uncalibrated. It
+// holds finite numbers only, and its JSON form is exact.
 type Calibration struct {
 	kind          string
 	slope, offset float64   // Platt: on log-odds
@@ -28,17 +28,19 @@ type Calibration struct {
 // sure is how near to 0 and 1 a calibrated chance comes.
 const sure = 1e-4
 
-// Trial is how well a kind of calibration did on the rows that chose.
+// Trial says how well a kind of calibration did on the rows by which the kind was
+// chosen.
 type Trial struct {
 	Kind    string  `json:"kind"`
 	LogLoss float64 `json:"logLoss"`
 }
 
-// Calibrate chooses a calibration for what a model has said of rows that it was not
-// fitted to, in time order: each kind is fitted to the earlier half and judged by log
-// loss on the later one, each row shifted by those before it (Shift), so that no kind is
-// chosen for a drift alone. If neither is better than none by more than two standard
-// errors of the difference, it is Uncalibrated; else the best, fitted to all rows.
+// Calibrate chooses a calibration for a model's chances of rows that it was not fitted
+// to, in time order. Each kind is fitted to the earlier half and judged by log loss on
+// the later one. There each row is shifted by those before it (Shift), so that no kind
+// is chosen for a drift alone. If neither kind is better than no calibration by more
+// than two standard errors of the difference, the result is Uncalibrated; else it is
+// the better kind, fitted to all rows.
 //
 // Platt is a logistic regression on the log-odds, of targets (N₊+1)/(N₊+2) and 1/(N₋+2)
 // (Platt, Probabilistic Outputs for Support Vector Machines, 1999). Isotonic is the
@@ -46,7 +48,7 @@ type Trial struct {
 // with half a success added at the lowest p and half a failure at the highest, and
 // linear between the means of its blocks. Log loss on the rows given never gets worse.
 //
-// It panics where lengths differ.
+// It panics if the lengths differ.
 func Calibrate(p []float64, y []bool) (Calibration, []Trial) {
 	same(len(p), len(y))
 	half := len(p) / 2
@@ -75,7 +77,7 @@ func Calibrate(p []float64, y []bool) (Calibration, []Trial) {
 	return Calibration{}, trials
 }
 
-// each returns what is made of each of p.
+// each returns the calibrated chance of each of p.
 func (c Calibration) each(p []float64) []float64 {
 	q := make([]float64, len(p))
 	for i, v := range p {
@@ -127,7 +129,7 @@ func (c Calibration) Apply(p float64) float64 {
 	return max(sure, min(1-sure, p))
 }
 
-// odds returns the log-odds of a chance, that of 1e-9 at most.
+// odds returns the log-odds of a chance, which is cut to [1e-9, 1-1e-9].
 func odds(p float64) float64 { return logit(max(1e-9, min(1-1e-9, p))) }
 
 func fitPlatt(p []float64, y []bool) (Calibration, bool) {
@@ -224,7 +226,7 @@ func fitIsotonic(p []float64, y []bool) (Calibration, bool) {
 	return c, c.check() == nil
 }
 
-// check refuses what no fit can have made.
+// check refuses values that no fit can have made.
 func (c Calibration) check() error {
 	switch c.kind {
 	case Platt:
@@ -258,7 +260,8 @@ func (c Calibration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(calibrationJSON{c.Kind(), c.slope, c.offset, c.at, c.to})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It refuses what no fit can have made.
+// UnmarshalJSON implements json.Unmarshaler. It refuses values that no fit can have
+// made.
 func (c *Calibration) UnmarshalJSON(data []byte) error {
 	var in calibrationJSON
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// Chance is a model of the chance that something is so: that a change succeeds, that a pair
-// conflicts. It is a logistic regression on the columns that are worth it, calibrated,
-// and shifted by what came since. It is immutable. Its JSON form is exact.
+// Chance is a model of the chance of an outcome, such as that a change succeeds or that a
+// pair conflicts. It is a logistic regression on the columns that are worth it, calibrated,
+// and shifted by the outcomes since. It is immutable. Its JSON form is exact.
 type Chance struct {
 	logistic    *Logistic
 	calibration Calibration
@@ -18,32 +18,34 @@ type Chance struct {
 
 // ChanceOptions says how FitChance fits. The zero value is usable.
 type ChanceOptions struct {
-	// Logistic is for every fit. A C of 0 is chosen with the columns: of 1, 0.1 and 0.01,
-	// each with an elimination of its own, that with the best model.
+	// Logistic is for every fit. If C is 0, it is chosen with the columns: of 1, 0.1 and
+	// 0.01, each with a separate elimination, the one with the best model.
 	Logistic LogisticOptions
-	// Validation is the share of the rows, the latest, that judge. 0 is 0.3.
+	// Validation is the share of the rows, the latest, on which the model is judged. 0
+	// is 0.3.
 	Validation float64
 }
 
-// ChanceReport says how a model was made, and how good it is on rows later than those it
-// was made from.
+// ChanceReport says how a model was made, and how good it is on rows later than those
+// that it was made from.
 type ChanceReport struct {
-	Fitted     int               `json:"fitted"` // rows before those that judge
+	Fitted     int               `json:"fitted"` // rows before the judging rows
 	C          float64           `json:"c"`
-	Columns    []int             `json:"columns"` // that are kept, ascending
+	Columns    []int             `json:"columns"` // the columns that are kept, ascending
 	Path       []EliminationStep `json:"path"`
 	Calibrated string            `json:"calibrated"` // Uncalibrated, Platt or Isotonic
 	Trials     []Trial           `json:"trials"`
-	// Model is the model as served, shifted by each outcome before the next row.
-	// Still is the same without shifts.
+	// Model is the model as used in service, shifted by each outcome before the next
+	// row. Still is the same without shifts.
 	Model Figures `json:"model"`
 	Still Figures `json:"still"`
-	// BaseRate says of each row how often the fitted rows were true; LastOutcome
-	// how often those were true that came after a row like the one before it.
+	// BaseRate predicts for each row how often the fitted rows were true. LastOutcome
+	// predicts how often rows were true that came after a row with the same outcome as
+	// the row before.
 	BaseRate    Figures `json:"baseRate"`
 	LastOutcome Figures `json:"lastOutcome"`
 	// Beats reports that Model has a lower log loss and a lower Brier score than both.
-	// A model that does not is not to be used.
+	// A model without that is not to be used.
 	Beats bool `json:"beats"`
 }
 
@@ -61,26 +63,26 @@ func Judge(p []float64, y []bool) Figures {
 	return Figures{len(p), LogLoss(p, y), Brier(p, y), AUC(p, y), CalibrationError(p, y, 10)}
 }
 
-// fewest is how many rows FitChance asks for before those that judge: with fewer, a
+// fewest is how many rows FitChance needs before the judging rows: with fewer, a
 // smoothed Rate is as good.
 const fewest = 30
 
-// FitChance makes a model from rows in time order; they are as in FitLogistic, and
-// those of weight 0 are left out everywhere. The result depends on the arguments alone.
+// FitChance makes a model from rows in time order. The rows are as in FitLogistic, and
+// those of weight 0 are left out everywhere. The result depends only on the arguments.
 //
-// The rows before the latest, which judge, are split again: three fifths to fit to,
-// two fifths that choose C, the columns (as Eliminate does) and the calibration
-// (Calibrate), by the log loss of chances that are shifted as in service: a drift that
-// the shift follows chooses nothing. If no calibration is chosen, the regression is
-// fitted once more to both parts; else it stays as it is, for a calibration is right
-// for the very model that it was fitted to. The rows that judge have no part in the model
-// that they judge. The model that is returned is made the same way from all
-// rows, so the figures are of its twin that knows less; C, Columns, Path, Calibrated and
-// Trials are of the model returned.
+// The latest rows judge. The rows before them are split again: three fifths for the fit,
+// two fifths to choose C, the columns (as Eliminate does) and the calibration
+// (Calibrate). The choice is by the log loss of chances that are shifted as in service,
+// so a drift that the shift follows has no influence on it. If no calibration is chosen,
+// the regression is fitted once more to both parts. Else it stays as it is, since a
+// calibration is right only for the model that it was fitted to. The judging rows have no
+// part in the model that they judge. The returned model is made in the same way from all
+// rows. So the figures are those of a twin that was made from fewer rows; C, Columns,
+// Path, Calibrated and Trials are of the returned model.
 //
-// Columns enter as they are: counts with a long tail say more as logarithms.
+// Columns are used as they are given: counts with a long tail tell more as logarithms.
 //
-// Weights weigh the fits. Rows that choose or judge count alike.
+// Weights count in the fits. Rows that choose or judge all count alike.
 func FitChance(x [][]float64, y []bool, w []float64, opt ChanceOptions) (*Chance, *ChanceReport, error) {
 	all, err := checked(x, y, w)
 	if err != nil {
@@ -94,7 +96,7 @@ func FitChance(x [][]float64, y []bool, w []float64, opt ChanceOptions) (*Chance
 	if n < fewest {
 		return nil, nil, fmt.Errorf("predict: %d rows before those that judge are too few to learn from, %d are needed", n, fewest)
 	}
-	var made [2]*Chance // the twin, then the one that is returned
+	var made [2]*Chance // the twin, then the returned model
 	r := &ChanceReport{Fitted: n}
 	for i, rows := range [...]rows{earlier, all} {
 		if made[i], err = makeChance(rows, opt.Logistic, r); err != nil {
@@ -113,7 +115,7 @@ func FitChance(x [][]float64, y []bool, w []float64, opt ChanceOptions) (*Chance
 // choosing is the share of rows that chooses.
 const choosing = 0.4
 
-// makeChance chooses and fits, and says in r what was chosen.
+// makeChance chooses and fits, and writes its choices into r.
 func makeChance(all rows, opt LogisticOptions, r *ChanceReport) (*Chance, error) {
 	earlier, later := all.split(choosing)
 	d := newDesign(earlier)
@@ -147,8 +149,8 @@ func makeChance(all rows, opt LogisticOptions, r *ChanceReport) (*Chance, error)
 	return c, err
 }
 
-// baselines returns what base rate and last outcome say of the rows from n on. Counts
-// begin at one half.
+// baselines returns the predictions of base rate and last outcome for the rows from n
+// on. Counts begin at one half.
 func baselines(y []bool, n int) (base, last []float64) {
 	var all Rate
 	var after [2]Rate
@@ -178,7 +180,7 @@ func (c *Chance) Prob(x []float64) float64 { return c.shift.Apply(c.still(x)) }
 // still returns the chance of a row before any shift.
 func (c *Chance) still(x []float64) float64 { return c.calibration.Apply(c.logistic.Prob(x)) }
 
-// After returns the model with what came of one more row.
+// After returns the model with the outcome of one more row.
 func (c *Chance) After(x []float64, passed bool) *Chance {
 	next := *c
 	next.shift = c.shift.Observe(c.still(x), passed)
@@ -223,8 +225,8 @@ func (c *Chance) MarshalJSON() ([]byte, error) {
 	return json.Marshal(chanceJSON{c.logistic, &c.calibration, c.shift})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It refuses what FitChance and After cannot
-// have made, so that what is read never answers NaN.
+// UnmarshalJSON implements json.Unmarshaler. It refuses values that FitChance and After
+// cannot have made, so that a model that was read never answers NaN.
 func (c *Chance) UnmarshalJSON(data []byte) error {
 	var in chanceJSON
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// A queue believes a trained model as far as it does better than what the queue knows
-// without one: the mean of both, weighed by how likely each has made what came, with
-// forgetting (dynamic model averaging: Raftery, Kárný, Ettler, Online Prediction Under Model
-// Uncertainty via Dynamic Model Averaging, Technometrics 2010, section 2.2). Without
-// forgetting, the sum of the log losses of such a mean is at most -ln of the weight at the
-// beginning, 0.13, above that of the better one, whatever comes.
+// A queue believes a trained model as far as it does better than the queue's knowledge
+// without one. It takes the mean of both, weighed by how likely each has made the actual
+// outcomes, with forgetting (dynamic model averaging: Raftery, Kárný, Ettler, Online
+// Prediction Under Model Uncertainty via Dynamic Model Averaging, Technometrics 2010,
+// section 2.2). Without forgetting, the sum of the log losses of such a mean is at most -ln
+// of the weight at the beginning, 0.13, above that of the better one, whatever comes.
 //
-// Weights are kept as the log-odds that have been added to those of the beginning, so that
-// the zero value is that of a model that has just come into use.
+// Weights are kept as the log-odds that have been added since the beginning, so that the
+// zero value belongs to a model that has just come into use.
 const (
 	firstCredit  = 2   // log-odds of a model that has beaten its baselines
 	creditMemory = 200 // outcomes
-	creditBound  = 6   // beyond which more of the same adds nothing
-	creditStep   = 2   // that one outcome adds at most
-	timeScale    = 0.2 // of the Laplace distribution that errors of logarithms of durations are taken to have
+	creditBound  = 6   // log-odds beyond which further success adds nothing
+	creditStep   = 2   // log-odds that one outcome adds at most
+	timeScale    = 0.2 // of the Laplace distribution that is assumed for errors of logarithms of durations
 )
 
 // Weight returns how far a model is believed, from 0 to 1.
 func Weight(credit float64) float64 { return sigmoid(firstCredit + credit) }
 
-// Drifted reports that what the queue knows without the model has done better lately.
+// Drifted reports that the queue's knowledge without the model has done better lately.
 func Drifted(credit float64) bool { return credit < -firstCredit }
 
 // Blend returns the chance between that of a model and that without one.
@@ -34,8 +34,9 @@ func Blend(credit, model, without float64) float64 {
 	return w*model + (1-w)*without
 }
 
-// SeeChance returns the credit with one more outcome of which the model and the queue
-// without one said these chances, between 0 and 1, both excluded.
+// SeeChance returns the credit with one more outcome. model and without are the chances
+// that the model, and the queue without it, said before: between 0 and 1, both
+// excluded.
 func SeeChance(credit, model, without float64, came bool) float64 {
 	if !came {
 		model, without = 1-model, 1-without
@@ -44,7 +45,7 @@ func SeeChance(credit, model, without float64, came bool) float64 {
 }
 
 // BlendTime returns the duration between that of a model and that without one: their mean as
-// logarithms. If one of them is not positive, it is the other.
+// logarithms. If one of them is not positive, it returns the other.
 func BlendTime(credit float64, model, without time.Duration) time.Duration {
 	if model <= 0 || without <= 0 {
 		return max(model, without)
@@ -53,8 +54,9 @@ func BlendTime(credit float64, model, without time.Duration) time.Duration {
 	return time.Duration(min(math.Exp(w*math.Log(float64(model))+(1-w)*math.Log(float64(without))), float64(Longest)))
 }
 
-// SeeTime returns the credit with one more duration of which the model and the queue without
-// one said these. One that is not positive says nothing.
+// SeeTime returns the credit with one more duration. model and without are the durations
+// that the model, and the queue without it, said before. If one of the three is not
+// positive, the credit stays as it is.
 func SeeTime(credit float64, model, without, took time.Duration) float64 {
 	if model <= 0 || without <= 0 || took <= 0 {
 		return credit
@@ -71,7 +73,7 @@ func moved(credit, by float64) float64 {
 	return max(-creditBound, min(creditBound, credit*(1-1.0/creditMemory)+by))
 }
 
-// Sound reports whether a change counts as sound by itself for models: it has landed, or it
-// was turned down and is believed to have broken with others more than by itself. A break
-// with others belongs to the chances of pairs, and would be counted twice here.
+// Sound reports whether a change counts as sound on its own for models: it has landed, or
+// it was turned down and is believed to have broken with others rather than on its own. A
+// break with others belongs to the chances of pairs, and would be counted twice here.
 func Sound(landed bool, belief float64) bool { return landed || belief >= 0.5 }

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// minSD is the least deviation that a column is kept with: the least number of full
+// minSD is the least deviation of a column that is kept: the least number of full
 // precision.
 const minSD = 0x1p-1022
 
-// rows are checked, and each has a weight.
+// rows are rows that have been checked, each with a weight.
 type rows struct {
 	width int
 	x     [][]float64
@@ -60,13 +60,14 @@ func checked(x [][]float64, y []bool, w []float64) (rows, error) {
 	return r, nil
 }
 
-// split returns the rows before the latest share of them, and those, at least one.
+// split divides the rows in time order: later is the latest share of them, at least one
+// row, and earlier the rest.
 func (r rows) split(share float64) (earlier, later rows) {
 	n := len(r.x) - int(math.Ceil(share*float64(len(r.x))))
 	return rows{r.width, r.x[:n], r.y[:n], r.w[:n]}, rows{r.width, r.x[n:], r.y[n:], r.w[n:]}
 }
 
-// said returns what a model says of each row.
+// said returns a model's chance of each row.
 func (r rows) said(prob func([]float64) float64) []float64 {
 	p := make([]float64, len(r.x))
 	for i, row := range r.x {
@@ -78,7 +79,7 @@ func (r rows) said(prob func([]float64) float64) []float64 {
 // design is rows made ready for fits: standardised, missing values filled.
 type design struct {
 	rows
-	terms      []term    // per column; SD is 0 where it is constant
+	terms      []term    // per column; SD is 0 if the column is constant
 	z          []float64 // rows × width
 	total, yes float64   // sum of the weights, and of those of true rows
 }
@@ -139,7 +140,7 @@ func (d *design) standardise() {
 		d.terms[j].Column = j
 		sd := math.Sqrt(c.square)
 		largest := max(math.Abs(c.low), math.Abs(c.high)) / c.scale
-		// A deviation near the rounding of the values is the rounding's own.
+		// A deviation near the rounding error of the values comes from rounding.
 		if c.low < c.high && sd > 1e-13*largest && sd*c.scale >= minSD {
 			d.terms[j].Mean, d.terms[j].SD = c.mean*c.scale, sd*c.scale
 		}
@@ -168,7 +169,7 @@ func (d *design) live() []int {
 	return cols
 }
 
-// fit fits the given columns, which ascend; those that are constant are dropped.
+// fit fits the given columns, which ascend; constant columns are dropped.
 func (d *design) fit(cols []int, opt LogisticOptions) (*Logistic, error) {
 	if opt.C == 0 {
 		opt.C = 1

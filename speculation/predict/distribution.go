@@ -45,8 +45,8 @@ func (f *Family) UnmarshalText(text []byte) error {
 }
 
 // Of returns the distribution of a family with a mean and a standard deviation.
-// The mean of a LogNormal is positive; one that is not is taken for the
-// smallest positive number. A deviation that is not positive makes a point.
+// The mean of a LogNormal is positive; any other is replaced by the smallest positive
+// number. A deviation that is not positive makes a point.
 func (f Family) Of(mean, sd float64) Dist {
 	if !(sd > 0) {
 		sd = 0
@@ -145,8 +145,8 @@ func (d Dist) RemainingMean(elapsed float64) float64 {
 	return min(max(math.Exp(d.Mu+d.Sigma*d.Sigma/2+grown)-elapsed, 0), math.MaxFloat64)
 }
 
-// z returns how many deviations t lies above Mu; an end of the line for points
-// and for a LogNormal at t <= 0.
+// z returns how many deviations t lies above Mu; it is infinite for points and for a
+// LogNormal at t <= 0.
 func (d Dist) z(t float64) float64 {
 	if d.Family == LogNormal {
 		if t <= 0 {

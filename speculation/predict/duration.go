@@ -7,11 +7,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Unseen is assumed for a target before anything at all has been run.
+// Unseen is the assumed duration of a target before any target has been run.
 const Unseen = 5 * time.Second
 
-// The weight of a level of the hierarchy in the one below it, in observations.
-// Runs of one target are alike: a single one says more of it than all others together.
+// The weight of a level of the hierarchy in the level below it, in observations. Runs
+// of one target are alike: a single run says more of the target than all other runs
+// together.
 const (
 	pullTarget = 0.5  // of the area, on a target
 	pullLevel  = 3    // of the step on an area, of all on a step
@@ -48,8 +49,8 @@ func observe(d *queue.Duration, id string, took time.Duration, window int) *queu
 // Memory is how many results the shares of failures and of flakes remember: both are rare.
 const Memory = 32
 
-// Fail returns the history with the outcome of its latest observation: 1 where
-// it failed, 0 where it passed, a part where it failed with others.
+// Fail returns the history with the outcome of its latest observation: 1 if the target
+// failed, 0 if it passed, a part if it failed together with others.
 func Fail(d *queue.Duration, failed float64) *queue.Duration {
 	if d == nil || d.N < 1 {
 		return d
@@ -59,11 +60,11 @@ func Fail(d *queue.Duration, failed float64) *queue.Duration {
 	return &next
 }
 
-// Duration returns how long a target takes, by what was seen of it and of the levels
+// Duration returns how long a target takes, by the observations of it and of the levels
 // above it: its area, its step, and all (each may be nil). From the top down, each level
-// is the mean of what was seen there and of the level above, which counts for a few
+// is the mean of its own observations and of the level above, which counts for a few
 // observations (Efron and Morris, "Stein's estimation rule and its competitors", 1973).
-// Before anything was seen, it is Unseen.
+// Without any observation, it is Unseen.
 func Duration(target, area, step, all *queue.Duration) time.Duration {
 	est := float64(Unseen)
 	pull := pullUnseen
@@ -79,28 +80,28 @@ func Duration(target, area, step, all *queue.Duration) time.Duration {
 	return time.Duration(est)
 }
 
-// Level is what Duration takes of the history of a level above targets. It is coarse, in
-// steps of a tenth, so that one more observation seldom changes what is predicted of all
-// targets below it.
+// Level is the part of the history of a level above targets that Duration uses. It is
+// coarse, in steps of a tenth, so that one more observation seldom changes the
+// predictions for all targets below it.
 type Level struct{ n, mean float64 }
 
-// LevelOf returns that of a history, which may be nil.
+// LevelOf returns the Level of a history, which may be nil.
 func LevelOf(d *queue.Duration) Level {
 	if d == nil || d.N < 1 {
 		return Level{}
 	}
 	n := math.Exp2(math.Floor(math.Log2(float64(min(d.N, levelWindow)))))
 	if d.Mean < time.Millisecond {
-		return Level{n: n} // some take no time at all
+		return Level{n: n} // some targets take no time at all
 	}
 	return Level{n, math.Round(math.Exp(math.Round(math.Log(float64(d.Mean))*10) / 10))}
 }
 
 func shrink(n, mean, pull, above float64) float64 { return (n*mean + pull*above) / (n + pull) }
 
-// Area is the part of the repository that a target is in, as far as its name tells: all
-// before its last slash or colon. "//a/b:c" is in "//a/b", and so is "//a/b/c". A target
-// without either is in none.
+// Area is the part of the repository that a target is in, as far as its name tells: the
+// part before its last slash or colon. "//a/b:c" is in "//a/b", and so is "//a/b/c". A
+// target without either is in no area.
 func Area(target string) string {
 	for i := len(target) - 1; i > 0; i-- {
 		if target[i] == '/' || target[i] == ':' {
@@ -110,20 +111,21 @@ func Area(target string) string {
 	return ""
 }
 
-// paceBins is how many powers of two, from a second up, builds are told apart by.
+// paceBins is the number of sizes that builds are divided into: powers of two, from a
+// second up.
 const paceBins = 24
 
-// pacePrior is how many builds it takes to believe that a build does not take the sum
-// of its targets.
+// pacePrior is the weight, in builds, of the assumption that a build takes the sum of
+// its targets.
 const pacePrior = 0.5
 
-// widest bounds how far one build moves what is believed of builds of its size.
+// widest bounds how far one build moves the pace of builds of its size.
 const widest = 6 // a factor of e^6
 
-// ObservePace returns what is known of how long builds take, by how much work they are,
-// with one more: it took so long, and its targets took work when added up. A build is
-// shorter than that where targets are built side by side, and longer by what it takes
-// to set up and to fetch.
+// ObservePace returns the record of how long builds take, by the size of their work,
+// with one more build: it took took, and the durations of its targets add up to work. A
+// build is shorter than its work if targets are built side by side, and longer by the
+// time to set up and to fetch.
 func ObservePace(paces []queue.Pace, work, took time.Duration) []queue.Pace {
 	if work <= 0 || took <= 0 {
 		return paces
@@ -139,15 +141,15 @@ func ObservePace(paces []queue.Pace, work, took time.Duration) []queue.Pace {
 	return out
 }
 
-// Pace returns how long a build of so much work takes, and the deviation of the
-// logarithm of that: builds of the same size tell most of it, those of half and of twice
-// the size a twelfth as much, and so on.
+// Pace returns how long a build of so much work takes, and the deviation of its
+// logarithm. Builds of the same size count most; builds of half and of twice the size
+// count a twelfth as much, and so on.
 func Pace(paces []queue.Pace, work time.Duration) (took time.Duration, sigma float64) {
 	if work <= 0 {
 		return 0, unknownSigma
 	}
 	at := paceAt(work)
-	n, mean := pacePrior, 0.0 // of all sizes: what is not seen of a size is taken from there
+	n, mean := pacePrior, 0.0 // of all sizes: used as far as a size has no observations
 	for i := range paces {
 		n, mean = n+paces[i].N, mean+paces[i].N*paces[i].Mean
 	}
@@ -166,10 +168,10 @@ func Pace(paces []queue.Pace, work time.Duration) (took time.Duration, sigma flo
 	return time.Duration(min(float64(Longest), float64(work)*math.Exp(mean/n))), math.Sqrt(spread / n)
 }
 
-// unknownSigma is the deviation of the logarithm of a duration of which nothing is known.
+// unknownSigma is the deviation of the logarithm of a duration without any observation.
 const unknownSigma = 0.8
 
-// Longest bounds what is predicted of a duration, so that sums of them are durations, too.
+// Longest bounds predicted durations, so that sums of them are valid durations, too.
 const Longest = 30 * 24 * time.Hour
 
 func paceAt(work time.Duration) float64 {

@@ -10,23 +10,23 @@ import (
 // EliminationOptions says how Eliminate works. The zero value is usable.
 type EliminationOptions struct {
 	Logistic LogisticOptions
-	// Validation is the share of the rows, the latest, that choose; the others are
-	// fitted to. 0 is 0.3.
+	// Validation is the share of the rows, the latest, by which the model is chosen;
+	// the models are fitted to the others. 0 is 0.3.
 	Validation float64
 }
 
 // EliminationStep is one model of an elimination.
 type EliminationStep struct {
 	Columns []int   `json:"columns"` // ascending
-	LogLoss float64 `json:"logLoss"` // on the rows that choose
+	LogLoss float64 `json:"logLoss"` // on the choosing rows
 }
 
 // Eliminate returns the columns that are worth keeping, by recursive feature elimination:
-// fit, drop the tenth of the columns (one at least) with the smallest |weight|, and
-// again, down to none; of all those models the one with the least log loss on the latest
-// rows wins, and of equal ones the smallest. Columns are standardised, so that weights
-// compare. x is in time order; rows are as in FitLogistic. The path has every model, the
-// largest first.
+// it fits, drops the tenth of the columns (at least one) with the smallest |weight|, and
+// repeats this until none is left. Of all these models the one with the least log loss on
+// the latest rows wins, and of equal ones the smallest. Columns are standardised, so that
+// weights can be compared. x is in time order; rows are as in FitLogistic. The path has
+// every model, the largest first.
 //
 // Guyon, Weston, Barnhill, Vapnik, Gene Selection for Cancer Classification using
 // Support Vector Machines, 2002; it made the success model of Keeping Master Green at
@@ -49,7 +49,7 @@ func Eliminate(x [][]float64, y []bool, w []float64, opt EliminationOptions) (ke
 	return best.columns(), path, nil
 }
 
-// hold splits rows by a share that someone has set, 0.3 where it is 0.
+// hold splits rows by a share that the caller has set; 0 means 0.3.
 func (r rows) hold(share float64) (earlier, later rows, err error) {
 	if share == 0 {
 		share = 0.3
@@ -63,7 +63,7 @@ func (r rows) hold(share float64) (earlier, later rows, err error) {
 	return earlier, later, nil
 }
 
-// eliminate returns the best model of the path, that which judge says loses least.
+// eliminate returns the best model of the path: the one with the least loss by judge.
 func eliminate(d *design, judge func(*Logistic) float64, opt LogisticOptions) (best *Logistic, path []EliminationStep, err error) {
 	least := math.Inf(1)
 	for cols := d.live(); ; {

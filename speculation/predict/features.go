@@ -8,18 +8,18 @@ import (
 
 // Feature is one column of the vectors that models see.
 //
-// Columns are append-only: a name is never given to anything else, and a stored model
-// names its columns, so that it can be used by a version that has more of them.
+// Columns are only appended: a name never gets another meaning. A stored model names
+// its columns, so that a version with more columns can use it.
 type Feature struct {
 	Name    string // in snake case; stable
 	Meaning string // with its unit
-	Source  string // who knows it: analysis, forge, git or queue
+	Source  string // where the value comes from: analysis, forge, git or queue
 	Static  bool   // the same from a change's analysis to its verdict, unless the change is analyzed again
 }
 
-// Case is what is known of one change at one moment, in plain values. A value that is not
-// known is NaN; NewCase makes a case of such values. Counts are as they were counted:
-// Vector takes their logarithms. Flags are 0 or 1, shares from 0 to 1.
+// Case holds the facts of one change at one moment, in plain values. An unknown value is
+// NaN; NewCase makes a case of unknown values. Counts are plain counts: Vector takes
+// their logarithms. Flags are 0 or 1, shares from 0 to 1.
 type Case struct {
 	// The change.
 	Affected, NewTargets, GoneTargets             float64
@@ -94,26 +94,27 @@ var features = []column[Case]{
 // Features returns the columns of Case.Vector, in order.
 func Features() []Feature { return listed(features) }
 
-// NewCase returns a case of which nothing is known.
+// NewCase returns a case in which all values are unknown.
 func NewCase() *Case { return unknown(features) }
 
-// Vector writes the case as a row of Features' columns into dst, which grows where it is
+// Vector writes the case as a row of Features' columns into dst, which grows if it is
 // too short, and returns it. Counts and times with a long tail are log1p; no value is
-// infinite. It allocates nothing where dst has room.
+// infinite. It allocates nothing if dst has room.
 func (c *Case) Vector(dst []float64) []float64 { return vector(features, c, dst) }
 
-// Known returns what is known, by the names of the columns.
+// Known returns the known values, by the names of the columns.
 func (c *Case) Known() map[string]float64 { return known(features, c) }
 
-// CaseOf returns a case of which that is known, and nothing else. Names that are no columns
-// are passed over, as are values that are not finite.
+// CaseOf returns a case with the given values known and all others unknown. It ignores
+// names that are no columns, and values that are not finite.
 func CaseOf(values map[string]float64) *Case { return caseOf(features, values) }
 
-// MarshalJSON writes what is known, by the names of the columns.
+// MarshalJSON writes the known values, by the names of the columns.
 func (c *Case) MarshalJSON() ([]byte, error) { return encode(features, c) }
 
-// UnmarshalJSON reads that. Columns that it does not name are unknown; names of other
-// versions are passed over. Anything but an object of numbers is an error.
+// UnmarshalJSON reads the output of MarshalJSON. Columns that the text does not name
+// are unknown; names of other versions are ignored. Anything but an object of numbers
+// is an error.
 func (c *Case) UnmarshalJSON(data []byte) error { return decode(features, c, data) }
 
 func listed[C any](table []column[C]) []Feature {

@@ -6,14 +6,14 @@ import (
 )
 
 // Finish is when a build ends, counted from now: at Start + T, where T has the
-// distribution Took. One with Start < 0 runs: it has lasted -Start and not
-// ended, so that T is conditioned on T > -Start. All in one unit of time.
+// distribution Took. A build with Start < 0 is running: it has lasted -Start and not
+// ended, so T is conditioned on T > -Start. All values are in one unit of time.
 type Finish struct {
 	Start float64
 	Took  Dist
 }
 
-// entrant is a Finish made ready for many questions.
+// entrant is a Finish prepared for many calls.
 type entrant struct {
 	Finish
 	from  float64 // the z of the elapsed time; -Inf for a build that does not run
@@ -54,12 +54,12 @@ func (e *entrant) later(t float64) float64 {
 }
 
 // Before returns P(c ends before all of others): the integral over t of
-// f_c(t) PROD_j (1-F_j(t)). The events share the end of c, so that it is not
-// the product of its pairs: of n+1 equal distributions each is first with
-// 1/(n+1). It is exact to 1e-5 (adaptive Gauss-Lobatto quadrature with Kronrod's
-// extension, Gander, Gautschi, Adaptive Quadrature - Revisited, BIT 2000, section
-// 4, over the normal scale of c). At the same time, as points can be, is not
-// before. It does not allocate for up to 16 others.
+// f_c(t) PROD_j (1-F_j(t)). The events share the end of c, so the result is not the
+// product over pairs: of n+1 equal distributions each is first with chance 1/(n+1). It
+// is exact to 1e-5 (adaptive Gauss-Lobatto quadrature with Kronrod's extension, Gander,
+// Gautschi, Adaptive Quadrature - Revisited, BIT 2000, section 4, over the normal scale
+// of c). Ending at the same time, as points can, is not before. It does not allocate
+// for up to 16 others.
 func Before(c Finish, others ...Finish) float64 {
 	if len(others) == 1 {
 		if o := others[0]; c.Start >= 0 && o.Start >= 0 && c.Took.Family == Normal && o.Took.Family == Normal && c.Took.Sigma > 0 {
@@ -91,8 +91,8 @@ func Before(c Finish, others ...Finish) float64 {
 	return min(max(sum, 0), 1)
 }
 
-// reach is how many deviations on each side hold all but 1e-10 of a normal; of one
-// cut off below at z, all but 1e-9 lies below hypot(z, reach).
+// reach is how many deviations on each side hold all but 1e-10 of a normal. Of a normal
+// that is cut off below at z, all but 1e-9 lies below hypot(z, reach).
 const reach = 6.5
 
 // race is the integrand of Before.
@@ -102,8 +102,8 @@ type race struct {
 }
 
 // edges appends the ends of the panels: four that hold all of c, cut at the points that a
-// rule may miss between its nodes. These are now, before which no running build ends, and
-// the middle of each build that ends in a moment, measured by c.
+// rule may miss between its nodes. These points are now, since no running build ends
+// before it, and the middle of each build whose end is almost a point on the scale of c.
 func (q *race) edges(all []float64) []float64 {
 	low, high := max(q.c.from, -reach), math.Hypot(max(q.c.from, 0), reach)
 	for i := range 5 {
@@ -144,9 +144,10 @@ func (q *race) allLater(t float64) float64 {
 	return p
 }
 
-// over integrates from a to b, where the integrand is va and vb. Halves of what is
-// still off are integrated apart; the depth bounds what a jump costs. Both ends
-// are nodes of the rule, so that no jump hides between a node and an end.
+// over integrates from a to b, where the integrand has the values va and vb. A panel
+// that is still inexact is halved and each half integrated separately; the depth bounds
+// the cost of a jump. Both ends are nodes of the rule, so that no jump hides between a
+// node and an end.
 func (q *race) over(a, va, b, vb float64, depth int) float64 {
 	const outer, inner = 0.81649658092772603273, 0.44721359549995793928 // roots of 2/3 and 1/5
 	middle, half := (a+b)/2, (b-a)/2
@@ -163,10 +164,10 @@ func (q *race) over(a, va, b, vb float64, depth int) float64 {
 }
 
 // Needed returns P_needed of a build of c: the chance that its result will be
-// asked for. ahead holds, for each change ahead that c cannot overtake, the
-// chance of the outcome that the build assumes; passable the same for those that
-// c can overtake; first is P(c ends before all of these), as Before gives it.
-// Either c is first and their outcomes do not matter, or they do:
+// needed. ahead holds, for each change ahead that c cannot overtake, the chance of the
+// outcome that the build assumes. passable holds the same for changes that c can
+// overtake. first is P(c ends before all of these), as Before gives it. Either c is
+// first and their outcomes do not matter, or their outcomes matter:
 //
 //	PROD ahead x (first + (1-first) x PROD passable)
 //

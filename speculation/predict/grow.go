@@ -6,14 +6,13 @@ import (
 )
 
 // maxBins is how many different values of a feature a cut can fall between.
-// A feature with more is cut at its quantiles; with fewer, trees are exact.
+// A feature with more values is cut at its quantiles; with fewer, trees are exact.
 const maxBins = 1024
 
-// pull is what a row asks of a tree: its target times its weight, and its
-// weight.
+// pull is the demand of a row on a tree: its target times its weight, and its weight.
 type pull struct{ sum, weight float64 }
 
-// bin is what the rows of a node ask that have one value of a feature.
+// bin sums the pulls of the rows of a node that have one value of a feature.
 type bin struct {
 	pull
 	rows int
@@ -29,8 +28,8 @@ type scale struct {
 
 // grower fits least-squares regression trees (Breiman, Friedman, Olshen, Stone,
 // Classification and Regression Trees, 1984, section 8.4) by sums per value of
-// each feature. Of two children only the smaller is summed; the other is what
-// remains of the parent.
+// each feature. Of two children only the smaller is summed; the other is the difference
+// from the parent.
 type grower struct {
 	scales  []scale
 	sums    [][]bin // a list of all bins for each node of the widest level
@@ -93,7 +92,7 @@ func newScale(col []float64) scale {
 	return s
 }
 
-// part is a node under way.
+// part is a node that is being grown.
 type part struct {
 	node  int
 	rows  []uint32 // ascending
@@ -102,8 +101,8 @@ type part struct {
 }
 
 // grow fits one tree to the pulls of some rows, with cuts in some features. The
-// rows are put into another order. Of two cuts that are equally good the one in
-// the earlier feature is taken, and the lower one.
+// rows are put into another order. Of equally good cuts it takes the one in the earlier
+// feature, and of these the lower one.
 func (g *grower) grow(pulls []pull, rows []uint32, features []int) tree {
 	t := stump()
 	root := part{node: 1, rows: rows, total: sumOf(pulls, rows), sums: g.sums[0]}
@@ -191,7 +190,8 @@ func (g *grower) subtract(from, sums []bin, features []int) {
 }
 
 // candidate is a cut of one node. Its gain in squared error is num/den over the
-// node's weight; a fraction, so that candidates are compared without a division.
+// node's weight; it is kept as a fraction, so that candidates are compared without a
+// division.
 type candidate struct {
 	num, den    float64
 	feature     int
@@ -251,8 +251,8 @@ func (c candidate) nodeFeature() uint8 {
 	return uint8(c.feature) | missingHigh
 }
 
-// cutValue returns the middle between the values on both sides of a cut; the
-// largest number where it parts known values from missing ones.
+// cutValue returns the middle between the values on both sides of a cut; it is the
+// largest number if the cut divides known values from missing ones.
 func (g *grower) cutValue(c candidate) float64 {
 	s := &g.scales[c.feature]
 	if c.from == len(s.low) {

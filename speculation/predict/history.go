@@ -13,16 +13,16 @@ import (
 // Bounds of the history that is remembered.
 const (
 	authorMemory = 100 // verdicts of an author
-	authorPull   = 5   // verdicts that everybody's rate counts as in an author's
+	authorPull   = 5   // how many verdicts everybody's rate counts for in an author's rate
 	mainMemory   = 50  // steps on main
 	mainPull     = 5
-	mainPrior    = 0.98 // share of steps on main that pass, before any was run
+	mainPrior    = 0.98 // assumed share of steps on main that pass, before any was run
 	halfLife     = 90 * 24 * time.Hour
 	mostDirs     = 64 // directories that an author or an area remembers
 )
 
-// WideChange is how many directories a change touches at most from which anything is
-// learned of directories: a sweep through all of them says nothing of any.
+// WideChange is the largest number of directories of a change from which the queue
+// learns about directories: a sweep through all of them says nothing about any of them.
 const WideChange = 16
 
 // Ended says how a change ended, for SeeAuthor.
@@ -31,11 +31,11 @@ type Ended struct {
 	Came   queue.Instant // arrival
 	Judged bool          // it was built to a verdict
 	Landed bool
-	Dirs   []string // that it touches, each once
+	Dirs   []string // directories that it touches, each once
 }
 
-// SeeAuthor returns what is remembered of an author with one more change that has ended;
-// a is nil for the first.
+// SeeAuthor returns the record of an author with one more change that has ended; a is
+// nil for the first.
 func SeeAuthor(a *queue.Author, name string, e Ended) *queue.Author {
 	next := queue.Author{Name: name, Since: e.Came, At: e.At}
 	if a != nil {
@@ -65,8 +65,8 @@ func AuthorSuccess(a *queue.Author, everybody float64) float64 {
 }
 
 // AuthorPaths returns how many changes of an author have landed in each of some
-// directories, decayed by half in 90 days, on average over the directories. NaN: there are
-// none.
+// directories, decayed by half in 90 days, on average over the directories. It is NaN if
+// there are none.
 func AuthorPaths(a *queue.Author, dirs []string, now queue.Instant) float64 {
 	if len(dirs) == 0 {
 		return math.NaN()
@@ -81,8 +81,8 @@ func AuthorPaths(a *queue.Author, dirs []string, now queue.Instant) float64 {
 	return sum * decay(a.At, now) / float64(len(dirs))
 }
 
-// SeeArea returns what is remembered of a directory with one more change that has landed
-// there and in the others of dirs; a is nil for the first.
+// SeeArea returns the record of a directory with one more change that has landed there
+// and in the others of dirs; a is nil for the first.
 func SeeArea(a *queue.Area, dir string, dirs []string, at queue.Instant) *queue.Area {
 	next := queue.Area{Dir: dir, At: at}
 	if a != nil {
@@ -96,14 +96,15 @@ func SeeArea(a *queue.Area, dir string, dirs []string, at queue.Instant) *queue.
 	return &next
 }
 
-// coPull is how many changes that touched no other directory are taken to have come
-// before the first in each: a directory that changed once does not follow another for sure.
+// coPull is the assumed number of earlier changes in each directory that touched no other
+// directory: after a single common change, it is not certain that one directory follows
+// another.
 const coPull = 2
 
 // CoChange returns the highest share of the changes in a directory of one change that
-// touched one of the other's, too. area returns what is remembered of a directory, or nil.
-// A directory that both touch counts as any other. NaN: nothing is remembered of any of
-// them.
+// also touched one of the other's directories. area returns the record of a directory, or
+// nil. A directory that both touch counts like any other. The result is NaN if none of
+// them has a record.
 func CoChange(a, b []string, area func(dir string) *queue.Area) float64 {
 	most, known := 0.0, false
 	for _, side := range [2][2][]string{{a, b}, {b, a}} {
@@ -128,7 +129,7 @@ func CoChange(a, b []string, area func(dir string) *queue.Area) float64 {
 	return most
 }
 
-// SeeMain returns what is known of steps on main with one more result.
+// SeeMain returns the rate of steps on main with one more result.
 func SeeMain(r queue.Rate, passed bool) queue.Rate {
 	next := rateOf(r).Observe(passed, mainMemory)
 	return queue.Rate{Held: next.Passed, Of: next.Seen}
@@ -137,9 +138,9 @@ func SeeMain(r queue.Rate, passed bool) queue.Rate {
 // MainRate returns the share of steps on main that pass, smoothed.
 func MainRate(r queue.Rate) float64 { return rateOf(r).Mean(mainPrior, mainPull) }
 
-// Flake returns the history with what its latest observation says of flakes: 1 where it
-// passed what had failed, which is counted, 0 where it did not, a part where others may
-// have. Call it after Observe, once for each observation.
+// Flake returns the history with the flakes of its latest observation: 1 if the target
+// passed after it had failed, which is counted; 0 if it did not; a part if it may have
+// been another target. Call it after Observe, once for each observation.
 func Flake(d *queue.Duration, flaked float64) *queue.Duration {
 	if d == nil || d.N < 1 {
 		return d
@@ -158,7 +159,8 @@ func decay(from, to queue.Instant) float64 {
 	return math.Exp2(-float64(max(to.Sub(from), 0)) / float64(halfLife))
 }
 
-// faded returns weights as of a later moment, without what has become next to nothing.
+// faded returns weights as of a later moment, without those that have become very
+// small.
 func faded(w map[string]float64, from, to queue.Instant) map[string]float64 {
 	by, out := decay(from, to), make(map[string]float64, len(w)+1)
 	for d, v := range w {
@@ -169,8 +171,8 @@ func faded(w map[string]float64, from, to queue.Instant) map[string]float64 {
 	return out
 }
 
-// added returns weights with one more for each of some directories: of too many, the
-// heaviest.
+// added returns weights with one more for each of some directories; if there are too
+// many, it keeps the heaviest.
 func added(w map[string]float64, dirs []string) map[string]float64 {
 	if w == nil {
 		w = map[string]float64{}

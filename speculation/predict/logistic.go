@@ -9,15 +9,15 @@ import (
 
 // LogisticOptions says how FitLogistic fits. The zero value is C = 1.
 type LogisticOptions struct {
-	// C is the inverse of the penalty's strength, as in scikit-learn: what is least is
-	// ½|w|² + C Σ_i weight_i × loss_i, over standardised columns; the intercept
-	// carries no penalty. 0 is 1.
+	// C is the inverse of the penalty's strength, as in scikit-learn: the fit minimises
+	// ½|w|² + C Σ_i weight_i × loss_i, over standardised columns; the intercept carries
+	// no penalty. 0 is 1.
 	C float64
 	// Steps is how many Newton steps are made at most. 0 is 200; five to ten are usual.
 	Steps int
-	// Tolerance ends the fit: no coefficient has moved by more than this share of
-	// 1 + the largest. 0 is 1e-8, which leaves an error near 1e-15, for Newton's
-	// method squares it with each step.
+	// Tolerance ends the fit when no coefficient has moved by more than this share of 1
+	// + the largest. 0 is 1e-8, which leaves an error near 1e-15, since Newton's method
+	// squares the error with each step.
 	Tolerance float64
 }
 
@@ -37,8 +37,8 @@ type term struct {
 	SD     float64 `json:"sd"`
 }
 
-// zLimit bounds what a standardised value may be, so that no sum overflows. No row of a
-// fit comes near it.
+// zLimit bounds standardised values, so that no sum overflows. No row of a fit comes
+// near it.
 const zLimit = 1e6
 
 // z standardises a value; ok is false where it is missing.
@@ -56,10 +56,10 @@ func (t *term) z(v float64) (z float64, ok bool) {
 //
 // Columns are standardised by their weighted mean and population standard deviation
 // (divisor: the sum of the weights), so that one penalty suits all; constant columns
-// are dropped, their weight is 0. NaN is a missing value: it takes no part in mean and
-// deviation, and stands for the mean (0 after standardising), in the fit and in
-// Prob. w weighs the rows, nil is 1 for each; a row of weight 0 is as if it were not
-// there.
+// are dropped, and their weight is 0. NaN is a missing value: it takes no part in mean
+// and deviation, and stands for the mean (0 after standardising), in the fit and in
+// Prob. w has the weights of the rows; nil means 1 for each. A row of weight 0 counts
+// as absent.
 //
 // If y has one value only, there is nothing to separate: all weights are 0 and the
 // bias is ln((P+½)/(N+½)) of the weights of both outcomes (Jeffreys' prior).
@@ -69,7 +69,7 @@ func (t *term) z(v float64) (z float64, ok bool) {
 // and 18.4). Separable rows are safe by the penalty. The order of the rows does not
 // matter beyond rounding.
 //
-// An error names the row and the column of what is wrong: lengths that differ, an
+// An error names the row and the column of a wrong value: lengths that differ, an
 // infinite value, a weight that is negative or not finite, options out of range, no row.
 func FitLogistic(x [][]float64, y []bool, w []float64, opt LogisticOptions) (*Logistic, error) {
 	r, err := checked(x, y, w)
@@ -99,8 +99,8 @@ func (l *Logistic) LogOdds(x []float64) float64 {
 // Prob returns the chance, from 0 to 1, that a row is true.
 func (l *Logistic) Prob(x []float64) float64 { return sigmoid(l.LogOdds(x)) }
 
-// Contributions appends to dst what each column adds to the log-odds of a row, 0 for a
-// column that is dropped or missing. Bias plus their sum is LogOdds.
+// Contributions appends to dst the part of each column in the log-odds of a row, 0 for
+// a column that is dropped or missing. Bias plus their sum is LogOdds.
 func (l *Logistic) Contributions(x, dst []float64) []float64 {
 	base := len(dst)
 	for range l.width {
@@ -152,8 +152,8 @@ func (l *Logistic) MarshalJSON() ([]byte, error) {
 	return json.Marshal(logisticJSON{l.bias, l.width, l.terms})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It refuses what no fit can have made, so
-// that what is read never answers NaN.
+// UnmarshalJSON implements json.Unmarshaler. It refuses values that no fit can have
+// made, so that a model that was read never answers NaN.
 func (l *Logistic) UnmarshalJSON(data []byte) error {
 	var in logisticJSON
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// The functions here judge predictions against what came. Their slices have one entry
-// per row; they panic where lengths differ. Of no rows, each error is 0.
+// The functions here judge predictions against outcomes. Their slices have one entry
+// per row; they panic if lengths differ. Without rows, each error is 0.
 
-// LogLoss returns -mean(ln P(what came)), in nats. p is cut to [1e-15, 1-1e-15], so that
-// a certainty that fails counts 34.5.
+// LogLoss returns -mean(ln P(outcome)), in nats. p is cut to [1e-15, 1-1e-15], so that a
+// certainty that fails counts 34.5.
 func LogLoss(p []float64, y []bool) float64 {
 	return mean(p, y, func(p float64, y bool) float64 {
 		if !y {
@@ -30,7 +30,7 @@ func Brier(p []float64, y []bool) float64 {
 	})
 }
 
-// mean returns the mean over the rows, 0 of none.
+// mean returns the mean over the rows, or 0 if there are none.
 func mean[T any](a []float64, b []T, f func(float64, T) float64) float64 {
 	same(len(a), len(b))
 	if len(a) == 0 {
@@ -43,7 +43,7 @@ func mean[T any](a []float64, b []T, f func(float64, T) float64) float64 {
 	return sum / float64(len(a))
 }
 
-// same panics where lengths differ.
+// same panics if lengths differ.
 func same(a, b int) {
 	if a != b {
 		panic("predict: predictions and outcomes differ in number")
@@ -90,9 +90,9 @@ func AUC(p []float64, y []bool) float64 {
 	return (ranks - yes*(yes+1)/2) / (yes * no)
 }
 
-// CalibrationError returns the expected calibration error: with the rows in as many
-// bins of equal width as said (at least 1; a p at a bin's upper end is of the next, 1
-// is of the last), Σ rows of bin / rows × |mean p - share of true rows| (Naeini, Cooper,
+// CalibrationError returns the expected calibration error: with the rows in so many bins
+// of equal width (at least 1; a p at a bin's upper end belongs to the next bin, 1 to the
+// last), Σ rows of bin / rows × |mean p - share of true rows| (Naeini, Cooper,
 // Hauskrecht 2015; Guo et al. 2017, section 2).
 func CalibrationError(p []float64, y []bool, bins int) float64 {
 	same(len(p), len(y))
@@ -115,7 +115,7 @@ func CalibrationError(p []float64, y []bool, bins int) float64 {
 }
 
 // MAPE returns the mean absolute percentage error, 100 × mean(|predicted - y| / |y|), in
-// per cent. Rows with y = 0 have none and are left out.
+// per cent. Rows with y = 0 have no such error and are left out.
 func MAPE(predicted, y []float64) float64 {
 	same(len(predicted), len(y))
 	sum, n := 0.0, 0
@@ -129,7 +129,7 @@ func MAPE(predicted, y []float64) float64 {
 }
 
 // Normals are predictions that are normal distributions: row i has the mean Mu[i] and
-// the deviation Sigma[i] > 0. With Log the logarithm is normal, and what was observed is
+// the deviation Sigma[i] > 0. With Log the logarithm is normal, and observations are
 // above 0.
 type Normals struct {
 	Mu, Sigma []float64
@@ -157,7 +157,7 @@ func (n Normals) NLL(y []float64) float64 {
 }
 
 // PIT returns the probability integral transform: per row the chance, as predicted, of
-// no more than y. They are uniform where the distributions are right (Dawid 1984).
+// no more than y. They are uniform if the distributions are right (Dawid 1984).
 func (n Normals) PIT(y []float64) []float64 {
 	same(len(n.Mu), len(y))
 	pit := make([]float64, len(y))
@@ -169,7 +169,7 @@ func (n Normals) PIT(y []float64) []float64 {
 }
 
 // Coverage returns the share of rows whose PIT lies in the central interval of a level,
-// [(1-level)/2, (1+level)/2]: level itself where the distributions are right.
+// [(1-level)/2, (1+level)/2]: level itself if the distributions are right.
 func Coverage(pit []float64, level float64) float64 {
 	in := 0
 	for _, v := range pit {

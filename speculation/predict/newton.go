@@ -13,8 +13,8 @@ var errNoConvergence = errors.New("predict: the fit does not converge")
 //	½ Σ_{j≥1} β_j² + Σ_i s_i ln(1 + exp(-m_i)),  m_i = ±(z_i · β), plus where y_i
 //
 // by Newton's method with step halving (iteratively reweighted least squares).
-// z holds rows of k values, the first of each is the constant of the intercept, which
-// carries no penalty. beta is where it begins and what it returns.
+// z holds rows of k values; the first of each is the constant of the intercept, which
+// carries no penalty. beta is the starting point and the result.
 type newton struct {
 	z    []float64
 	k    int
@@ -27,8 +27,8 @@ type newton struct {
 	hess, try  []float64
 }
 
-// stepLimit bounds a step in every coordinate: where the rows are saturated, the
-// curvature is nearly 0 and Newton's own step is without measure.
+// stepLimit bounds a step in every coordinate: if the rows are saturated, the curvature
+// is nearly 0 and Newton's own step is unbounded.
 const stepLimit = 20
 
 func (m *newton) run(steps int, tol float64) error {
@@ -58,7 +58,7 @@ func (m *newton) run(steps int, tol float64) error {
 				break
 			}
 			// Below the rounding of the loss no decrease can be seen; Newton's
-			// own step is then the best there is.
+			// own step is then the best one.
 			if t == 1 && slope <= 1e-13*(1+loss) && better <= loss+1e-12*(1+loss) {
 				break
 			}
@@ -134,8 +134,8 @@ func (m *newton) derive() {
 	}
 }
 
-// direction sets step to H⁻¹·gradient by Cholesky. Where H is singular in rounding, a
-// growing ridge is added: the step is then shorter, and still downhill.
+// direction sets step to H⁻¹·gradient by Cholesky. If H is singular in rounding, a
+// growing ridge is added: the step is then shorter, and still goes downhill.
 func (m *newton) direction() {
 	k := m.k
 	largest := 0.0

@@ -20,24 +20,25 @@ type NGBoostOptions struct {
 	Seed    uint64  // of the draws of rows and features
 
 	Weights  []float64 // of each row, positive; 1
-	Censored []bool    // rows of which only T > y is known, such as aborted builds; none
+	Censored []bool    // rows for which only T > y is known, such as aborted builds; none
 
 	// Validation is the share of the rows, from the end, that are held out: the
 	// rows are in the order of time. The stages after the one with the least
-	// negative log likelihood on them are cut off, and sigma is multiplied by the
-	// c with c^2 = mean(((y-mu)/sigma)^2) over those of them that are not
-	// censored, if there are at least 30. In [0,0.9]; 0: none are held out.
+	// negative log likelihood on these rows are cut off. Sigma is multiplied by the c
+	// with c^2 = mean(((y-mu)/sigma)^2) over those of them that are not censored, if
+	// there are at least 30. In [0,0.9]; 0: none are held out.
 	Validation float64
 	Patience   int  // stop when so many stages have brought nothing better; 0: never
 	KeepSigma  bool // leave sigma as it was learned
-	// MeanStages more stages learn mu alone, after the others; held-out rows cut
-	// them off likewise. Learning sigma overfits before learning mu does, so that
-	// the best stage for both is early for mu; alone, mu can go on without sigma
-	// collapsing. Not in the paper, so 0 by default; on UCI's Boston and Concrete it
-	// takes the score from 2.48 to 2.40 and from 3.06 to 2.89.
+	// MeanStages is the number of further stages that learn mu alone, after the others;
+	// held-out rows cut them off in the same way. Learning sigma overfits before
+	// learning mu does, so the best stage for both is early for mu. Alone, mu can go on
+	// without a collapse of sigma. Not in the paper, so 0 by default; on UCI's Boston
+	// and Concrete it takes the score from 2.48 to 2.40 and from 3.06 to 2.89.
 	MeanStages int
-	// Pause is called before each stage; nil: nothing is. An error of it ends the training
-	// and is FitNGBoost's. It has no influence on the model.
+	// Pause is called before each stage, unless it is nil. If it returns an error,
+	// FitNGBoost ends the training and returns that error. It has no influence on the
+	// model.
 	Pause func() error
 	Refit bool // learn once more from all rows, with the number of stages and the c found
 }
@@ -60,7 +61,7 @@ type NGBoost struct {
 	features int
 	start    [2]float64 // mu, log sigma
 	floor    float64    // of log sigma, see bounded
-	trees    [][2]tree  // by stage; a leaf is what is subtracted from a parameter
+	trees    [][2]tree  // by stage; a leaf is subtracted from a parameter
 	trace    []Stage
 }
 
@@ -72,24 +73,24 @@ const (
 // etaRange is the range of log sigma: from 1e-5 to 1e5 times the marginal sigma.
 const etaRange = 23
 
-// bounded returns the log sigma that a sum of steps stands for. A row that the
-// trees have not been asked about can be moved without end; its sigma is not.
+// bounded returns the log sigma that a sum of steps stands for. Without this bound, the
+// sigma of a row that is unlike those in training could move without end.
 func bounded(eta, floor float64) float64 { return min(max(eta, floor), floor+etaRange) }
 
 // FitNGBoost learns from rows x of features, at most 127, and their durations y.
 // NaN in x is a missing value: at each cut it goes to the side that lowers the
-// error more, or with the larger part where training saw none. Training is
-// deterministic for its arguments. Trees weigh every cut of a feature with up to
-// 1,024 values, and 1,024 quantiles of one with more. Cost: one sort per feature,
-// then per stage at most four passes over the rows times the features.
+// error more, or to the larger side if training saw no missing value. Training is
+// deterministic for its arguments. Trees weigh every cut of a feature with up to 1,024
+// values, and 1,024 quantiles of one with more. Cost: one sort per feature, then per
+// stage at most four passes over the rows times the features.
 //
 // A censored row has the likelihood P(T > y). With z = (y-mu)/sigma on the scale
 // of Dist and h = phi(z)/(1-Phi(z)), its score has the gradient (-h/sigma, -h z)
 // in (mu, log sigma); the natural gradient takes the Fisher information of a row
 // that is not censored, diag(1/sigma^2, 2).
 //
-// Training ends where a step would move mu and log sigma by less than 1e-4: a Normal
-// wants a unit in which that is little, such as seconds.
+// Training ends when a step would move mu and log sigma by less than 1e-4. So a Normal
+// needs a unit in which that is little, such as seconds.
 //
 // The start is the maximum of the marginal likelihood. Weights enter it, the
 // trees and the means of scores, so that a row with weight 2 counts as two.
@@ -130,8 +131,8 @@ func (m *NGBoost) Stages() int { return len(m.trees) }
 // Features returns how many features a row has.
 func (m *NGBoost) Features() int { return m.features }
 
-// Trace returns what each stage of training did, those that were cut off
-// included; nil for a model that was read from JSON.
+// Trace returns the record of each stage of training, including those that were cut
+// off; it is nil for a model that was read from JSON.
 func (m *NGBoost) Trace() []Stage { return m.trace }
 
 // Dist returns the distribution of the duration of a row. It panics unless the
@@ -155,8 +156,8 @@ func (m *NGBoost) Predict(x []float64) (mean, sd float64) {
 	return d.Mean(), d.SD()
 }
 
-// Staged returns what the model says of a row after each number of stages, from
-// 0 to all. The last is Dist.
+// Staged returns the model's answer for a row after each number of stages, from 0 to
+// all. The last is Dist.
 func (m *NGBoost) Staged(x []float64) iter.Seq2[int, Dist] {
 	return func(yield func(int, Dist) bool) {
 		var r row
@@ -284,5 +285,5 @@ func (opt NGBoostOptions) checkRows(x [][]float64, y []float64) error {
 	return nil
 }
 
-// maxDuration bounds what can be learned so that no square overflows.
+// maxDuration bounds the durations that can be learned, so that no square overflows.
 const maxDuration = 1e100

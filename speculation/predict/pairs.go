@@ -1,7 +1,7 @@
 package predict
 
-// PairCase is what is known of two changes at one moment, in plain values as in Case.
-// It is the same in either order of the two.
+// PairCase holds the facts of two changes at one moment, in plain values as in Case. It
+// is the same in either order of the two.
 type PairCase struct {
 	SharedTargets, SharedShare, SharedDirs float64
 	SameAuthor                             float64
@@ -23,14 +23,14 @@ var pairFeatures = []column[PairCase]{
 // PairFeatures returns the columns of PairCase.Vector, in order.
 func PairFeatures() []Feature { return listed(pairFeatures) }
 
-// NewPairCase returns a pair of which nothing is known.
+// NewPairCase returns a pair in which all values are unknown.
 func NewPairCase() *PairCase { return unknown(pairFeatures) }
 
 // Vector is Case.Vector for pairs.
 func (c *PairCase) Vector(dst []float64) []float64 { return vector(pairFeatures, c, dst) }
 
-// MarshalJSON is that of Case.
+// MarshalJSON is Case.MarshalJSON for pairs.
 func (c *PairCase) MarshalJSON() ([]byte, error) { return encode(pairFeatures, c) }
 
-// UnmarshalJSON is that of Case.
+// UnmarshalJSON is Case.UnmarshalJSON for pairs.
 func (c *PairCase) UnmarshalJSON(data []byte) error { return decode(pairFeatures, c, data) }

@@ -1,30 +1,30 @@
-// Package predict holds the models of how changes turn out: how likely one is
-// good, and how long verifying it takes. They choose what is built first; by
-// the design of package speculation none of them can change a verdict, however
-// wrong it is.
+// Package predict holds the models of how changes turn out: how likely a change is
+// good, and how long verifying it takes. They choose what is built first. By the design
+// of package speculation no model, however wrong, can change a verdict.
 //
 // Prior knows nothing of a change and is right on average. Durations are
-// running means of what was seen, per step and target.
+// running means of the observed ones, per step and target.
 //
 // # How do I add a predictor?
 //
-// One type that implements Model, in a file here or in a package of its own below, and
-// one row of Models. package server says by its name which one a queue gets, the
-// simulator takes any (sim.Options.Model). For example, one that distrusts big changes:
+// Add one type that implements Model, in a file here or in a separate package below,
+// and one row of Models. Package server says by its name which model a queue gets; the
+// simulator takes any (sim.Options.Model). For example, this model distrusts big
+// changes:
 //
 //	{"size", func() Model { return bySize{} }}
 //
 //	func (bySize) Good(ch *queue.Change) float64 { return 1 / (1 + float64(ch.Touches.Targets)/1000) }
 //
-// Callers bound its answers, and these move builds only: a property test of package
-// speculation shows that main stays green under any model.
+// Callers bound its answers, and the answers only choose builds: a property test of
+// package speculation shows that main stays green under any model.
 //
 // # What do models see of a change?
 //
-// A Case, with a row of these columns (Features). A name is stable and means the same for
-// ever; columns are appended only. Unknown values are NaN. Counts, hours and days are
-// log1p in rows. The analysis goes before the forge where both know. Static columns stay as
-// they are from a change's analysis on, unless it is analyzed again.
+// A Case, with a row of these columns (Features). A name is stable and always means the
+// same; columns are only appended. Unknown values are NaN. Counts, hours and days are log1p
+// in rows. If both the analysis and the forge know a value, the analysis counts. Static
+// columns stay as they are from a change's analysis on, unless it is analyzed again.
 //
 //	affected        analysis static  targets that it affects
 //	new_targets     analysis static  of these, new ones
@@ -79,11 +79,11 @@
 //
 // Train makes a Trained of the rows of a queue's event archive (Samples): the chance that a
 // change lands (FitChance) and how long its first whole build takes (FitNGBoost), both from
-// its case on arrival. Each part is judged on changes later than those it was fitted to, and
-// one that does not beat its baselines there is left out: the rates and the durations of a
-// first day hold in its place. Pairs are not trained.
+// its case on arrival. Each part is judged on changes later than those that it was fitted
+// to. A part that does not beat its baselines there is left out: the rates and the durations
+// of a new server are used instead. Pairs are not trained.
 //
-// A Trained is asked once for each analysis of a change, and what it says is kept with the
+// A Trained is asked once for each analysis of a change, and its answer is kept with the
 // change; outcomes move its chances by a Shift that the queue keeps. Results of a change's
 // builds enter package speculation's beliefs; in the model they would be counted twice.
 package predict
@@ -100,9 +100,9 @@ import (
 // often its targets have failed lately. They are set before a model is asked for
 // the first time, and again with each analysis.
 type Model interface {
-	// Good returns the chance, from 0 to 1, that a change of which no result is
-	// known will land. Callers take NaN and what lies outside for the nearest
-	// bound.
+	// Good returns the chance, from 0 to 1, that a change without any result will land.
+	// Callers replace a value outside the bounds by the nearest bound, and NaN by the
+	// lower one.
 	Good(ch *queue.Change) float64
 	// Conflict returns the chance that two changes that influence a common
 	// target, each green on its own, are red together. It is symmetric. One of
@@ -110,10 +110,10 @@ type Model interface {
 	// other was made on top of it returns 0.
 	Conflict(a, b *queue.Change) float64
 	// Duration returns how long building the whole of a change takes, or false:
-	// then the history of its targets says. Callers take what is negative or
-	// absurd for the nearest bound.
+	// then the history of its targets is used. Callers replace a negative or absurd
+	// value by the nearest bound.
 	Duration(ch *queue.Change) (time.Duration, bool)
-	// Cold reports that the model knows no more of a change than an average.
+	// Cold reports that the model knows only an average of all changes.
 	Cold() bool
 }
 
@@ -123,7 +123,7 @@ type Row struct {
 	New  func() Model // for one queue
 }
 
-// Models returns all of them. Server, simulator and tests take theirs from here.
+// Models returns all models. Server, simulator and tests take theirs from here.
 func Models() []Row {
 	return []Row{{"prior", func() Model { return Default }}}
 }
@@ -131,7 +131,8 @@ func Models() []Row {
 // New makes the model of a new server: the first of Models.
 func New() Model { return Models()[0].New() }
 
-// Named makes the model of a table that has a name; nil where there is none.
+// Named makes the model with the given name in a table, or returns nil if there is
+// none.
 func Named(table []Row, name string) Model {
 	for _, row := range table {
 		if row.Name == name {

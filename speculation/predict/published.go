@@ -2,13 +2,13 @@ package predict
 
 import "math"
 
-// Arrival is a change as CI at Scale: Lean, Green, and Fast (2025) sees it: when it came,
-// and mean and deviation of its build time.
+// Arrival is a change as CI at Scale: Lean, Green, and Fast (2025) sees it: its arrival
+// time, and mean and deviation of its build time.
 type Arrival struct{ At, Mean, SD float64 }
 
 // PublishedArrival returns a change that came at a time and has some builds under
 // way: its mean and its variance are the averages of those of the builds. No
-// builds are a build of no time.
+// builds count as one build that takes no time.
 func PublishedArrival(at float64, builds ...Dist) Arrival {
 	a := Arrival{At: at}
 	if len(builds) == 0 {
@@ -38,15 +38,15 @@ func publishedZ(y, x Arrival) float64 {
 	return d / s
 }
 
-// PublishedZero is where the product of the chances to be first counts as 0;
-// the paper gives no number.
+// PublishedZero is the value below which the product of the chances to be first counts
+// as 0; the paper gives no number.
 const PublishedZero = 1e-3
 
 // PublishedNeeded returns P_needed of a build by the published formula, the
 // product of outcomes and of P(it ends before k) for each k that it may bypass.
-// If the latter product tends to 0 it is the fallback: the outcomes of all
-// changes ahead. ahead and passable are as in Needed, before has P(c ends before
-// k) for each passable k.
+// If the latter product tends to 0, it returns the fallback: the product of the
+// outcomes of all changes ahead. ahead and passable are as in Needed, before has P(c
+// ends before k) for each passable k.
 func PublishedNeeded(ahead, passable, before []float64) float64 {
 	if first := product(before); first >= PublishedZero {
 		return product(ahead) * first

@@ -8,14 +8,15 @@ import (
 
 // Rate is how often something has succeeded, with exponential forgetting: sums in which
 // an observation that is k observations old weighs (1 - 1/memory)^k. The zero value has
-// seen nothing.
+// no observation.
 type Rate struct {
 	Passed float64 `json:"passed"` // weight of the successes
 	Seen   float64 `json:"seen"`   // weight of all
 }
 
 // Observe returns the rate with one more observation. memory is how many observations
-// it remembers, from 1; less is 1, the latest alone, and NaN or +Inf forgets nothing.
+// it remembers, at least 1; a smaller value means 1, the latest alone. NaN or +Inf
+// forgets nothing.
 func (r Rate) Observe(passed bool, memory float64) Rate {
 	keep := 1.0
 	if memory < math.Inf(1) {
@@ -30,7 +31,7 @@ func (r Rate) Observe(passed bool, memory float64) Rate {
 
 // Mean returns the mean of the posterior of a Beta prior with the given mean and
 // strength: (strength·prior + Passed) / (strength + Seen). strength is how many
-// observations the prior is worth; where it and Seen are 0, the mean is prior.
+// observations the prior is worth; if it and Seen are 0, the mean is prior.
 func (r Rate) Mean(prior, strength float64) float64 {
 	if strength+r.Seen <= 0 {
 		return prior
@@ -39,8 +40,8 @@ func (r Rate) Mean(prior, strength float64) float64 {
 }
 
 // Smooth returns the mean of the last of levels, widest first (a repository, then an
-// author within it): the prior of each level is the mean of the one before it, that of
-// the first is prior.
+// author within it): the prior of each level is the mean of the level before it, and
+// that of the first level is prior.
 func Smooth(prior, strength float64, levels ...Rate) float64 {
 	for _, r := range levels {
 		prior = r.Mean(prior, strength)
@@ -48,9 +49,9 @@ func Smooth(prior, strength float64, levels ...Rate) float64 {
 	return prior
 }
 
-// Shift moves chances that a model gives by what has come of them since it was fitted,
-// all by the same log-odds: by the average, it is right again when the world has
-// drifted, and it never changes which of two chances is the greater.
+// Shift moves the chances of a model by the outcomes since it was fitted, all by the
+// same log-odds. After a drift of the world the chances are right on average again. It
+// never changes which of two chances is the greater.
 //
 // It is the mode of a posterior: a normal prior of mean 0 and variance 1/shiftPrior for
 // the shift, the likelihood of the outcomes, each weighed by (1 - 1/shiftMemory)^age,
@@ -60,8 +61,8 @@ type Shift struct {
 	Information float64 `json:"information"` // Σ of p(1-p), with forgetting
 }
 
-// The shift's prior has a deviation of a quarter log-odd; 200 outcomes are remembered, and
-// it is never more than 1: 0.9 becomes 0.77 or 0.96 at most.
+// The shift's prior has a deviation of a quarter log-odd; 200 outcomes are remembered. The
+// shift is never more than 1: it moves 0.9 to 0.77 or 0.96 at most.
 const (
 	shiftPrior  = 16
 	shiftMemory = 200
@@ -76,8 +77,8 @@ func (s Shift) Apply(p float64) float64 {
 	return sigmoid(logit(p) + s.By)
 }
 
-// Observe returns the shift with one more outcome, of which the model said p before any
-// shift. A p that is not between 0 and 1, both excluded, is not counted.
+// Observe returns the shift with one more outcome; p is the model's chance for it
+// before any shift. A p that is not between 0 and 1, both excluded, is not counted.
 func (s Shift) Observe(p float64, passed bool) Shift {
 	if !(p > 0 && p < 1) {
 		return s
@@ -103,8 +104,8 @@ func SeeShift(s queue.Shift, p float64, passed bool) queue.Shift {
 	return queue.Shift(Shift(s).Observe(p, passed))
 }
 
-// followed returns chances of rows in time order, each shifted by what came of those
-// before it.
+// followed returns chances of rows in time order, each shifted by the outcomes of the
+// rows before it.
 func followed(p []float64, y []bool) []float64 {
 	q := make([]float64, len(p))
 	var s Shift

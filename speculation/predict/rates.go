@@ -13,11 +13,12 @@ const (
 	pairPull, pairMemory = 1000, 20000
 )
 
-// SeeGood returns what is known of how many changes are sound, with one more: it was
-// sound for certain (1), not at all (0), or as likely as that.
+// SeeGood returns the rate of sound changes with one more change; sound is the chance
+// that it was sound, from 0 to 1.
 func SeeGood(r queue.Rate, sound float64) queue.Rate { return see(r, sound, 1, goodMemory) }
 
-// SeePairs is the same for pairs: of so many that a change met, so many broke it.
+// SeePairs is the same for pairs: a change met so many other changes, and so many of
+// these broke it.
 func SeePairs(r queue.Rate, broke, met float64) queue.Rate { return see(r, broke, met, pairMemory) }
 
 func see(r queue.Rate, held, of, memory float64) queue.Rate {
@@ -28,8 +29,8 @@ func see(r queue.Rate, held, of, memory float64) queue.Rate {
 	return r
 }
 
-// GoodRate returns the chance that a change is sound of which no more is known, by what
-// was seen and a prior: the mean of the Beta distribution that these are together.
+// GoodRate returns the chance that a change is sound, by the observed rate and a prior
+// alone: the mean of the Beta distribution that both make together.
 func GoodRate(r queue.Rate, prior float64) float64 { return posterior(r, prior, goodPull) }
 
 // PairRate is the same for a pair.
@@ -40,8 +41,8 @@ func posterior(r queue.Rate, prior, pull float64) float64 {
 	return (r.Held + pull*prior) / (r.Of + pull)
 }
 
-// Coarse returns a rate as predictions take it: in steps of some percent, so that what was
-// worked out with it stands for a while.
+// Coarse returns a rate as predictions use it: in steps of some percent, so that results
+// worked out with it stay valid for a while.
 func Coarse(r queue.Rate) queue.Rate {
 	if r.Of < 1 {
 		return queue.Rate{}
@@ -52,4 +53,4 @@ func Coarse(r queue.Rate) queue.Rate {
 	return queue.Rate{Held: of / (1 + math.Exp(-odds)), Of: of}
 }
 
-const steps = 12 // of the odds: 8 %
+const steps = 12 // so many steps for each e-fold of the odds: 8 %

@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// The levels of the interval that Reach returns: four of five lie in it.
+// The levels of the interval that Reach returns: four of five verdicts lie in it.
 const (
 	reachLow  = 0.1
 	reachHigh = 0.9
@@ -17,16 +17,17 @@ const (
 const (
 	coldReach   = 1.9  // deviations on either side before anything is known: wide
 	fewReach    = 12   // observations before which a group has the reach of all
-	reachWindow = 96   // observations that are kept of a group
+	reachWindow = 96   // observations that are kept for each group
 	reachStep   = 0.02 // by which a miss moves a level
 	tookMemory  = 100  // forecasts that the mean time remembers
-	pullTook    = 30   // observations after which what verdicts of a group took counts half as much as it ever does
-	mostGroups  = 32   // bounds what is kept
+	pullTook    = 30   // observations after which the actual times of a group's verdicts count half of their final weight
+	mostGroups  = 32   // bounds the groups that are kept
 )
 
 // Expected returns the median time until a verdict, by the plain forecast of a group and
-// by what verdicts of that group took: in the long run their geometric mean. A forecast
-// that adds up builds knows little of how many of them are overtaken or not needed.
+// by the actual times of that group's verdicts: in the long run their geometric mean. A
+// forecast that adds up builds knows little of how many of them are overtaken or not
+// needed.
 func Expected(reaches []queue.Reach, group int, plain time.Duration) time.Duration {
 	plain = max(plain, time.Second)
 	if group >= len(reaches) || reaches[group].N <= 0 {
@@ -37,10 +38,10 @@ func Expected(reaches []queue.Reach, group int, plain time.Duration) time.Durati
 	return time.Duration(math.Exp((1-share)*math.Log(plain.Seconds())+share*g.Took) * float64(time.Second))
 }
 
-// Reach returns between which logarithms of the ratio of the actual time to the expected one
-// four of five verdicts of a group come. A group of which nothing is known has the reach of
-// all groups; before anything is known it is wide for a forecast of deviation
-// sigma. Group 0 is all of them.
+// Reach returns the interval, of logarithms of the ratio of the actual time to the expected
+// one, in which four of five verdicts of a group come. A group with few observations has the
+// reach of all groups. If these are few as well, the interval is wide, by the deviation
+// sigma of the forecast. Group 0 is all groups together.
 func Reach(reaches []queue.Reach, group int, sigma float64) (low, high float64) {
 	for _, g := range [2]int{group, 0} {
 		if g < len(reaches) && len(reaches[g].Off) >= fewReach {
@@ -50,7 +51,7 @@ func Reach(reaches []queue.Reach, group int, sigma float64) (low, high float64) 
 	return -coldReach * sigma, coldReach * sigma
 }
 
-// ends returns the quantiles of what was off at the levels of a group; each observation
+// ends returns the quantiles of the errors at the levels of a group; each observation
 // counts as long as its forecast stood.
 func ends(r queue.Reach) (low, high float64) {
 	total := 0
@@ -77,12 +78,12 @@ func ends(r queue.Reach) (low, high float64) {
 }
 
 // SeeReach folds in how long a verdict took after a promise that stood for some time until
-// the next one. A promise counts as long as it stood, so that of the intervals that people
-// see at any moment four of five hold.
+// the next one. A promise counts as long as it stood, so that four of five intervals that
+// people see at any moment hold.
 //
-// It is conformal prediction over a window of the latest scores, whose levels follow the
-// misses so that in the long run their share is right whatever the errors are like and
-// however they change: Gibbs and Candes, "Adaptive Conformal Inference Under Distribution
+// It is conformal prediction over a window of the latest scores. The levels follow the
+// misses, so that in the long run the share of misses is right, for any errors and any
+// change of them: Gibbs and Candes, "Adaptive Conformal Inference Under Distribution
 // Shift", 2021, section 2, for each end of the interval.
 func SeeReach(reaches []queue.Reach, p queue.Promise, took, stood time.Duration) []queue.Reach {
 	if p.Group < 1 || p.Group > mostGroups || stood <= 0 {
@@ -118,7 +119,7 @@ func seen(r queue.Reach, counted bool, actual, off float64, stood int) queue.Rea
 }
 
 // Overrun folds in that the interval of a promise of a group is over without a verdict: the
-// miss is counted now, and no more when the verdict comes (queue.Promise.Late).
+// miss is counted now, and not again when the verdict comes (queue.Promise.Late).
 func Overrun(reaches []queue.Reach, group int) []queue.Reach {
 	out := slices.Clone(reaches)
 	for _, g := range [2]int{group, 0} {

@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Sample is one change of the past: what was known of it when it was first analyzed, and
-// what came of it.
+// Sample is one change of the past: its facts when it was first analyzed, and its
+// outcome.
 type Sample struct {
 	Change queue.ChangeID
 	Number int // of its pull request
@@ -16,13 +16,14 @@ type Sample struct {
 	Case   *Case
 
 	Decided  bool    // it has landed, or was turned down for a failure
-	Landed   bool    // which of them
-	Sound    bool    // it has landed, or is believed to have broken with others and not by itself
-	Took     float64 // seconds of its first build of all that it affects; 0: it had none
+	Landed   bool    // it has landed
+	Sound    bool    // it has landed, or is believed to have broken with others and not on its own
+	Took     float64 // seconds of its first build of all its targets; 0: it had none
 	Censored bool    // that build was aborted after Took
 }
 
-// Slim returns of a row what Samples looks at, and false of a row that it does not.
+// Slim returns the parts of a row that Samples reads, and false for a row that it does
+// not read.
 func Slim(r queue.Row) (queue.Row, bool) {
 	out := queue.Row{At: r.At}
 	switch {
@@ -82,7 +83,8 @@ func Samples(rows []queue.Row) []Sample {
 	return out
 }
 
-// whole reports whether a build ran, for one change alone, on all that this affects.
+// whole reports whether a build ran for one change alone, on all targets of that
+// change.
 func whole(b *queue.BuildRow, a *queue.ArrivalRow) bool {
 	if a == nil || b.Started == 0 || len(b.Also) > 0 {
 		return false

@@ -18,7 +18,7 @@ type storedBoost struct {
 }
 
 // storedTree is a tree with its nodes in heap order. A feature has 128 added
-// where missing values go high; 255 is a node that does not split.
+// if missing values go high; 255 is a node that does not split.
 type storedTree struct {
 	Feature [7]int     `json:"feature"`
 	Cut     [7]float64 `json:"cut"`

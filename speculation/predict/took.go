@@ -22,14 +22,15 @@ const (
 	tookWindow = 1000
 	// tookSteps is how many steps are kept: as many as a file may have.
 	tookSteps = 100
-	// tookNeeded is how many runs tell the 99th percentile well enough to end others by it.
+	// tookNeeded is how many runs tell the 99th percentile well enough to end other runs by
+	// it.
 	tookNeeded = 20
-	// LimitFactor is how many times the 99th percentile a run may take.
+	// LimitFactor is the multiple of the 99th percentile that a run may take.
 	LimitFactor = 3
 )
 
-// ObserveTook returns what is known of how long the runs of steps take, with one more
-// of a step. The list is sorted by step; the one that is given is not changed.
+// ObserveTook returns the record of how long the runs of steps take, with one more run
+// of a step. The list is sorted by step; the given list is not changed.
 func ObserveTook(list []queue.Took, step string, took time.Duration) []queue.Took {
 	if took <= 0 {
 		return list
@@ -67,7 +68,8 @@ func ObserveTook(list []queue.Took, step string, took time.Duration) []queue.Too
 }
 
 // P99 returns a duration that 99 of 100 runs of a step have not exceeded, at most a
-// fifth too long, and of how many runs that is told; 0 where too few are known.
+// fifth too long, and the number of runs that it is known from. The duration is 0 if
+// there are too few runs.
 func P99(list []queue.Took, step string) (usual time.Duration, runs int) {
 	i, found := slices.BinarySearchFunc(list, step, byStep)
 	if !found {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// FewestDecided is how many decided changes Train asks for.
+// FewestDecided is how many decided changes Train needs.
 const FewestDecided = 300
 
 // fewestBuilt is how many changes with a build that was not aborted a model of durations
-// asks for.
+// needs.
 const fewestBuilt = 200
 
 // judging is the share of the rows, the latest, on which durations are judged.
@@ -19,41 +19,42 @@ const judging = 0.3
 // TrainOptions say how Train learns. The zero value is usable.
 type TrainOptions struct {
 	Seed     uint64
-	Stages   int               // of each kind at most, of the model of durations; 0: 600
-	Progress func(what string) // told before each part; nil: nobody
-	Pause    func() error      // called now and then; nil: nothing is. An error of it ends the training and is Train's
+	Stages   int               // at most, of each kind, for the model of durations; 0: 600
+	Progress func(what string) // called before each part; may be nil
+	Pause    func() error      // called now and then; may be nil. If it returns an error, Train ends the training and returns that error
 }
 
 // Report says how a model was made, and how good each part is on changes later than those
-// it was fitted to.
+// that it was fitted to.
 type Report struct {
 	Changes  int            `json:"changes"` // decided
 	Landed   int            `json:"landed"`  // of these
 	Sound    int            `json:"sound"`   // landed, or believed to have broken with others alone
 	From     int64          `json:"from"`    // arrival of the first, in milliseconds since 1970
-	To       int64          `json:"to"`      // and of the last
+	To       int64          `json:"to"`      // arrival of the last, too
 	Success  SuccessReport  `json:"success"`
 	Duration DurationReport `json:"duration"`
 }
 
-// SuccessReport is of the chance that a change is sound by itself.
+// SuccessReport is about the chance that a change is sound on its own.
 type SuccessReport struct {
-	Why    string        `json:"why,omitempty"` // it is not used; empty: it is
+	Why    string        `json:"why,omitempty"` // why why it is not used; empty: it is used used
 	Report *ChanceReport `json:"report,omitempty"`
 }
 
-// DurationReport is of how long a change builds.
+// DurationReport is about how long a change builds.
 type DurationReport struct {
 	Why    string          `json:"why,omitempty"` // it is not used; empty: it is
-	Fitted int             `json:"fitted"`        // rows before those that judge
+	Fitted int             `json:"fitted"`        // rows before the judging rows
 	Model  DurationFigures `json:"model"`
 	Median DurationFigures `json:"median"` // the median of the fitted rows, with their spread
-	// Estimate is the queue's own, of the histories of the targets, with its usual error and
-	// spread taken from the fitted rows. It is zero where fewer than half of the rows have one.
+	// Estimate is the queue's own estimate, from the histories of the targets, with its usual
+	// error and spread taken from the fitted rows. It is zero if fewer than half of the rows
+	// have one.
 	Estimate DurationFigures `json:"estimate,omitzero"`
 }
 
-// DurationFigures judge predicted durations against those that came.
+// DurationFigures judge predicted durations against the actual ones.
 type DurationFigures struct {
 	Rows     int     `json:"rows"`
 	MAPE     float64 `json:"mape"` // of the medians, in per cent
@@ -67,11 +68,11 @@ type DurationFigures struct {
 // against base rate and last outcome (ChanceReport.Beats); MAPE and negative log likelihood
 // of the duration against the median and the queue's own estimate.
 //
-// Success is fitted to whether a change was sound by itself (Sound), of those that landed or
-// failed: what breaks with others is of the rates of pairs, which the queue keeps. Durations are LogNormal, with the settings that models of
-// this size were found to do best with.
+// Success is fitted to whether a change was sound on its own (Sound), for changes that landed or
+// failed: breaks with others belong to the rates of pairs, which the queue keeps. Durations are
+// LogNormal, with the settings that models of this size were found to do best with.
 //
-// It is an error that fewer than FewestDecided changes are decided.
+// It is an error if fewer than FewestDecided changes are decided.
 func Train(samples []Sample, opt TrainOptions) (*Trained, error) {
 	var columns []string
 	for _, f := range Features() {
@@ -111,7 +112,7 @@ func Train(samples []Sample, opt TrainOptions) (*Trained, error) {
 	return t, opt.Pause()
 }
 
-// beaten is why a part is not used that its baselines beat.
+// beaten is the reason why a part that its baselines beat is not used.
 const beaten = "it does not beat its baselines on later changes"
 
 func (t *Trained) fitGood(decided []Sample) {
@@ -178,7 +179,8 @@ func (t *Trained) fitTook(built []Sample, opt TrainOptions) {
 	t.typical = t.middle(built)
 }
 
-// middle returns the median of each column, of the samples of which it is known; 0 of none.
+// middle returns the median of each column over the samples in which it is known, or 0 if
+// there are none.
 func (t *Trained) middle(built []Sample) []float64 {
 	x := make([][]float64, len(built))
 	for i, s := range built {
@@ -216,7 +218,7 @@ func (t *Trained) boost(built []Sample, opt TrainOptions) (*NGBoost, error) {
 	return FitNGBoost(x, y, o)
 }
 
-// ended returns the samples whose builds have come to their end.
+// ended returns the samples whose builds were not aborted.
 func ended(built []Sample) []Sample {
 	return slices.DeleteFunc(slices.Clone(built), func(s Sample) bool { return s.Censored })
 }
@@ -232,7 +234,7 @@ func each(list []Sample, of func(Sample) Dist) []Dist {
 // leastSigma keeps a baseline from being certain.
 const leastSigma = 0.01
 
-// spreadOf returns the LogNormal whose logarithm has the mean and the deviation of some.
+// spreadOf returns the LogNormal whose logarithm has the mean and the deviation of logs.
 func spreadOf(logs []float64) Dist {
 	mu, square := 0.0, 0.0
 	for _, v := range logs {
@@ -256,7 +258,7 @@ func medianOf(built []Sample) Dist {
 }
 
 // estimateOf returns by how much, in logarithms, durations differ from the queue's
-// estimates, and how many have one.
+// estimates, and how many of them have an estimate.
 func estimateOf(built []Sample) (Dist, int) {
 	var logs []float64
 	for _, s := range ended(built) {

@@ -9,20 +9,21 @@ import (
 )
 
 // Reader is a Model that reads cases. It is asked once for each analysis of a change, and
-// what it says is kept with the change, so that nothing of it changes with the model.
+// its answer is kept with the change. So the answer does not change with the model.
 type Reader interface {
 	Model
-	// GoodOf returns the chance, before any shift, that a change of a case lands. false:
-	// the model does not know, and Model.Good holds.
+	// GoodOf returns the chance, before any shift, that the change of a case lands.
+	// false means that the model does not know, and Model.Good holds.
 	GoodOf(*Case) (float64, bool)
-	// DurationOf returns how many seconds building the whole of a change takes. false:
-	// the model does not know, and the histories of its targets say.
+	// DurationOf returns how many seconds building the whole of a change takes. false
+	// means that the model does not know, and the histories of the targets are used.
 	DurationOf(*Case) (Dist, bool)
 }
 
-// Trained is a model of one queue's past, made by Train. It is immutable. If it knows
-// nothing it is the Prior that it embeds. Its JSON form is exact, has its version, and names
-// its columns: a version of this package that has more of them can use it.
+// Trained is a model of one queue's past, made by Train. It is immutable. If none of its
+// parts is used, it acts as the Prior that it embeds. Its JSON form is exact, has its
+// version, and names its columns: a version of this package that has more of them can use
+// it.
 type Trained struct {
 	Prior
 	columns []string
@@ -30,7 +31,7 @@ type Trained struct {
 	report  Report
 	good    *Chance   // nil: not used
 	took    *NGBoost  // nil: not used
-	typical []float64 // of took: the median of each column where it is known; 0: it never is
+	typical []float64 // for took: the median of each column over the known values; 0: there are none
 }
 
 var _ Reader = (*Trained)(nil)
@@ -64,15 +65,15 @@ func (t *Trained) row(c *Case) []float64 {
 	return row
 }
 
-// Reason is what one column has done to a prediction.
+// Reason is the effect of one column on a prediction.
 type Reason struct {
 	Column string
-	Value  float64 // in the case; NaN: it is not known
+	Value  float64 // the value in the case; NaN: it is not known
 	By     float64 // added to the log-odds, or to the logarithm of the duration
 }
 
-// ExplainGood returns how GoodOf comes to its answer, and what each column adds that adds
-// anything, the most first. false: the model does not know.
+// ExplainGood returns how GoodOf comes to its answer, and the columns with an effect on
+// it, the greatest effect first. false means that the model does not know.
 func (t *Trained) ExplainGood(c *Case) (Explanation, []Reason, bool) {
 	if t.good == nil {
 		return Explanation{}, nil, false
@@ -81,9 +82,10 @@ func (t *Trained) ExplainGood(c *Case) (Explanation, []Reason, bool) {
 	return e, t.reasons(c, func(i int) float64 { return e.Columns[i] }), true
 }
 
-// ExplainDuration returns what DurationOf does, and by how much each column moves the
-// logarithm of the median against a case with a typical value there, the most first.
-// Trees make these add up to no whole. false: the model does not know.
+// ExplainDuration returns the answer of DurationOf, and by how much each column moves
+// the logarithm of the median against a case with a typical value there, the greatest
+// effect first. With trees, the effects do not add up to the whole. false means that
+// the model does not know.
 func (t *Trained) ExplainDuration(c *Case) (Dist, []Reason, bool) {
 	d, ok := t.DurationOf(c)
 	if !ok {
@@ -172,7 +174,7 @@ func (t *Trained) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// newTrained returns a model that knows nothing, with columns.
+// newTrained returns a model with columns and without any part.
 func newTrained(columns []string) (*Trained, error) {
 	t := &Trained{Prior: Default, columns: columns}
 	for i, name := range columns {

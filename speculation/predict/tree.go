@@ -3,7 +3,7 @@ package predict
 import "math"
 
 // maxFeatures is how many features a tree can tell apart: a node names its
-// feature in seven bits, the eighth says where a missing value goes.
+// feature in seven bits; the eighth bit says where a missing value goes.
 const maxFeatures = 127
 
 const (
@@ -21,7 +21,7 @@ type tree struct {
 	feature [8]uint8
 }
 
-// stump returns a tree that splits nothing and adds nothing.
+// stump returns a tree without a split that adds 0.
 func stump() (t tree) {
 	for i := range t.feature {
 		t.feature[i] = noSplit
@@ -29,9 +29,9 @@ func stump() (t tree) {
 	return t
 }
 
-// row is what trees read: for each feature its value twice, at f with the
-// smallest number in the place of a missing one, and at f|missingHigh with the
-// largest. noSplit holds the smallest. Eight bits index it without a check.
+// row is the input of trees. It has each feature's value twice: at f with the smallest
+// number in place of a missing value, and at f|missingHigh with the largest. noSplit
+// holds the smallest. Eight bits index it without a check.
 type row [256]float64
 
 // fill sets the row to the values of a case. len(x) <= maxFeatures.
@@ -87,7 +87,7 @@ func (t *tree) scale(by float64) {
 	}
 }
 
-// within reports that no leaf is further from 0 than a limit, nor NaN.
+// within reports whether no leaf is NaN or further from 0 than a limit.
 func (t *tree) within(limit float64) bool {
 	for _, v := range t.leaf {
 		if !(math.Abs(v) <= limit) {

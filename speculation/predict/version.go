@@ -6,8 +6,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Learn makes the version of a model that a queue asks for, of its event archive, with the
-// version for a seed: the same archive gives the same model. Errors are those of Train.
+// Learn makes the version of a model that a queue asks for, from its event archive. The
+// version number is the seed, so the same archive gives the same model. Errors are those
+// of Train.
 func Learn(rows []queue.Row, t queue.Learn, now queue.Instant, opt TrainOptions) (*queue.Model, error) {
 	opt.Seed = uint64(t.Version)
 	trained, err := Train(Samples(rows), opt)
@@ -22,9 +23,9 @@ func Learn(rows []queue.Row, t queue.Learn, now queue.Instant, opt TrainOptions)
 	return m, nil
 }
 
-// Version returns what a queue keeps of a model that was learned from its changes: all but
-// when, why and as which version. Errors: what cannot be JSON, such as a figure that is no
-// number.
+// Version returns the record that a queue keeps of a model that was learned from its
+// changes: all but when, why and as which version. It is an error if the model cannot be
+// JSON, such as a figure that is NaN.
 func (t *Trained) Version() (*queue.Model, error) {
 	text, err := json.Marshal(t)
 	if err != nil {

@@ -1,10 +1,10 @@
 package sim
 
-// beliefs are what the speculator thinks of changes: the predictor's numbers to
-// begin with, then Bayes' rule on each result of the change's own builds.
-// EuroSys'19 (section 5) feeds the counts of a change's succeeded and failed
-// builds into its regression; this is the same information, used as well as it
-// can be without a training set.
+// beliefs are the speculator's chances of changes: it begins with the predictor's
+// numbers and applies Bayes' rule on each result of the change's own builds. EuroSys'19
+// (section 5) feeds the counts of a change's succeeded and failed builds into its
+// regression; this is the same information, used as well as possible without a training
+// set.
 type beliefs struct {
 	w    *World
 	good []float64   // by change: sound on its own
@@ -26,8 +26,9 @@ func newBeliefs(w *World) *beliefs {
 }
 
 // result learns from a build of a change on a path that assumed others to land.
-// A pass proves it sound, alone and with these. A failure is its own, or of it
-// with one of these, or one of these is broken where the two meet.
+// A pass proves the change sound, alone and with the assumed ones. A failure is its own
+// fault, or a conflict with an assumed change, or an assumed change is broken on a
+// common target.
 func (b *beliefs) result(c int, assumed []int, failed bool) {
 	if !failed {
 		b.good[c] = 1
@@ -54,7 +55,7 @@ func (b *beliefs) result(c int, assumed []int, failed bool) {
 	}
 }
 
-// of returns the belief in a conflict; nil where none was predicted.
+// of returns the belief in a conflict, or nil if none was predicted.
 func (b *beliefs) of(c, with int) *float64 {
 	for j, x := range b.w.Changes[c].Predicted.Conflicts {
 		if x.With == with {

@@ -6,10 +6,10 @@ import (
 )
 
 // bors is bors-ng's batching ("How bors works", bors-ng documentation; rust-lang's
-// rollups are the same made by hand): one lane; up to 16 waiting changes are
-// built together; a batch that passes lands in one push, one that fails is cut in
-// two halves, which are built one after the other before anything else. A change
-// that fails alone is rejected. Setting batch says how many.
+// rollups are the same made by hand). It has one lane, and up to 16 waiting changes are
+// built together. A batch that passes lands in one push. A batch that fails is cut in
+// two halves, which are built one after the other before anything else. A change that
+// fails alone is rejected. The setting batch is the size of a batch.
 type bors struct{}
 
 var _ Strategy = bors{}

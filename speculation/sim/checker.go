@@ -1,21 +1,21 @@
 package sim
 
 // Checker knows the truth and counts what a strategy does wrong. It shares
-// nothing with any planner: it is told each landing and each rejection, in the
-// order in which they happen, and reads the world.
+// nothing with any planner: it only reads the world and is told each landing and each
+// rejection, in the order in which they happen.
 type Checker struct {
 	w       *World
 	landed  []bool
 	decided []int
-	broken  []bool  // targets where something that has landed is broken on its own
+	broken  []bool  // targets where a landed change is broken on its own
 	soured  [][]int // by change: targets where a push has broken it
-	mates   [][]int // by change: those with which it breaks the tree step, earlier and later
-	tree    bool    // what has landed breaks the tree step
+	mates   [][]int // by change: changes with which it breaks the tree step, earlier and later ones
+	tree    bool    // the landed changes break the tree step
 	pushes  int
 	v       Verdict
 }
 
-// Verdict is what the Checker found. The first three must be zero.
+// Verdict holds the faults that the Checker found. The first three must be zero.
 type Verdict struct {
 	RedCommits   int // landed states in which a target of the landed change fails
 	DecidedTwice int // decisions beyond a change's first
@@ -41,7 +41,7 @@ func NewChecker(w *World) *Checker {
 }
 
 // Decide is told of a decision at a time; times must not go back. A landed
-// change's commit is checked on what landed before it.
+// change's commit is checked on the changes that landed before it.
 func (k *Checker) Decide(change int, landed bool, at float64) {
 	k.pushed(at)
 	if !landed {
@@ -53,8 +53,8 @@ func (k *Checker) Decide(change int, landed bool, at float64) {
 	k.land(change)
 }
 
-// Together is told of changes that have landed at a time as one commit of main:
-// what is between them was never there, and they are checked as one.
+// Together is told of changes that have landed at a time as one commit of main. The
+// states between them were never on main, so they are checked as one.
 func (k *Checker) Together(changes []int, at float64) {
 	k.pushed(at)
 	k.land(changes...)
@@ -122,7 +122,7 @@ func (k *Checker) red(change int) bool {
 	return len(k.soured[change]) > 0
 }
 
-// pushed lets the outside commits happen that came up to a time.
+// pushed applies the outside commits that came up to a time.
 func (k *Checker) pushed(at float64) {
 	for ; k.pushes < len(k.w.Pushes) && k.w.Pushes[k.pushes].AtMin <= at; k.pushes++ {
 		for _, x := range k.w.Pushes[k.pushes].Breaks {
@@ -133,7 +133,7 @@ func (k *Checker) pushed(at float64) {
 	}
 }
 
-// Verdict says what was found, with all decisions told.
+// Verdict returns the faults found. Call it when all decisions have been told.
 func (k *Checker) Verdict() Verdict {
 	v := k.v
 	inOrder := arrivalOrder(k.w)
@@ -150,7 +150,7 @@ func (k *Checker) Verdict() Verdict {
 
 // Check tells a checker a whole outcome: its decisions by time, those of one
 // time in the order in which they are listed. A landing that is not decided as
-// landed, or the reverse, counts as decided twice: one of the two is a lie.
+// landed, or the reverse, counts as decided twice, since one of the two must be wrong.
 func Check(w *World, o *Outcome) Verdict {
 	k := NewChecker(w)
 	all := o.inTime()
@@ -183,8 +183,8 @@ func Check(w *World, o *Outcome) Verdict {
 	return v
 }
 
-// arrivalOrder returns which changes land when each is decided in the order of
-// arrival: what fairness is measured against. Pushes do not count.
+// arrivalOrder returns which changes land if all are decided in the order of arrival.
+// Fairness is measured against that. Pushes do not count.
 func arrivalOrder(w *World) []bool {
 	landed := make([]bool, len(w.Changes))
 	for i := range w.Changes {

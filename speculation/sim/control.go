@@ -9,9 +9,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// watch says which keys main has, as it is now, of what failed with changes. Nothing
-// in these worlds drifts, so nothing is looked for that was proven long ago; what a
-// control costs is measured all the same.
+// watch returns the keys that main has now, of those that failed with changes. No key
+// drifts in these worlds, so it does not look for keys that were proven long ago. The
+// cost of a control is still measured.
 func (d *driver) watch(key string, t queue.Watch) queue.Body {
 	out := queue.Controlled{Action: key, Commit: t.Commit, Steps: d.tree.steps}
 	for _, a := range t.Aims {
@@ -44,9 +44,9 @@ func (f *forest) keyOf(a queue.Aim) (queue.Key, bool) {
 	return queue.Key{}, false
 }
 
-// startOnMain begins a build of main itself, which passes: these worlds' main is red
-// nowhere that a control looks. It takes what its targets take in changes that affect
-// them; if no targets are named, what some change takes.
+// startOnMain begins a build of main itself, which passes: in these worlds main is
+// never red where a control looks. The build takes as long as its targets take in
+// changes that affect them; if no targets are named, as long as some change takes.
 func (d *driver) startOnMain(b *queue.Build) {
 	d.serial++
 	r := &run{id: b.ID, serial: d.serial, change: -1, began: d.now, failing: map[int]bool{}}

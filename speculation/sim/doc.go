@@ -1,13 +1,13 @@
-// Package sim replays a stretch of a merge queue's life, many times, each time
-// with another way to plan it, and says what each would have cost.
+// Package sim replays a part of a merge queue's life, many times, each time with
+// another strategy, and says what each would have cost.
 //
 // # A world and its truth
 //
-// A World holds changes, when they arrive, what they affect, which are broken or
-// break with which, and what a predictor believed. Every strategy gets the same one,
-// so ratios between them compare like with like. Time is in minutes from the
-// start of the world; nothing here reads a clock to decide, and the only chance
-// is seeded, so the same world, strategy and options give the same outcome.
+// A World holds changes, their arrival times and targets, which of them are broken or
+// break with others, and what a predictor believed. Every strategy gets the same one,
+// so ratios between them compare like with like. Time is in minutes from the start of
+// the world; no decision here reads a clock, and all random numbers are seeded, so the
+// same world, strategy and options give the same outcome.
 //
 // # An example
 //
@@ -22,7 +22,7 @@
 //     path of 1 is "on main with 0", which is the one that counts, and 1 is
 //     rejected at minute 31 too.
 //   - The Checker follows each landing. Had a strategy landed 1 on top of 0, it
-//     would count a red commit; nothing but the world's truth tells it so.
+//     would count a red commit; it knows that from the world's truth alone.
 //
 // # Which file does what
 //

@@ -1,9 +1,9 @@
 package sim
 
-// BuildMinutes returns how long one worker builds the targets of a change: all
-// of them, its duration; some of them, the overhead and their share of the rest,
-// but never less than the longest chain of one group needs. The targets must be
-// the change's, sorted. The tree step, where there is one, is not part of it.
+// BuildMinutes returns how long one worker builds targets of a change. All of them take
+// its duration; some of them take the overhead and their share of the rest, but never
+// less than the longest chain of one group. The targets must be the change's, sorted.
+// The tree step, if there is one, is not part of it.
 func (w *World) BuildMinutes(change int, targets []int) float64 {
 	c := &w.Changes[change]
 	if len(targets) == len(c.Targets) {
@@ -13,7 +13,7 @@ func (w *World) BuildMinutes(change int, targets []int) float64 {
 	for _, t := range c.Targets {
 		all += w.Targets[t].CostMin
 	}
-	chains := make([]Target, 0, 8) // by group, its work; the last is the likeliest to go on
+	chains := make([]Target, 0, 8) // by group: its work; the last group is the likeliest to continue
 	for _, t := range targets {
 		x := w.Targets[t]
 		some += x.CostMin
@@ -37,11 +37,11 @@ func (w *World) BuildMinutes(change int, targets []int) float64 {
 }
 
 // BatchMinutes returns how long one worker builds targets of several changes at
-// once, by the rule of BuildMinutes on the union of their targets: the overhead
-// once, and then what the work of each change's part would take one after the
-// other, but never less than the longest chain of one group. A target that
-// several of them affect is built once, at the pace of the slowest of these. The
-// targets must be sorted, and each a target of one of the changes.
+// once, by the rule of BuildMinutes on the union of their targets. It adds up the
+// overhead once, and then the work of each change's part, one after the other, but
+// never less than the longest chain of one group. A target that several of them affect
+// is built once, at the pace of the slowest of these. The targets must be sorted, and
+// each a target of one of the changes.
 func (w *World) BatchMinutes(changes, targets []int) float64 {
 	if len(changes) == 1 {
 		return w.BuildMinutes(changes[0], targets)
@@ -49,7 +49,7 @@ func (w *World) BatchMinutes(changes, targets []int) float64 {
 	if len(targets) == 0 {
 		return 0
 	}
-	pace, whole := map[int]float64{}, 0.0 // of each target: minutes for one of its cost
+	pace, whole := map[int]float64{}, 0.0 // by target: minutes for each unit of its cost
 	for _, c := range changes {
 		x := &w.Changes[c]
 		all, work := 0.0, max(0, x.DurationMin-w.OverheadMin)

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// policy is a peer's way to run a queue, driven by the engine: it is told what
-// happens and answers with start, stop and decide.
+// policy is a peer's way to run a queue, driven by the engine: it is told the events
+// and answers with start, stop and decide.
 type policy interface {
 	arrived(change int)
 	ended(b *build) // a build ran to its end; b.failed says how
-	// voided says that a commit from outside has changed what the change's builds
-	// were on: they have been stopped, and results of it mean nothing any more.
+	// voided says that a commit from outside has changed the base of the change's
+	// builds: they have been stopped, and the change's results no longer count.
 	voided(change int)
-	plan() // everything of this instant has been told
+	plan() // all events of this instant have been told
 }
 
 // build is a run of all targets of one change, or of several at once.
@@ -50,7 +50,7 @@ type engine struct {
 	attempts []int // by change
 	current  [][]*build
 	decided  []bool
-	arrivals int // how many have arrived
+	arrivals int // how many changes have arrived
 	pushes   int
 }
 
@@ -60,7 +60,7 @@ func newEngine(ctx context.Context, w *World, o Options) *engine {
 		planned: math.Inf(-1), wake: math.Inf(1), attempts: make([]int, n), current: make([][]*build, n), decided: make([]bool, n)}
 }
 
-// run replays the world. It ends when no more can happen, even with changes
+// run replays the world. It ends when nothing more can happen, even if changes are
 // undecided: the checker counts them.
 func (e *engine) run(p policy) (*Outcome, error) {
 	began := cpu()
@@ -132,9 +132,9 @@ func (e *engine) push(p policy, x *Push) {
 	}
 }
 
-// start runs a build of changes on main with more changes assumed; a worker must
-// be free. Several changes at once take as long as the longest of them: their
-// builds run side by side.
+// start runs a build of changes on main with further changes assumed; a worker must be
+// free. Several changes at once take as long as the longest of them: their builds run
+// side by side.
 func (e *engine) start(changes, assumed []int, key uint64) *build {
 	b := &build{id: e.out.Builds, changes: changes, assumed: assumed, key: key, began: e.now}
 	with := append(append([]int{}, assumed...), changes...)
@@ -170,7 +170,7 @@ func (e *engine) flakes(c int) bool {
 	return false
 }
 
-// stop aborts a build that runs; one that is over stays as it is.
+// stop aborts a running build; a build that is over stays as it is.
 func (e *engine) stop(b *build) {
 	if b.over {
 		return
@@ -204,8 +204,7 @@ func (e *engine) decide(change int, landed bool) {
 	}
 }
 
-// label is a change's share of the key of a set of changes: sets have the same
-// key when they are the same.
+// label is a change's share of the key of a set of changes: equal sets have equal keys.
 func label(change int) uint64 { return mix(uint64(change) + 1) }
 
 // builds is a heap by end, then by start.

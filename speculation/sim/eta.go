@@ -10,15 +10,15 @@ import (
 // etaEvery is how often the forecasts of all pending changes are looked at, in minutes.
 const etaEvery = 3
 
-// Forecast is what was said at some moment of when a change would be decided, all in
-// minutes.
+// Forecast is the answer at some moment to the question when a change would be decided,
+// all in minutes.
 type Forecast struct {
 	Change          int
 	At, Early, Late float64
 }
 
-// ETA is how good forecasts were, looked at every three minutes for each change that
-// was pending and had one. The first changes, which percentiles leave out, are not counted.
+// ETA says how good forecasts were, looked at every three minutes for each pending change
+// with a forecast. The first changes, which percentiles leave out, are not counted.
 type ETA struct {
 	Samples int     `json:"samples"`
 	Holds   float64 `json:"holds"`     // share of the intervals in which the decision came; 0.8 is right
@@ -42,7 +42,7 @@ func (d *driver) look() {
 	}
 }
 
-// etaOf holds forecasts against decisions; nil without any.
+// etaOf compares forecasts with decisions; it is nil if there are none.
 func etaOf(out *Outcome, first int) *ETA {
 	decided := map[int]queue.Instant{}
 	for _, d := range out.Decisions {

@@ -12,10 +12,10 @@ import (
 )
 
 // Features are what can be seen of a change before it is built. The truth does not follow
-// from them: a generated world draws them given what its changes are.
+// from them: a generated world draws them from the truth about its changes.
 type Features struct {
 	Author   string
-	Paths    []string // of touched files, the first of them
+	Paths    []string // the first of the touched files
 	Files    int
 	Dirs     int
 	Added    int // lines
@@ -38,11 +38,11 @@ const (
 	authorSkill      = 1.0 // deviation of the logarithm of how much likelier than usual an author's change is broken
 )
 
-// features draws the features of all changes, from a stream of their own, given whether
-// each is broken on its own and how long it builds. All together tell broken changes from
-// sound ones with an area under the curve of 0.75 to 0.8, where an author's record is
-// known; alone none does. The size of a change grows with its duration, and with it broken
-// ones are larger.
+// features draws the features of all changes from a separate stream, given whether each is
+// broken on its own and how long it builds. If an author's record is known, all features
+// together tell broken changes from sound ones with an area under the curve of 0.75 to
+// 0.8; no feature alone does. The size of a change grows with its duration, so broken ones
+// are larger.
 func (p *Params) features(w *World) {
 	r := draw(p.Seed, streamFeatures)
 	crowd := crowdOf(r, len(w.Changes))
@@ -74,8 +74,8 @@ func (p *Params) features(w *World) {
 	}
 }
 
-// touch draws the paths: files of a change's own, in folders that all changes of a target
-// share, so that no two changes fail to merge.
+// touch draws the paths: files that only this change touches, in folders that all changes
+// of a target share. So no two changes fail to merge.
 func (f *Features) touch(r *rand.Rand, w *World, c *Change) {
 	dirs := map[string]bool{}
 	for i := range f.Files {
@@ -138,7 +138,7 @@ func (w *World) author(change int) string {
 	return nobody
 }
 
-// show puts what a forge and git show of a change into its footprint.
+// show puts the facts of a change that a forge and git show into its footprint.
 func (f *Features) show(into *queue.Footprint) {
 	if f != nil {
 		into.Paths, into.Files, into.Dirs = f.Paths, f.Files, f.Dirs
@@ -149,7 +149,7 @@ func (f *Features) show(into *queue.Footprint) {
 	}
 }
 
-// facets are what a forge says of it, with what a queue would have counted before.
+// facets are a forge's facts of it, with the earlier counts of a queue.
 func (f *Features) facets() *queue.Facets {
 	if f == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 )
 
 // forest is the world's repository as the queue sees it: commits, the keys that
-// each adds, and main. A target's hash on a commit is made of the changes there
-// that affect it.
+// each adds, and main. A target's hash on a commit is made from the changes there that
+// affect it.
 type forest struct {
 	w      *World
 	steps  queue.StepSet
@@ -29,8 +29,8 @@ type forest struct {
 	truth  *State // of main as it is
 	line   []place
 	tip    queue.CommitID
-	main   []uint64 // by target: what is on main that affects it
-	trunk  uint64   // what is on main, of all changes and pushes
+	main   []uint64 // by target: the changes and pushes on main that affect it
+	trunk  uint64   // all changes and pushes on main
 	at     map[queue.CommitID]*spot
 	change map[queue.CommitID]int // by head
 }
@@ -117,11 +117,11 @@ func (f *forest) observe(key string, t queue.Observe, cfg *config.Config) queue.
 	return out
 }
 
-// resolve merges: everything merges here, as far as git goes.
+// resolve merges. Git never fails to merge here.
 func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
 	out := queue.Resolved{Action: key, Steps: []queue.StepSet{f.steps}, Guard: t.Guard()}
 	at, parent := f.spot(t.Base), t.Base
-	hash := map[int]uint64{} // by target, where the stack has changed it
+	hash := map[int]uint64{} // by target, if the stack has changed it
 	of := func(target int) uint64 {
 		if h, ok := hash[target]; ok {
 			return h
@@ -297,9 +297,9 @@ func (m *model) Duration(ch *queue.Change) (time.Duration, bool) {
 // Cold implements predict.Model.
 func (m *model) Cold() bool { return false }
 
-// informedRules are the settings with which the planner is compared with the peers at
-// its best: no cap, as they have none, and in a world without flakes nothing is run
-// again, as they run nothing again.
+// informedRules are the settings for comparing the planner at its best with the peers.
+// There is no cap, as the peers have none. In a world without flakes no build is run
+// again, as the peers do not run builds again.
 func informedRules(w *World) map[string]string {
 	retries := "0"
 	if w.Flaky > 0 {
@@ -308,9 +308,8 @@ func informedRules(w *World) map[string]string {
 	return map[string]string{"builds_per_change": "1000", "max_overtake": "24h", "retries": retries}
 }
 
-// rulesOf reads the settings of the queue section, over base, over those that a server
-// has by default. Its errors are one line, without lines and columns, since there is no
-// file.
+// rulesOf reads the settings of the queue section, over those of base, over a server's
+// defaults. Its errors are one line, without lines and columns, since there is no file.
 func rulesOf(base, set map[string]string) (config.Rules, error) {
 	all := map[string]string{}
 	maps.Copy(all, base)

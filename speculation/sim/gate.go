@@ -1,7 +1,7 @@
 package sim
 
-// gate is a queue in which each change is built on everything ahead of it that
-// is not failing. Zuul, GitHub and GitLab are this with different limits.
+// gate is a queue in which each change is built on all changes ahead of it that are not
+// failing. Zuul, GitHub and GitLab are such queues with different limits.
 type gate struct {
 	*engine
 	graph  *Graph
@@ -13,7 +13,7 @@ type gate struct {
 	pending []int // undecided, by arrival
 }
 
-// gateChange is what the gate knows of a change.
+// gateChange is the gate's record of a change.
 type gateChange struct {
 	ahead   int  // undecided changes ahead
 	result  bool // it was built on what is assumed now
@@ -47,7 +47,7 @@ func (g *gate) ended(b *build) {
 
 func (g *gate) voided(c int) { g.reset(c) }
 
-// reset forgets what is known of a change: its base has changed.
+// reset forgets the result of a change: its base has changed.
 func (g *gate) reset(c int) {
 	x := &g.changes[c]
 	x.result, x.run = false, nil
@@ -60,9 +60,9 @@ func (g *gate) reset(c int) {
 	}
 }
 
-// rebase forgets what is known of those behind a change: they are built with it
-// now, or without it. Their builds stop, so a build that ends was on what is
-// assumed at its end.
+// rebase forgets the results of the changes behind a change: they are now built with
+// it, or without it. Their builds stop, so the base of a build that ends is always the
+// one assumed at its end.
 func (g *gate) rebase(c int) {
 	for _, d := range g.graph.Later[c] {
 		if d >= g.arrivals {
@@ -95,7 +95,7 @@ func (g *gate) plan() {
 	}
 }
 
-// shrink stops what a window that has become smaller leaves out.
+// shrink stops builds outside a window that has become smaller.
 func (g *gate) shrink() {
 	if g.floor == 0 || len(g.pending) <= g.window {
 		return
@@ -108,7 +108,7 @@ func (g *gate) shrink() {
 	}
 }
 
-// report decides what is known with nothing ahead, from the front.
+// report decides, from the front, changes with a result and no change ahead.
 func (g *gate) report() {
 	kept := g.pending[:0]
 	for _, c := range g.pending {

@@ -8,11 +8,11 @@ import (
 	"sort"
 )
 
-// Params say what world to generate. Defaults are those of the given worlds,
-// which follow the figures of "Keeping Master Green at Scale" (EuroSys'19,
-// sections 2 and 8): 14 potential conflicts for each change at 500 changes per
-// hour, 6.5 % broken on their own, 8 to 9 % rejected for a conflict, a predictor
-// that is right for 97 %, builds of 27 minutes at the median and 120 at most.
+// Params say what world to generate. The defaults are those of the given worlds, which
+// follow the figures of "Keeping Master Green at Scale" (EuroSys'19, sections 2 and 8):
+// 14 potential conflicts for each change at 500 changes per hour, 6.5 % broken on their
+// own, 8 to 9 % rejected for a conflict, a predictor that is right for 97 % of changes,
+// builds of 27 minutes at the median and 120 at most.
 type Params struct {
 	RatePerHour float64 // arrivals per hour
 	Changes     int
@@ -21,16 +21,16 @@ type Params struct {
 
 	Components  int     // parts of the repository; each is one group of targets
 	Zipf        float64 // how unevenly changes fall on components: chance of the k-th is like k^-Zipf
-	Shared      float64 // share of a change's work that is on targets which all changes of its component share; the rest is on one of four packages
+	Shared      float64 // share of a change's work on targets that all changes of its component share; the rest is on one of four packages
 	MedianMin   float64 // of a full build, log-normal
 	Sigma       float64 // deviation of the logarithm
 	CapMin      float64 // longest build
 	OverheadMin float64 // of each build
 
-	Broken        float64 // share that is broken on its own
+	Broken        float64 // share of changes that are broken on their own
 	Conflict      float64 // chance that two changes which may conflict do
-	ConflictLarge float64 // the same where one is a large diff, for each pair
-	WindowMin     float64 // only changes that arrive this close conflict really
+	ConflictLarge float64 // the same if one of the pair is a large diff
+	WindowMin     float64 // only changes that arrive this close really conflict
 
 	Large float64 // share of large diffs: half of all components, 60 minutes to CapMin
 
@@ -87,8 +87,8 @@ func (p *Params) validate() error {
 	return nil
 }
 
-// draw is one stream of chance. Each part of a world has its own, so that the
-// same seed with a better predictor or more pushes has the same changes.
+// draw returns one stream of random numbers. Each part of a world has its own stream,
+// so that the same seed with a better predictor or more pushes gives the same changes.
 func draw(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
 const (
@@ -134,7 +134,7 @@ func Generate(p Params) (*World, error) {
 		}
 	}
 	p.features(w)
-	w.Opaque = p.Opaque // what really breaks does so at targets all the same
+	w.Opaque = p.Opaque // changes still break at targets
 	return w, nil
 }
 
@@ -151,7 +151,7 @@ func (p *Params) arrival(r *rand.Rand, i int, w *World) float64 {
 	if p.Arrivals == "poisson" {
 		return thousandth(at + left)
 	}
-	// left is in minutes at the mean rate; they pass faster in a burst.
+	// left is in minutes at the mean rate; these pass faster in a burst.
 	const calm = (60 - burstFactor*burstMinutes) / (60 - burstMinutes)
 	for {
 		hour := math.Floor(at/60) * 60
@@ -167,8 +167,8 @@ func (p *Params) arrival(r *rand.Rand, i int, w *World) float64 {
 	}
 }
 
-// layout says where a component's targets are: first those that its changes
-// share, then each package's own.
+// layout says where a component's targets are: first the targets that its changes
+// share, then those of each package.
 type layout struct {
 	shared, own, size int
 	unit              float64 // cost of a target
@@ -188,7 +188,7 @@ func layoutOf(p *Params) *layout {
 	return l
 }
 
-// component draws one by its chance.
+// component draws a component by its chance.
 func (l *layout) component(r *rand.Rand) int {
 	x := r.Float64() * l.chances[len(l.chances)-1]
 	return min(sort.SearchFloat64s(l.chances, x), len(l.chances)-1)
@@ -239,5 +239,5 @@ func (l *layout) take(out []int, component, pkg int, units float64) []int {
 	return out
 }
 
-// thousandth rounds as files of worlds do.
+// thousandth rounds to three decimals, as files of worlds do.
 func thousandth(x float64) float64 { return math.Round(x*1000) / 1000 }

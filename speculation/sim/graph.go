@@ -2,8 +2,8 @@ package sim
 
 import "slices"
 
-// Graph says which changes may conflict: those that share a target, or all of
-// them if their targets are not known.
+// Graph says which changes may conflict: changes that share a target, or all of them if
+// their targets are not known.
 type Graph struct {
 	Earlier [][]int // by change: those that arrived before it, in order
 	Later   [][]int // by change: those that arrive after it, in order

@@ -8,15 +8,15 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// growth is how long main's line was from a moment on.
+// growth is the length of main's line from a moment on.
 type growth struct {
 	at   queue.Instant
 	line int
 }
 
-// attest says what the CI of a change's own head has shown: the truth of that head, a
-// branch of main as it was Options.Heads minutes before the change came, for the keys that
-// the head has. Flakes of it are failures, and told to nobody.
+// attest returns the passes of the CI of a change's own head, by the truth about that
+// head. The head is a branch of main as it was Options.Heads minutes before the change
+// came. A flake there is a failure, and failures are not told.
 func (d *driver) attest(key string, t queue.Attest) queue.Body {
 	out := queue.Attested{Action: key, Change: t.Change, Head: t.Head, Steps: d.tree.steps}
 	c := d.tree.change[t.Head]
@@ -36,11 +36,11 @@ func (d *driver) attest(key string, t queue.Attest) queue.Body {
 	return out
 }
 
-// headTry is the attempt of a change that its own CI makes, by which it flakes.
+// headTry is the attempt number of the CI of a change's own head, for its flakes.
 const headTry = 1 << 20
 
-// head returns the keys, by step, of a change's head, which is on main as it was with so
-// many places, and which steps fail there.
+// head returns the keys, by step, of a change's head on the first root places of main,
+// and the steps that fail there.
 func (f *forest) head(c, root int) (keys map[queue.Digest][]queue.Key, red map[queue.Digest]bool) {
 	at := &spot{root: root, stack: []int{c}}
 	f.at[headOf(c)] = at

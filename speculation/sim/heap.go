@@ -1,6 +1,7 @@
 package sim
 
-// heaped is a list for container/heap: what comes before all others is the first.
+// heaped is a list for container/heap: the element that comes before all others is the
+// first.
 type heaped[T interface{ Before(T) bool }] []T
 
 func (h heaped[T]) Len() int           { return len(h) }

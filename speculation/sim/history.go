@@ -10,29 +10,30 @@ import (
 )
 
 // FromHistory makes a world of a queue's event archive, whose rows are tidy (package
-// queue/history). Changes are those that were analyzed, at the times when they arrived; at
-// most p.Changes of the last are taken, 0 takes all.
+// queue/history). Changes are those that were analyzed, at the times when they arrived;
+// only the last p.Changes are taken; 0 takes all.
 //
-//   - targets: those that changes affect, and those that builds of them had. One costs the
-//     mean of what it took, where no step's report said that the mean of the others; those
-//     of one top folder are a group. A change that touched everything affects all of them;
-//     where more than half did, the world is opaque.
-//   - duration: of the change's own builds that ended by themselves the one with the most
-//     targets, scaled to all targets of the change by cost. Without one: as the others', by
-//     cost. The overhead is the median of what builds took beyond their targets.
+//   - targets: those that changes affect, and those in their builds. A target costs the
+//     mean of its durations; if no step's report gave one, the mean of the other targets.
+//     Targets of one top folder are a group. A change that touched everything affects all
+//     targets; if more than half of the changes did, the world is opaque.
+//   - duration: the duration of the change's own build with the most targets, scaled by
+//     cost to all targets of the change; builds that were stopped do not count. Without
+//     such a build: by cost, as for the other changes. The overhead is the median time of
+//     builds beyond that of their targets.
 //   - broken: a change that was rejected for a failed build, at a failing target that never
 //     passed with the change in it.
 //   - conflicts: a change that was rejected for targets each of which passed with the change
-//     elsewhere. It breaks with the change that the failing build had and the passing one had
-//     not, of several with the one that came last before it. A change that did not merge
-//     breaks with those that it clashed with, where both affect a target.
-//   - pushes: commits of main from outside, taken to affect nothing.
-//   - the step on the whole tree: the mean of what it took.
-//   - beliefs: chance and duration as predicted then, where the archive has them.
+//     elsewhere. It breaks with the change that the failing build had and the passing build
+//     had not; of several, with the latest one before it. A change that did not merge breaks
+//     with the changes that it clashed with, if both affect a common target.
+//   - pushes: commits of main from outside, assumed to affect nothing.
+//   - the step on the whole tree: the mean of its durations.
+//   - beliefs: chance and duration as predicted then, if the archive has them.
 //   - features: author, paths and numbers of the arrival.
 //
 // The rest is drawn from p's seed as in a generated world: the truth about changes
-// without a verdict of their own, and what a predictor of p's quality believes of pairs.
+// without a verdict, and the beliefs of a predictor of p's quality about pairs.
 func FromHistory(rows []queue.Row, p Params) (*World, error) {
 	h := newPastWorld(rows, p.Changes)
 	if len(h.arrivals) == 0 {
@@ -57,10 +58,10 @@ type pastWorld struct {
 	order    []queue.BuildID // as they ended
 
 	landed []queue.ChangeID       // in order
-	upTo   map[queue.CommitID]int // how many of them a commit of main has
+	upTo   map[queue.CommitID]int // by commit of main: how many of them it has
 
 	number map[string]int // of targets
-	broken map[int]int    // change to target; of those that have a verdict
+	broken map[int]int    // change to target, for changes with a verdict
 	breaks map[[2]int]int // the earlier and the later change to target
 }
 
@@ -159,7 +160,7 @@ func (h *pastWorld) targets() {
 	}
 }
 
-// durations says what targets cost and how long changes build.
+// durations sets the costs of targets and the durations of changes.
 func (h *pastWorld) durations(p *Params) {
 	h.costs()
 	var rest []float64
@@ -174,7 +175,7 @@ func (h *pastWorld) durations(p *Params) {
 		slices.Sort(rest)
 		w.OverheadMin = thousandth(Percentile(rest, 0.5))
 	}
-	best := make([]float64, len(w.Changes)) // cost of what was built
+	best := make([]float64, len(w.Changes)) // by change: the cost of the targets that were built
 	for _, id := range h.order {
 		b := h.builds[id]
 		i, ok := h.ids[b.Change]
@@ -199,7 +200,7 @@ func (h *pastWorld) durations(p *Params) {
 	}
 }
 
-// pace returns the median of how long changes build for each minute of their targets' cost.
+// pace returns the median build time of changes for each minute of their targets' cost.
 func (h *pastWorld) pace(built []float64) float64 {
 	var seen []float64
 	for i := range h.w.Changes {
@@ -221,7 +222,7 @@ func (h *pastWorld) cost(change int) (all float64) {
 	return all
 }
 
-// costs gives each target the mean of what it took, and the tree step that of its own.
+// costs gives each target, and the tree step, the mean of its durations.
 func (h *pastWorld) costs() {
 	sum, n := make([]float64, len(h.w.Targets)), make([]float64, len(h.w.Targets))
 	tree, trees, all, named := 0.0, 0.0, 0.0, 0.0
@@ -256,8 +257,8 @@ func (h *pastWorld) costs() {
 	}
 }
 
-// ran returns how long a build ran for its targets, 0 where it did not end by itself, and
-// what these cost. whole says that each of them told what it took.
+// ran returns how long a build ran for its targets, or 0 if it was stopped, and the cost
+// of these targets. whole says that the reports gave a duration for each of them.
 func (h *pastWorld) ran(id queue.BuildID) (took, work float64, whole bool) {
 	b := h.builds[id]
 	if b.Started == 0 || b.Outcome != queue.JobPassed && b.Outcome != queue.JobFailed {
@@ -286,7 +287,7 @@ func (h *pastWorld) ran(id queue.BuildID) (took, work float64, whole bool) {
 	return min(took, mostMin), work, whole
 }
 
-// truth finds what was broken and what broke with what.
+// truth finds which changes were broken, and which broke with which.
 func (h *pastWorld) truth() {
 	passes := h.passes()
 	for i, a := range h.arrivals {
@@ -318,7 +319,7 @@ func (h *pastWorld) passes() map[at][]queue.BuildID {
 	out := map[at][]queue.BuildID{}
 	for _, id := range h.order {
 		b := h.builds[id]
-		var with []int // rejected changes that it had
+		var with []int // rejected changes in the build
 		for _, c := range slices.Concat(b.Chain, b.Also, []queue.ChangeID{b.Change}) {
 			if i, ok := h.ids[c]; ok && h.verdicts[c] != nil && h.verdicts[c].Outcome == queue.Rejected {
 				with = append(with, i)
@@ -343,7 +344,7 @@ func (h *pastWorld) passes() map[at][]queue.BuildID {
 
 // blame says why a change that was rejected for failures failed.
 func (h *pastWorld) blame(i int, v *queue.VerdictRow, passes map[at][]queue.BuildID) {
-	own := h.w.Changes[i].Targets[0] // where nothing names a target
+	own := h.w.Changes[i].Targets[0] // used if no failure names a target
 	named := false
 	for _, f := range v.Failures {
 		for _, name := range f.Targets {
@@ -375,8 +376,8 @@ func (h *pastWorld) blame(i int, v *queue.VerdictRow, passes map[at][]queue.Buil
 	h.broken[i] = own
 }
 
-// partner returns the change that a failing build of a change had and the latest passing one
-// had not, at a target; -1: there is none. Of several it is the last.
+// partner returns the change that a failing build of a change had and the latest passing
+// build had not, at a target, or -1 if there is none. Of several it is the last.
 func (h *pastWorld) partner(i, t int, f queue.FailureRow, passing []queue.BuildID) int {
 	had := map[queue.ChangeID]bool{}
 	b := h.builds[passing[len(passing)-1]]
@@ -399,13 +400,13 @@ func (h *pastWorld) pair(i, j, target int) {
 	h.breaks[[2]int{i, j}] = target
 }
 
-// told reports whether it is known how a change would end by itself.
+// told reports whether the history says how a change ends on its own.
 func (h *pastWorld) told(i int) bool {
 	v := h.verdicts[h.arrivals[i].Change]
 	return v != nil && v.Outcome != queue.Cancelled
 }
 
-// world draws what is not told.
+// world draws the facts that the history does not tell.
 func (h *pastWorld) world(p Params) (*World, error) {
 	w, n := h.w, len(h.arrivals)
 	hours := max(1.0/60, w.Changes[n-1].ArriveMin/60)

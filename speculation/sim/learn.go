@@ -5,8 +5,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// learn makes a model of what the queue has seen so far. It takes no time of the queue's, as
-// at a server, which learns beside its turns.
+// learn makes a model of the queue's past so far. It takes no virtual time, as a server
+// learns beside its turns.
 func (d *driver) learn(action string, t queue.Learn) queue.Learnt {
 	if !d.o.Learn {
 		return queue.Learnt{Action: action, Why: "this run learns nothing"}

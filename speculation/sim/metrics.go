@@ -31,7 +31,7 @@ type Metrics struct {
 
 	// Turnarounds of the changes that count, sorted; not part of the figures.
 	Turnarounds []float64         `json:"-"`
-	Set         map[string]string `json:"set,omitempty"` // the settings, where there were some
+	Set         map[string]string `json:"set,omitempty"` // the settings, if there were any
 	decided     int
 }
 
@@ -42,13 +42,13 @@ type Ratio struct {
 	P99 float64 `json:"p99"`
 }
 
-// Plan is how long one plan took, in milliseconds; zero where not measured.
+// Plan is how long one plan took, in milliseconds; zero if not measured.
 type Plan struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 }
 
-// warmUp is the share of the first changes that percentiles leave out: they meet
+// warmUp is the share of changes, the first ones, that percentiles leave out: they meet
 // an empty queue.
 const warmUp = 0.15
 
@@ -107,11 +107,11 @@ func (m *Metrics) Against(base *Metrics) {
 	m.Throughput = ratio(float64(m.decided), float64(base.decided))
 }
 
-// Bad reports whether the run broke what no speed makes good.
+// Bad reports whether the strategy was wrong, which no speed makes good.
 func (m *Metrics) Bad() bool { return m.Red+m.Twice+m.Undecided > 0 }
 
-// Percentile returns a percentile (0 to 1) of sorted values, between the two
-// nearest; 0 of none.
+// Percentile returns a percentile (0 to 1) of sorted values, interpolated between the
+// two nearest; 0 if there are no values.
 func Percentile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -122,7 +122,7 @@ func Percentile(sorted []float64, p float64) float64 {
 	return sorted[lo] + (at-float64(lo))*(sorted[hi]-sorted[lo])
 }
 
-// ratio is 1 for two of the same, though it be nothing, and 0 where there is none.
+// ratio is 1 for equal numbers, even 0 and 0, and 0 if the divisor is 0.
 func ratio(a, b float64) float64 {
 	if a == b {
 		return 1

@@ -4,29 +4,29 @@ import "context"
 
 // optimistic is Zuul's dependent pipeline ("Gating", Zuul's documentation), with
 // the conflict analysis of EuroSys'19 in place of Zuul's shared queues: each
-// change is built on the assumption that everything ahead of it lands, except
-// what fails at the moment ("nearest non-failing item"). When that assumption
-// changes, its build starts again. A change is reported when nothing is ahead.
+// change is built on the assumption that all changes ahead of it land, except those
+// that fail at the moment ("nearest non-failing item"). When that assumption changes,
+// its build starts again. A change is reported when no change is ahead.
 type optimistic struct{}
 
 // window is the same with Zuul's flow control over one queue: changes are built
-// while they are among the first 20; a landing makes that one more, a failure
+// while they are among the first 20. A landing makes this window one larger, a failure
 // halves it, down to 3 (`window`, `window-floor`, `window-increase-factor`,
-// `window-decrease-factor` in Zuul's documentation, section "Pipeline"). Builds
-// outside a smaller window are stopped.
+// `window-decrease-factor` in Zuul's documentation, section "Pipeline"). Builds outside
+// a smaller window are stopped.
 type window struct{}
 
 // github is GitHub's merge queue ("Managing a merge queue", GitHub Docs) with a
-// build concurrency of 100, the most that can be set: one queue; each entry is
-// built on everything ahead; an entry that fails leaves the queue, and groups
-// behind it are made again without it. It is asked to report only when nothing
-// is ahead of it, which is kinder than removing it at once.
+// build concurrency of 100, the most that can be set. There is one queue, and each
+// entry is built on all entries ahead. An entry that fails leaves the queue, and groups
+// behind it are made again without it. Here an entry reports only when no entry is
+// ahead of it, which is kinder than removing it at once.
 type github struct{}
 
 // gitlab is GitLab's merge train ("Merge trains", GitLab Docs): one queue, at
-// most 20 pipelines in parallel; a merge request whose pipeline fails leaves the
-// train at once, before those ahead of it are decided, and all pipelines behind
-// it start again.
+// most 20 pipelines in parallel. A merge request whose pipeline fails leaves the train
+// at once, before those ahead of it are decided, and all pipelines behind it start
+// again.
 type gitlab struct{}
 
 var (

@@ -7,12 +7,11 @@ import (
 )
 
 // oracle is the in-order oracle of "Keeping Master Green at Scale" (EuroSys'19,
-// section 8): it knows every verdict, so it runs exactly one full build for each
-// change, on the base that will be the right one, as soon as a worker is free,
-// in order of arrival; and it decides a change when its build and all earlier
-// changes that may conflict with it are done. All ratios are against it with the
-// same number of workers. Flakes do not reach it, and a push from outside costs
-// it no build.
+// section 8): it knows every verdict. So it runs exactly one full build for each
+// change, on the base that will be the right one, as soon as a worker is free, in order
+// of arrival. It decides a change when its build and all earlier changes that may
+// conflict with it are done. All ratios are against the oracle with the same number of
+// workers. Flakes do not affect it, and a push from outside costs it no build.
 type oracle struct{}
 
 var _ Strategy = oracle{}
@@ -65,7 +64,8 @@ func (oracle) Run(ctx context.Context, w *World, o Options) (*Outcome, error) {
 	return out, nil
 }
 
-// souredAt returns from when on each change fails because of a push from outside.
+// souredAt returns, by change, the time from which it fails because of a push from
+// outside.
 func souredAt(w *World) []float64 {
 	at := make([]float64, len(w.Changes))
 	for i := range at {

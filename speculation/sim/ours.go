@@ -14,13 +14,12 @@ import (
 
 // ours is the queue itself: the very speculation.Step that the server runs,
 // whose actions are answered from the world over a virtual clock. Everything but
-// builds takes no time. It runs as a new server does: with the rules that hold
-// where the configuration says nothing, and a model that knows of the world only
-// what the queue has seen of it so far.
+// builds takes no time. It runs as a new server does: with the default rules, and a
+// model that knows only the queue's own past in this world.
 //
-// Informed, it is told what the world's predictor believes of each change, as the
-// peers are, builds nothing again in a world without flakes, and has no cap: this
-// is how good the planner can be, not what a server does on its first day.
+// If informed, it gets the beliefs of the world's predictor about each change, as the
+// peers do. It runs no build again in a world without flakes, and has no cap. This
+// shows how good the planner can be, not what a server does on its first day.
 type ours struct{ informed bool }
 
 // Name implements Strategy.
@@ -79,11 +78,11 @@ type driver struct {
 	unit  queue.Digest // digest of the step on targets
 
 	now    queue.Instant
-	last   queue.Instant // the run ends then at the latest
+	last   queue.Instant // the latest end of the run
 	wake   queue.Instant
-	eta    queue.Instant // forecasts are looked at then
-	mail   []queue.Event // to be told at once
-	later  []queue.Event // to be told with the next event: no change waits for it
+	eta    queue.Instant // the next look at forecasts
+	mail   []queue.Event // events to be told at once
+	later  []queue.Event // events to be told with the next one: no change waits for them
 	runs   map[queue.BuildID]*run
 	ends   runs
 	ids    map[queue.ChangeID]int
@@ -96,15 +95,15 @@ type driver struct {
 	rows    []queue.Row // of the event archive, to learn from
 	grown   []growth    // of main, oldest first
 	commits int         // of main so far
-	onMain  []int       // by change: which of them it is
+	onMain  []int       // by change: the number of its commit
 }
 
 // run is a build that runs.
 type run struct {
 	id      queue.BuildID
 	serial  int
-	change  int   // the attempt is of this one
-	changes []int // that it is for
+	change  int   // the change whose attempt it is
+	changes []int // the changes that it is for
 	targets []int
 	whole   bool // the step on the whole tree
 	failing map[int]bool
@@ -156,7 +155,7 @@ func (d *driver) tell(bodies ...queue.Body) {
 	}
 }
 
-// next moves the clock to the next thing that happens and says whether there is one.
+// next moves the clock to the next event and says whether there is one.
 func (d *driver) next() bool {
 	for len(d.ends) > 0 && d.ends[0].over {
 		heap.Pop(&d.ends)
@@ -359,7 +358,7 @@ func (d *driver) start(id queue.BuildID) {
 	d.tellLater(queue.BuildStarted{Build: id, Machine: "worker"})
 }
 
-// finish tells what the first n targets of a build have shown, and that it is over.
+// finish tells the results of the first n targets of a build, and that it is over.
 func (d *driver) finish(r *run, n int, how queue.JobOutcome) {
 	r.over = true
 	delete(d.runs, r.id)

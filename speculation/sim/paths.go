@@ -9,10 +9,10 @@ import (
 )
 
 // paths enumerates the paths of changes lazily, the most needed first. A path is
-// one assumption (lands, does not) for each undecided change ahead; its needed is
-// the probability that all of them come true, each given those before it
-// (EuroSys'19, section 4.2, equations 1 to 5: a conflict with a change that is
-// assumed to land makes it less likely that the next one lands).
+// one assumption (lands, does not) for each undecided change ahead. Its needed is the
+// probability that all assumptions come true, each given those before it (EuroSys'19,
+// section 4.2, equations 1 to 5: a conflict with a change that is assumed to land makes
+// it less likely that the next one lands).
 type paths struct {
 	*speculator
 	heap   pathHeap
@@ -25,14 +25,14 @@ type assumption struct {
 	lands bool
 }
 
-// path is the likeliest path of a change but for some flips.
+// path is the likeliest path of a change, except for some flips.
 type path struct {
 	change int
 	flips  []int // places in the change's flips, ascending
 	needed float64
 }
 
-// flip is a change ahead that may be assumed the other way, and what that costs.
+// flip is a change ahead whose other outcome may be assumed, and what that costs.
 type flip struct {
 	change int
 	lands  bool    // on the likeliest path
@@ -51,8 +51,8 @@ func (p *paths) begin(changes []int) {
 	heap.Init(&p.heap)
 }
 
-// next returns the most needed path that is left, unless it is worth less; key
-// names what it assumes. A path comes up once in a round.
+// next returns the most needed path that is left, unless its needed is below worth. key
+// names its assumptions. A path comes up once in a round.
 func (p *paths) next(worth float64) (best path, key uint64, ok bool) {
 	for len(p.heap) > 0 && p.heap[0].needed >= worth {
 		best = p.heap[0]
@@ -83,8 +83,8 @@ func (p *paths) assumed(x path) []int {
 }
 
 // branch puts a path's two children in its place: one more flip, and the next
-// flip instead of the last. So each set of flips comes up once, and not before
-// one of the same change that costs less.
+// flip instead of the last. So each set of flips comes up once, and never before a set
+// of the same change that costs less.
 func (p *paths) branch(best path) {
 	x := &p.changes[best.change]
 	n := len(best.flips)
@@ -108,12 +108,13 @@ func (p *paths) branch(best path) {
 	}
 }
 
-// walk takes the likelier outcome of each change ahead, in order, but for flips,
-// and returns how likely all that is together and the path's key. Of one that the
-// change may bypass, both outcomes are needed as much: as likely as it is that the
-// change ends before it (CI at Scale, 2025, the general formula of P_needed), unless it
-// is next to impossible that it ends before all of them. The path is in assume until
-// the next walk. With collect it collects the flips.
+// walk takes the likelier outcome of each change ahead, in order, except for flips. It
+// returns the chance of all these outcomes together, and the path's key. If the change
+// may bypass another, both outcomes of that one are needed alike, with the chance that
+// the change ends before it (CI at Scale, 2025, the general formula of P_needed). This
+// does not hold if it is next to impossible that the change ends before all that it may
+// bypass. The path is in assume until the next walk. With collect it collects the
+// flips.
 func (p *paths) walk(c int, flips []int, collect bool) (needed float64, key uint64) {
 	x := &p.changes[c]
 	p.stamp++
@@ -150,8 +151,9 @@ func (p *paths) walk(c int, flips []int, collect bool) (needed float64, key uint
 	return needed, key
 }
 
-// firstOf returns the chance that a change ends before all that it may bypass, as the
-// paper has it: the product; 0 where that counts as none, and where they are too many.
+// firstOf returns the chance that a change ends before all that it may bypass, by the
+// paper's rule: the product. It is 0 if the product counts as none, or if there are too
+// many of them.
 func (p *paths) firstOf(c int, ahead []int) float64 {
 	if !p.bypass {
 		return 0
@@ -169,9 +171,9 @@ func (p *paths) firstOf(c int, ahead []int) float64 {
 	return first
 }
 
-// chance returns how likely a change ahead is to land, given what is decided and
-// what the present walk assumes of those before it. If it has been built on just
-// that, its result is known.
+// chance returns how likely a change ahead is to land, given the decisions and the
+// present walk's assumptions about the changes before it. If the change has been built
+// on exactly these, its result is known.
 func (p *paths) chance(a int) float64 {
 	if !p.predict {
 		return 0.5
@@ -199,8 +201,9 @@ func (p *paths) chance(a int) float64 {
 	return chance
 }
 
-// built returns the result of a change's build on what the walk assumes, if it
-// assumes something of all that is ahead of it, and there was one.
+// built returns the result of a change's build on the walk's assumptions. ok is false
+// if there was no such build, or if the walk does not assume an outcome of all changes
+// ahead of it.
 func (p *paths) built(a int) (passed, ok bool) {
 	x := &p.changes[a]
 	if !p.learn || len(x.known) == 0 {
@@ -220,8 +223,8 @@ func (p *paths) built(a int) (passed, ok bool) {
 }
 
 const (
-	unsure    = 1e-4 // what is left of doubt where a result is known
-	elsewhere = 0.9  // how likely a change is to land of which a path says nothing
+	unsure    = 1e-4 // the doubt that is left when a result is known
+	elsewhere = 0.9  // how likely a change lands that a path says nothing about
 )
 
 // pathHeap is a heap of paths by needed, then by arrival.

@@ -8,10 +8,11 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// odds say how likely things are, and what is known instead.
+// odds say how likely changes are broken and pairs conflict, and which of these facts
+// are known.
 type odds struct {
 	broken   func(i int) float64                 // chance that a change is broken on its own
-	pair     func(i, j int) float64              // chance that two conflict which may
+	pair     func(i, j int) float64              // chance that two changes that may conflict do
 	told     func(i int) (broken, known bool)    // nil: nothing is
 	toldPair func(i, j int) (breaks, known bool) // nil: nothing is
 }
@@ -29,12 +30,12 @@ func (p *Params) odds(w *World) odds {
 	}
 }
 
-// pairsEasier is by how much d' of conflicts is above that of broken changes in
-// the given worlds.
+// pairsEasier is the difference between d' of conflicts and d' of broken changes in the
+// given worlds.
 const pairsEasier = 0.85
 
-// outcomes draws the truth about changes that have arrived, and what a predictor
-// of the wanted quality believes of each.
+// outcomes draws the truth about changes that have arrived, and the beliefs of a
+// predictor of the wanted quality about each.
 func (p *Params) outcomes(w *World, o odds) {
 	truth, beliefs := draw(w.Seed, streamTruth), draw(w.Seed, streamBeliefs)
 	pairs := p.PredictorPair
@@ -78,7 +79,7 @@ func (p *Params) outcomes(w *World, o odds) {
 	}
 }
 
-// believe draws what is predicted of a change alone.
+// believe draws the predictions for a change alone.
 func (p *Params) believe(r *rand.Rand, c *Change, sound float64) {
 	c.Predicted.Success = belief(r, sound, p.Predictor, c.BrokenTarget < 0)
 	// The mean of |x| of a normal x is its deviation times sqrt(2/pi).
@@ -87,9 +88,8 @@ func (p *Params) believe(r *rand.Rand, c *Change, sound float64) {
 	c.Predicted.DurationSDMin = thousandth(c.Predicted.DurationMin * sigma)
 }
 
-// uninformed returns the world as one sees it without a predictor: each
-// change, each pair and each duration is like any other, as likely to be good as a new
-// server holds it to be.
+// uninformed returns the world as seen without a predictor: all changes, all pairs and
+// all durations look alike, with the chances that a new server assumes.
 func (w *World) uninformed() *World {
 	out := *w
 	out.Changes = slices.Clone(w.Changes)
@@ -122,7 +122,7 @@ func belief(r *rand.Rand, prior, d float64, holds bool) float64 {
 }
 
 // pushes draws the commits that reach main without the queue, each in one
-// component; some break what is pending there.
+// component; some break changes that are pending there.
 func (p *Params) pushes(w *World, l *layout) {
 	if p.ExternalPush == 0 || len(w.Changes) == 0 {
 		return
@@ -146,7 +146,7 @@ func (p *Params) pushes(w *World, l *layout) {
 	}
 }
 
-// common returns what two sorted lists have in common.
+// common returns the numbers that two sorted lists have in common.
 func common(a, b []int) []int {
 	var out []int
 	for i, j := 0, 0; i < len(a) && j < len(b); {

@@ -12,18 +12,18 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// RedMains is what came of red mains that were injected: in each, commits are pushed
-// past the queue, one of which breaks a target. Spans are in build times of the slowest
-// step, from the first failure on main, and sorted.
+// RedMains is the outcome of injected red mains: in each, commits are pushed past the
+// queue, and one of them breaks a target. Spans are in build times of the slowest step,
+// from the first failure on main, and sorted.
 type RedMains struct {
 	Injected int
-	Right    int       // the one commit that is named is the one that was injected
+	Right    int       // the only commit named is the one that was injected
 	Wrong    int       // another one was named
-	Spans    []float64 // of those that are right, until the evidence is complete
+	Spans    []float64 // of the right ones: until the evidence is complete
 	Pushed   []float64 // the same, from the push
-	Reverts  int       // proven, of those that are right
+	Reverts  int       // proven reverts, of the right ones
 	Proven   []float64 // until the revert is proven
-	Builds   []int     // that the searches took, sorted
+	Builds   []int     // builds that the searches took, sorted
 }
 
 // String implements fmt.Stringer.
@@ -42,8 +42,8 @@ func (r RedMains) String() string {
 func median[T any](sorted []T) T { return sorted[len(sorted)/2] }
 
 // InjectRedMains injects so many red mains, drawn from a seed, and lets the server's own
-// speculation.Step find what turned each red: up to 32 commits, 4 to 11 slots, steps
-// that name what fails and steps that do not, flakes.
+// speculation.Step find the commit that turned each red. They have up to 32 commits, 4
+// to 11 slots, steps that name failed targets and steps that do not, and flakes.
 func InjectRedMains(ctx context.Context, n int, seed uint64) (RedMains, error) {
 	out := RedMains{Injected: n}
 	for i := range n {
@@ -66,12 +66,12 @@ func InjectRedMains(ctx context.Context, n int, seed uint64) (RedMains, error) {
 // The world of a red main.
 const (
 	redTargets = 12
-	redFlakes  = 0.01 // that a sound target fails by chance, in one build
+	redFlakes  = 0.01 // chance that a sound target flakes in one build
 	redTurns   = 20_000
 )
 
-// redCommit is a commit of main's line, or a revert: which commits have touched what
-// each target is made of.
+// redCommit is a commit of main's line, or a revert. It has, for each target, the
+// commits that have touched the target's content.
 type redCommit struct {
 	id      queue.CommitID
 	parent  queue.CommitID
@@ -89,7 +89,7 @@ type redMain struct {
 	r       *rand.Rand
 	core    *speculation.Core
 	step    config.Step
-	needs   [redTargets]int // each target is made of another one's content, too; itself: of none
+	needs   [redTargets]int // each target is also made of another target's content; itself: of no other
 	took    [redTargets]float64
 	commits map[queue.CommitID]*redCommit
 	line    []*redCommit
@@ -142,7 +142,8 @@ func (d *redMain) put(c *redCommit) {
 	d.commits[c.id] = c
 }
 
-// inject pushes commits of which one breaks a target: its own, or one that is made of it.
+// inject pushes commits, one of which breaks a target: its own, or one that is made of
+// it.
 func (d *redMain) inject() {
 	n := 1 + d.r.IntN(32)
 	d.bad = 1 + d.r.IntN(n)
@@ -181,7 +182,8 @@ func (d *redMain) key(c *redCommit, t int) queue.Key {
 	return queue.Key{Step: d.step.Digest(), Target: targetName(t), Hash: digest.Of(fields...)}
 }
 
-// keys returns those that a commit has and another has not; nil: all.
+// keys returns the keys that a commit has and another has not; all keys if the other is
+// nil.
 func (d *redMain) keys(c, than *redCommit) (out []queue.Key) {
 	for t := range redTargets {
 		if k := d.key(c, t); than == nil || d.key(than, t) != k {
@@ -205,8 +207,8 @@ func (d *redMain) tell(bodies ...queue.Body) {
 	}
 }
 
-// run lets main be proven, injects, and goes on until the culprit and what comes of its
-// revert are known, or nothing happens any more.
+// run lets main be proven, injects, and goes on until the culprit and the outcome of
+// its revert are known, or nothing happens any more.
 func (d *redMain) run() error {
 	for turn := 0; ; turn++ {
 		if turn == redTurns {
@@ -258,7 +260,7 @@ func (d *redMain) settled() bool {
 	return true
 }
 
-// advance moves the clock to the next thing that happens.
+// advance moves the clock to the next event.
 func (d *redMain) advance() bool {
 	slices.SortStableFunc(d.runs, func(a, b redRun) int { return int(a.end - b.end) })
 	at := d.wake
@@ -329,7 +331,7 @@ func (d *redMain) observe(key string, t queue.Observe) queue.Body {
 	return out
 }
 
-// trace walks back to where each trail is known to have passed.
+// trace walks back to the commit where each trail is known to have passed.
 func (d *redMain) trace(key string, t queue.Trace) queue.Body {
 	out := queue.Traced{Action: key, Hunt: t.Hunt, Commit: t.Commit, Analyzer: t.Analyzer, Trails: slices.Clone(t.Trails), Steps: []queue.StepSet{d.steps()}}
 	from := d.commits[t.Commit].number
@@ -367,7 +369,7 @@ func (d *redMain) trail(c *redCommit, x queue.Trail) (out []queue.Key) {
 	return out
 }
 
-// resolve makes the revert of a commit: what it has brought is gone.
+// resolve makes the revert of a commit: the commit's edits are gone.
 func (d *redMain) resolve(key string, t queue.Resolve) queue.Body {
 	p, base := t.Picks[0], d.commits[t.Base]
 	gone := d.commits[p.Revert].number
@@ -426,7 +428,7 @@ func (d *redMain) finish(id queue.BuildID) {
 	d.tell(queue.BuildDone{Build: id, Outcome: outcome})
 }
 
-// count adds what came of the red main.
+// count adds the outcome of the red main.
 func (d *redMain) count(out *RedMains) {
 	var found []queue.Culprit
 	var began queue.Instant

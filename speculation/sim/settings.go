@@ -31,9 +31,9 @@ var (
 	_ tunable = ours{}
 )
 
-// CheckSettings returns what would end a run of one of the strategies, or be read
-// by none of them, if anything would: each name must be a setting of at least one
-// of them, and each value make sense to all that have it.
+// CheckSettings returns an error if a setting would end a run of one of the strategies,
+// or if none of them reads it. Each name must be a setting of at least one strategy,
+// and each value must make sense to all strategies that have the setting.
 func CheckSettings(strategies []Strategy, set map[string]string) error {
 	known := settingsOf(strategies)
 	for _, key := range slices.Sorted(maps.Keys(set)) {
@@ -51,8 +51,8 @@ func CheckSettings(strategies []Strategy, set map[string]string) error {
 	return nil
 }
 
-// SettingsFor returns those settings that a strategy has; nil where it has none
-// of them.
+// SettingsFor returns those settings that a strategy has, or nil if it has none of
+// them.
 func SettingsFor(s Strategy, set map[string]string) map[string]string {
 	var out map[string]string
 	for _, key := range settingsOf([]Strategy{s}) {

@@ -4,8 +4,8 @@ import "context"
 
 // single is the single queue of "Keeping Master Green at Scale" (EuroSys'19,
 // section 8.2) with the paper's conflict analysis: a change is built when
-// nothing that it may conflict with is undecided before it, and decided by that
-// build. Nothing is speculated.
+// no undecided change before it may conflict with it, and decided by that build. It
+// does not speculate.
 type single struct{}
 
 var _ Strategy = single{}

@@ -6,9 +6,9 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// speculator is SubmitQueue: for each change it builds, on several paths, all of
-// the change's targets, and decides by the path that came true. Results of one
-// change's builds say nothing of another's.
+// speculator is SubmitQueue: for each change it builds all of the change's targets, on
+// several paths, and decides by the path that came true. Results of one change's builds
+// say nothing of another's.
 type speculator struct {
 	*engine
 	graph *Graph
@@ -19,21 +19,21 @@ type speculator struct {
 	beliefs *beliefs
 }
 
-// rules are what the published variants differ in.
+// rules are the points in which the published variants differ.
 type rules struct {
-	predict   bool    // by predictions; otherwise every change lands with 1/2
+	predict   bool    // use predictions; otherwise every change lands with chance 1/2
 	learn     bool    // results change how likely a change is to land
 	bypass    bool    // decide a change when all paths that are left agree
-	first     float64 // chance to end before one ahead from which a change may bypass it
-	most      int     // so many at once: each doubles its paths
-	threshold float64 // needed of a build that is worth running
+	first     float64 // least chance to end before a change ahead with which a change may bypass it
+	most      int     // how many it may bypass at once: each doubles its paths
+	threshold float64 // least needed of a build that is worth running
 	horizon   int     // only so many pending changes for each worker are looked at
 }
 
-// spec is what the speculator knows of a change.
+// spec is the speculator's record of a change.
 type spec struct {
 	ahead  []int           // undecided changes that arrived before, in order
-	base   uint64          // key of those that have landed
+	base   uint64          // key of the landed changes
 	known  map[uint64]bool // results by path
 	likely uint64          // the likeliest path of this round, and its needed
 	needed float64
@@ -72,8 +72,8 @@ func (s *speculator) ended(b *build) {
 
 func (s *speculator) voided(c int) { clear(s.changes[c].known) }
 
-// before returns the chance that a change's builds end before those of one ahead of
-// it, by the published rule; 0 where it may not bypass that one.
+// before returns the chance that a change's builds end before those of a change ahead,
+// by the published rule, or 0 if it may not bypass that change.
 func (s *speculator) before(c, ahead int) float64 {
 	if !s.bypass {
 		return 0
@@ -115,7 +115,8 @@ func (s *speculator) plan() {
 	s.preempt(keep, start)
 }
 
-// preempt stops what is not among the best, and starts what is new there.
+// preempt stops builds that are not among the best, and starts those that are new
+// there.
 func (s *speculator) preempt(keep map[*build]bool, start []path) {
 	for _, b := range slices.Clone(s.running) {
 		if !b.stopped && !keep[b] {
@@ -141,7 +142,7 @@ func (s *speculator) building(c int, key uint64) *build {
 	return nil
 }
 
-// settle decides what can be decided, in order of arrival.
+// settle decides, in order of arrival, the changes that can be decided.
 func (s *speculator) settle() {
 	kept := s.pending[:0]
 	for _, c := range s.pending {
@@ -167,11 +168,12 @@ func (s *speculator) settle() {
 	s.pending = kept
 }
 
-// mostBypassed is how many changes one may bypass at once.
+// mostBypassed is how many changes a change may bypass at once.
 const mostBypassed = 10
 
-// verdict says whether a change's outcome is known: with nothing ahead by its
-// path, otherwise, where bypassing is on, when all paths are known and agree.
+// verdict says whether a change's outcome is known. With no change ahead its one path
+// decides. Otherwise, if bypassing is on, it is known when the results of all paths are
+// known and agree.
 func (s *speculator) verdict(c int) (lands, ok bool) {
 	x := &s.changes[c]
 	m := len(x.ahead)

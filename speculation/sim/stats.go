@@ -10,14 +10,14 @@ import (
 type Stats struct {
 	Changes   int     `json:"changes"`
 	Hours     float64 `json:"hours"`                  // of arrivals
-	Pairs     float64 `json:"conflicts_per_change"`   // earlier changes of the last hour that it may conflict with
-	Broken    float64 `json:"broken"`                 // share that is broken on its own
-	Conflicts float64 `json:"rejected_for_conflicts"` // share that arrival order rejects for a conflict only
+	Pairs     float64 `json:"conflicts_per_change"`   // earlier changes of the last hour that a change may conflict with
+	Broken    float64 `json:"broken"`                 // share of changes that are broken on their own
+	Conflicts float64 `json:"rejected_for_conflicts"` // share of changes that are rejected only for a conflict if decided in arrival order
 	Accuracy  float64 `json:"predictor_accuracy"`     // of "lands", in arrival order, at 0.5
 	MAPE      float64 `json:"duration_error"`         // mean, relative
 	MedianMin float64 `json:"median_min"`             // of a full build
 	MeanMin   float64 `json:"mean_min"`
-	Demand    float64 `json:"oracle_workers"` // busy on average, where each change is built once as it arrives
+	Demand    float64 `json:"oracle_workers"` // busy workers on average, if each change is built once as it arrives
 	Large     int     `json:"large"`
 	Targets   float64 `json:"targets_per_change"`
 	Pushes    int     `json:"pushes,omitempty"`
@@ -76,7 +76,7 @@ func StatsOf(w *World) Stats {
 	return s
 }
 
-// String is the figures on one line.
+// String returns the figures on one line.
 func (s Stats) String() string {
 	text := fmt.Sprintf("%d changes in %.1f h (%d large), builds %.0f min median, %.0f mean; each may conflict with %.1f of the last hour; "+
 		"%.1f%% broken, %.1f%% rejected for conflicts; predictor %.1f%% right, durations %.1f%% off; oracle needs %.0f workers",

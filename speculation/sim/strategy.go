@@ -19,14 +19,14 @@ var ErrUnknownStrategy = errors.New("unknown strategy")
 
 // Strategy is one way to run a merge queue.
 type Strategy interface {
-	// Name is what it is called on the command line and in figures.
+	// Name is its name on the command line and in figures.
 	Name() string
 	// Run replays the world with it. The same world and options give the same
-	// decisions. It returns the context's error where that ends it, and an error
-	// for a setting that it has but that makes no sense; settings that it does
-	// not have it ignores, as they may be another strategy's. Only ours refuses
-	// them: its names are those of a file in which none may be misspelt. Ask
-	// CheckSettings first, and give each strategy its own by SettingsFor.
+	// decisions. It returns the context's error if the context ends the run, and an
+	// error for a setting that it has with a value that makes no sense. It ignores
+	// settings that it does not have, as they may be another strategy's. Only ours
+	// refuses them: its names are those of a file in which none may be misspelt. Call
+	// CheckSettings first, and give each strategy its own settings by SettingsFor.
 	Run(ctx context.Context, w *World, o Options) (*Outcome, error)
 }
 
@@ -34,24 +34,24 @@ type Strategy interface {
 type Options struct {
 	Workers  int                      // builds at a time; at least 1
 	Set      map[string]string        // settings of the strategy
-	Model    predict.Model            // what ours believes of changes; nil: what a new server does, or informed what the world's predictor does
-	Heads    float64                  // minutes before its /land at which the CI of each change's own head has ended, on main as it was then; ours takes what has passed there; 0: there is none
-	Learn    bool                     // ours learns models of what it has seen so far, as a server does
-	After    int                      // figures are of the changes after the first so many; 0: all but the first 15 %
+	Model    predict.Model            // the model of ours; nil: that of a new server, or, if informed, the world's predictor
+	Heads    float64                  // minutes before its /land at which the CI of each change's own head has ended, on main as it was then; ours takes its passes; 0: there is no such CI
+	Learn    bool                     // ours learns models of its past, as a server does
+	After    int                      // the number of first changes that figures leave out; 0: the first 15 %
 	Progress func(decided, total int) // may be nil; called now and then
 	Record   func(queue.Row)          // is given each row of the event archive of ours; may be nil
 }
 
-// Outcome is what a strategy did.
+// Outcome holds what a strategy did.
 type Outcome struct {
 	Decisions     []Decision // in the order in which they were made
 	Landings      []int      // main's commits after the world's start, in order
 	Builds        int        // started
-	Starts        []float64  // of these, when each was, in minutes and in no order
+	Starts        []float64  // the times of these, in minutes and in no order
 	Aborted       int        // of these, stopped before their end
-	WorkerMinutes float64    // that workers were busy
+	WorkerMinutes float64    // time that workers were busy
 	CPU           time.Duration
-	Forecasts     []Forecast      // that were made on the way, in no order within a moment
+	Forecasts     []Forecast      // forecasts made during the run, in no order within a moment
 	Plans         []time.Duration // wall time of each turn that planned, where measured
 }
 
@@ -66,7 +66,7 @@ type Decision struct {
 	Change int
 	At     float64 // minutes
 	Landed bool
-	Commit int // of landings: those with the same number, not 0, are one commit of main
+	Commit int // landings with the same number, not 0, are one commit of main
 }
 
 // inTime returns the decisions by time, equal times as listed.
@@ -86,8 +86,7 @@ func Strategies() []Strategy {
 }
 
 // Ablations returns the settings that `submitqueue simulate --ablate` tries one
-// by one on the queue's own planner, as "key=value": each takes one ingredient
-// out.
+// by one on the queue's own planner, as "key=value": each leaves out one ingredient.
 func Ablations() []string {
 	return []string{"order=arrival", "off=[adaptive]", "off=[aging]", "off=[beliefs]", "off=[benefit]", "off=[bypass]", "off=[early]", "off=[flips]",
 		"off=[just-in-time]", "off=[lanes]", "off=[margin]", "off=[preempt]", "off=[quotas]", "off=[target-threshold]", "off=[trials]"}
@@ -105,7 +104,7 @@ func Lookup(name string) (Strategy, error) {
 	return nil, fmt.Errorf("%w %q; there are: %s", ErrUnknownStrategy, name, strings.Join(names, ", "))
 }
 
-// number returns a setting as a number, or what it is without.
+// number returns a setting as a number, or the given default if it is not set.
 func (o Options) number(key string, without float64) (float64, error) {
 	text, ok := o.Set[key]
 	if !ok {
@@ -118,7 +117,7 @@ func (o Options) number(key string, without float64) (float64, error) {
 	return x, nil
 }
 
-// progress tells of progress, where somebody listens.
+// progress tells of progress if a callback is set.
 func (o Options) progress(decided, total int) {
 	if o.Progress != nil {
 		o.Progress(decided, total)

@@ -4,26 +4,26 @@ import "context"
 
 // submitQueue2019 is SubmitQueue of "Keeping Master Green at Scale" (EuroSys'19,
 // sections 4 to 7): paths of all pending changes are built, the most needed
-// first, as many as there are workers; what is not among them any more is
-// aborted. Changes are decided in order of arrival among those they may conflict
-// with. Settings: `learn` (0: results change no probability), `epoch` (minutes
-// between plans, 0.25), `informed` (0: it believes of each change and of each pair what
-// a new server does, and is not told by the world's predictor).
+// first, as many as there are workers. A build whose path is no longer among them is
+// aborted. Changes are decided in order of arrival among those they may conflict with.
+// Settings: `learn` (0: results change no probability), `epoch` (minutes between plans,
+// 0.25), `informed` (0: its beliefs about changes and pairs are those of a new server,
+// and not the world's predictor's).
 type submitQueue2019 struct{}
 
-// submitQueue2024 adds what "CI at Scale: Lean, Green, and Fast" (2025) does
-// since 2024, by the paper's own formulas: a change may be decided before others ahead
-// of it when it has the same result for each of their outcomes (BLRD); of one ahead that it
-// probably ends before (by the normal distributions of both build times, `first`, 0.9),
-// both outcomes are needed as much as that is likely; and a build with needed below
-// `threshold` (0.1) is not run. The paper gives no value of either threshold. Nor does it
-// bound how many one change may bypass, and each doubles its paths: without a bound a few
-// fill all workers. Here it is `bypass` (1): with it the builds are as many fewer than those
-// of 2019 as the paper says.
+// submitQueue2024 adds the methods that "CI at Scale: Lean, Green, and Fast" (2025)
+// describes, in use since 2024, by the paper's own formulas. A change may be decided before
+// others ahead of it when it has the same result for each of their outcomes (BLRD). If a
+// change probably ends before one ahead (by the normal distributions of both build times,
+// `first`, 0.9), both outcomes of that one are needed with that chance. A build with needed
+// below `threshold` (0.1) is not run. The paper gives no value of either threshold. Nor does
+// it bound how many changes one may bypass, and each doubles its paths: without a bound a
+// few changes fill all workers. Here the bound is `bypass` (1). With it the number of builds
+// falls below that of 2019 by as much as the paper says.
 type submitQueue2024 struct{}
 
 // speculateAll builds all paths (EuroSys'19, section 4.1): every change lands
-// with 1/2, so those with the fewest assumptions come first.
+// with chance 1/2, so paths with the fewest assumptions come first.
 type speculateAll struct{}
 
 var (

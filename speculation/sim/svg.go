@@ -73,7 +73,8 @@ func (p *picture) layout(title string, groups [][]Drawn) (height int) {
 	return y + margin
 }
 
-// plot draws the distributions on a logarithmic axis, in medians of the first.
+// plot draws the distributions on a logarithmic axis, in units of the first run's
+// median.
 func (p *picture) plot(top int, runs []Drawn) {
 	unit := runs[0].P50
 	if unit <= 0 {

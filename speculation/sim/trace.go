@@ -14,9 +14,9 @@ import (
 
 // ReadTrace makes a world of a history: JSON lines, gzip or not, one landed
 // change each, with landed or time (unix seconds), author, paths, added, removed
-// and commits; further members are ignored. The rest is drawn from p's seed:
+// and commits; other members are ignored. The rest is drawn from p's seed:
 //
-//   - targets: the first two folders of each path; those of one top folder are a
+//   - targets: the first two folders of each path; targets of one top folder are a
 //     group. A path in the root is target "".
 //   - duration: p.MedianMin times (1 + lines of the change) / (1 + median lines)
 //     to the power of 0.15, times a log-normal factor of 0.8 p.Sigma, capped.
@@ -30,8 +30,8 @@ import (
 //   - the predictor: of p's quality, as in a generated world.
 //
 // Arrivals keep their order; p.RatePerHour above 0 re-times them, evenly or as
-// p.Arrivals says (the 2019 paper did the same: real changes, a fixed rate). At
-// most p.Changes of the last are taken; 0 takes all.
+// p.Arrivals says (the 2019 paper did the same: real changes, a fixed rate). Only the
+// last p.Changes are taken; 0 takes all.
 func ReadTrace(r io.Reader, p Params) (*World, error) {
 	l, err := newLines(r)
 	if err != nil {
@@ -95,12 +95,12 @@ func (t *traced) check() error {
 	return nil
 }
 
-// worldOf draws what the history does not tell.
+// worldOf draws the facts that the history does not tell.
 func worldOf(all []traced, p Params) (*World, error) {
 	retime, own := p.RatePerHour != 0, float64(len(all))/max(1, (all[len(all)-1].at()-all[0].at())/3600)
 	p.Changes, p.Large = len(all), 0
 	if !retime {
-		p.RatePerHour = 1 // its own is not used
+		p.RatePerHour = 1 // the history's own rate is not used
 	}
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -140,8 +140,8 @@ func worldOf(all []traced, p Params) (*World, error) {
 	return w, nil
 }
 
-// oddsOf says what follows from a history: weights where it is silent, and what
-// it tells.
+// oddsOf returns the odds of a history: the facts that it tells, and weights where it
+// tells none.
 func oddsOf(all []traced, sizes []float64, p *Params) odds {
 	o := odds{
 		broken: func(i int) float64 { return p.Broken * sizes[i] },
@@ -170,7 +170,7 @@ func folder(file string) string {
 }
 
 // foldersOf makes the world's targets, in the order of their names, so that they
-// depend on which folders are touched, not on when.
+// depend on which folders are touched, and not on the time.
 func foldersOf(all []traced, w *World) map[string]int {
 	var names []string
 	for i := range all {
@@ -191,7 +191,7 @@ func foldersOf(all []traced, w *World) map[string]int {
 }
 
 // targetsOf returns the folders of a change's paths, each once; a change without
-// paths is one of the root.
+// paths belongs to the root.
 func targetsOf(t *traced) []string {
 	var out []string
 	for _, x := range t.Paths {

@@ -1,21 +1,20 @@
 package sim
 
 // State is a set of changes (and pushes) that are in, and which targets fail
-// with them. Adding and removing cost what the change really conflicts with,
-// not the size of the set, so a state of assumed changes can be laid on top of
-// what has landed and taken off again.
+// with them. The cost of adding and removing depends on the number of the change's real
+// conflicts, not on the size of the set. So assumed changes can be added on top of the
+// landed ones and removed again.
 //
 // A target fails when a change that is in is broken there, or two that are in
-// break it together. There is no flakiness in it: that is the builds', see
-// Flake.
+// break it together. It has no flakes: these belong to builds, see Flake.
 type State struct {
 	w      *World
-	foes   [][]Conflict // by change: both earlier and later ones it breaks with
+	foes   [][]Conflict // by change: earlier and later changes that it breaks with
 	pushed [][]int      // by change: the targets where a push that is in breaks it
 	in     []bool
 	bad    []int   // by target: reasons to fail
-	red    int     // targets with one
-	mates  [][]int // by change: both earlier and later ones with which it breaks the tree step
+	red    int     // targets with a reason
+	mates  [][]int // by change: earlier and later changes with which it breaks the tree step
 	tree   int     // reasons for the tree step to fail
 }
 
@@ -38,10 +37,10 @@ func NewState(w *World) *State {
 // Has reports whether a change is in.
 func (s *State) Has(change int) bool { return s.in[change] }
 
-// Add puts a change in; one that is in stays in.
+// Add puts a change in; a change that is in stays in.
 func (s *State) Add(change int) { s.set(change, true) }
 
-// Remove takes a change out; one that is out stays out.
+// Remove takes a change out; a change that is out stays out.
 func (s *State) Remove(change int) { s.set(change, false) }
 
 // Push puts a commit of the world's Pushes in, for good. Changes that have
@@ -74,7 +73,7 @@ func (s *State) Broken(targets []int) []int {
 	return out
 }
 
-// TreeFails reports whether the tree step fails, where there is one.
+// TreeFails reports whether there is a tree step and it fails.
 func (s *State) TreeFails() bool { return s.tree > 0 && s.w.TreeStepMin > 0 }
 
 // With returns which of the targets fail on this state with more changes in,

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// World is a stretch of a merge queue's life with the truth in it. Times and
-// costs are in minutes. A World is read-only once it has been made.
+// World is a part of a merge queue's life, including the truth. Times and costs are in
+// minutes. A World is read-only once it has been made.
 type World struct {
-	Seed        uint64  // what it was drawn from; 0 for one that was not
+	Seed        uint64  // the seed it was drawn from; 0 if it was not drawn
 	Arrivals    string  // fixed, poisson, bursts, or trace
 	RatePerHour float64 // arrivals per hour
 	LargeShare  float64 // share of large diffs among the changes
@@ -36,7 +36,7 @@ type Change struct {
 	DurationMin  float64 // of a full build of it alone
 	Large        bool
 	Targets      []int      // affected, sorted; never empty
-	BrokenTarget int        // fails wherever this change is in; -1: sound on its own
+	BrokenTarget int        // this target fails wherever the change is in; -1: sound on its own
 	Conflicts    []Conflict // earlier changes that it really breaks with
 	BreaksTree   bool       // the tree step fails wherever this change is in
 	TreeFoes     []int      // earlier changes with which it breaks the tree step
@@ -50,7 +50,7 @@ type Conflict struct {
 	Target int // of both; fails where both are in
 }
 
-// Prediction is what was believed of a change when it arrived.
+// Prediction holds the beliefs about a change when it arrived.
 type Prediction struct {
 	Success       float64 // P(sound on its own)
 	DurationMin   float64
@@ -121,7 +121,8 @@ func (w *World) check(i int) error {
 	return nil
 }
 
-// checkTargets returns what is wrong with what is not about a change.
+// checkTargets returns what is wrong with the parts of a world that are not about a
+// change.
 func (w *World) checkTargets() error {
 	if !finite(w.OverheadMin) || w.OverheadMin < 0 || !chance(w.Flaky) || !finite(w.TreeStepMin) || w.TreeStepMin < 0 {
 		return fmt.Errorf("the overhead, the flaky share or the tree step is out of range")
@@ -144,8 +145,8 @@ func (w *World) checkTargets() error {
 	return nil
 }
 
-// checkPushes returns what is wrong with what pushes break; changes come first
-// in time, so this is checked last.
+// checkPushes returns what is wrong with the conflicts of pushes. It is called last,
+// since it needs the changes.
 func (w *World) checkPushes() error {
 	for i, p := range w.Pushes {
 		for _, x := range p.Breaks {
@@ -170,7 +171,8 @@ func (c *Change) affects(target int) bool {
 	return lo < len(c.Targets) && c.Targets[lo] == target
 }
 
-// mostMin bounds what a build takes: more is a slip, and no clock has room for it.
+// mostMin bounds the duration of a build: more is a mistake, and does not fit into a
+// clock.
 const mostMin = 1e5
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) && math.Abs(x) < 1e12 }

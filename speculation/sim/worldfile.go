@@ -225,7 +225,7 @@ type lines struct {
 	strict bool // refuse members that the value does not have
 }
 
-// newLines looks at the first bytes: gzip or plain text.
+// newLines detects gzip or plain text by the first bytes.
 func newLines(r io.Reader) (*lines, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -274,7 +274,7 @@ func (l *lines) decode(text []byte, v any) error {
 	return nil
 }
 
-// cutShort says what an unexpected end of a file most likely means.
+// cutShort explains an unexpected end of a file.
 func cutShort(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("it ends in the middle; make or copy the file again: %w", err)
