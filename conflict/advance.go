@@ -11,7 +11,7 @@ import (
 )
 
 // follow makes the snapshot of a tree from that of a tree near it. Nil without
-// an error says that everything is to be looked at.
+// an error says that the whole tree must be analyzed.
 func follow(ctx context.Context, a Follower, s *config.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
 	for i := range files {
 		if placeOf(s, files[i].Path, near.filing.extra, true) == inBarrier {
@@ -38,7 +38,7 @@ func follow(ctx context.Context, a Follower, s *config.Analysis, near *Snapshot,
 }
 
 // sound reports whether the patch keeps the rules of Graph. If it does not,
-// neither does the graph, and who looks at it will say so.
+// neither does the graph, and the analysis of the whole graph reports that.
 func (p *Patch) sound() bool {
 	g := Graph{Targets: p.Targets, Definitions: p.Definitions}
 	return g.check() == nil
@@ -62,8 +62,8 @@ func newSuccessor(near *Snapshot, tree queue.TreeID) *successor {
 			names: near.names, live: near.live, Unread: near.Unread}}
 }
 
-// apply takes a patch over. It reports false where everything is to be looked
-// at instead.
+// apply takes a patch over. It reports false where the whole tree must be
+// analyzed instead.
 func (n *successor) apply(s *config.Analysis, p *Patch, files []FileChange) bool {
 	n.snap.memo = p.Memo
 	n.files = n.near.filing.edit(s)
@@ -120,14 +120,14 @@ func (n *successor) define(name string, h sum) {
 	}
 }
 
-// revision is what becomes of one target; nil where there is none.
+// revision is the change of one target from one record to another; nil where there is none.
 type revision struct {
 	id       uint32
 	from, to *record
 }
 
-// diff returns the revisions of the targets whose records differ. Those after
-// the first `there` are no more.
+// diff returns the revisions of the targets whose records differ. Targets after
+// the first `there` no longer exist.
 func (n *successor) diff(targets []Target, there int) []revision {
 	var out []revision
 	for i := range targets {
@@ -151,8 +151,8 @@ func (n *successor) diff(targets []Target, there int) []revision {
 	return out
 }
 
-// replace writes the revisions, and counts again who owns which files. It
-// reports false where it cannot tell what is reached.
+// replace writes the revisions, and counts again how many targets own each
+// file. It reports false where it cannot tell which targets are reached.
 func (n *successor) replace(news []revision) bool {
 	for i := range news {
 		n.put(&news[i])
@@ -195,8 +195,8 @@ func (n *successor) put(v *revision) {
 	}
 }
 
-// reach says which of the new targets are reached. It reports false where
-// others may be reached now, or not any more, and it does not show at once.
+// reach says which of the new targets are reached. It reports false where other
+// targets may have become reached or unreached, and that is not clear at once.
 func (n *successor) reach(news []revision) bool {
 	for _, v := range news {
 		switch {
@@ -215,7 +215,7 @@ func (n *successor) reach(news []revision) bool {
 		}
 	}
 	for _, v := range news {
-		for _, d := range v.from.dependencies() { // those that are left as well: their dependent may be gone
+		for _, d := range v.from.dependencies() { // the kept dependencies, too: their dependent may be gone
 			below := n.recs.at(d)
 			if below != nil && below.internal && below.reached && v.from.reached &&
 				(v.to == nil || !slices.Contains(v.to.deps, d)) && !slices.ContainsFunc(n.up.at(d), n.plain) {
@@ -237,7 +237,7 @@ func (n *successor) plain(id uint32) bool {
 	return r != nil && !r.internal
 }
 
-// finish hashes what the revisions reach.
+// finish hashes the targets that the revisions reach.
 func (n *successor) finish() *Snapshot {
 	s := n.snap
 	list := s.names.all()
@@ -277,7 +277,7 @@ func (n *successor) finish() *Snapshot {
 	return s
 }
 
-// above returns the seeds and all that depends on them.
+// above returns the seeds and all targets that depend on them.
 func (n *successor) above(seen *marks) []uint32 {
 	var out []uint32
 	for _, id := range n.seeds {

@@ -16,18 +16,18 @@ const none = "none/1"
 // Analyze computes the snapshot of a tree under the settings written in it.
 //
 // Without an analyzer (nil, or one that gives no graph) the tree is the one
-// target config.TargetTree, whose hash is the tree's id. So it is when the
-// settings or the graph are broken; then Unknown says why. The error is kept
-// for a tree that could not be read: it says nothing about the tree, and
+// target config.TargetTree, whose hash is the tree's id. The same holds when
+// the settings or the graph are broken; then Unknown says why. An error means
+// only that the tree could not be read: it says nothing about the tree, and
 // trying again may help.
 func Analyze(ctx context.Context, a Analyzer, s config.Analysis, t Tree) (*Snapshot, error) {
 	return Advance(ctx, a, s, nil, t, nil)
 }
 
-// Advance is Analyze at the cost of what differs from a tree nearby, as far as
-// that can be: the same snapshot, which shares memory with near. files are all
-// paths at which the tree differs from near's, sorted; nil says that nobody
-// has looked. A nil near is nowhere.
+// Advance is Analyze at the cost of the difference from a similar tree, as far
+// as possible. It returns the same snapshot, which shares memory with near.
+// files are all paths at which the tree differs from near's, sorted; nil says
+// that they are not known. near may be nil.
 func Advance(ctx context.Context, a Analyzer, s config.Analysis, near *Snapshot, t Tree, files []FileChange) (*Snapshot, error) {
 	if near != nil && near.filing != nil && near.memo != nil && !near.Provisional && files != nil && a != nil && !near.names.worn() && near.settings == settingsSum(a.ID(), s) {
 		if f, ok := a.(Follower); ok {
@@ -41,8 +41,8 @@ func Advance(ctx context.Context, a Analyzer, s config.Analysis, near *Snapshot,
 	return v.snapshot, err
 }
 
-// analysis is a snapshot with what it was made from; no graph where the tree
-// is one target.
+// analysis is a snapshot with the data that it was made from; it has no graph
+// where the tree is one target.
 type analysis struct {
 	snapshot *Snapshot
 	graph    *Graph
@@ -134,7 +134,7 @@ func graphed(tree queue.TreeID, id string, s *config.Analysis, near *Snapshot, g
 // definition digests a definition node.
 func (f *framer) definition(d Definition) sum { return f.reset("def2").text(string(d.Digest)).done() }
 
-// unownedTarget is the target of all files that nobody claims.
+// unownedTarget is the target of all files that no target claims.
 func unownedTarget(files []Entry) Target {
 	return Target{Name: config.TargetUnowned, Kind: "unowned", Sources: files}
 }

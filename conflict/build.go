@@ -13,7 +13,7 @@ import (
 // checked.
 type builder struct {
 	snapshot *Snapshot
-	near     *Snapshot // shares its numbers and what is equal; may be nil
+	near     *Snapshot // its numbers and equal records are shared; may be nil
 	sources  bool      // keep them
 	targets  []Target
 	ids      []uint32 // of the targets
@@ -21,7 +21,7 @@ type builder struct {
 	deps     []uint32 // of all targets, one after the other
 }
 
-// number gives the targets, and all that they speak of, their numbers.
+// number gives numbers to the targets, and to all names that they mention.
 func (b *builder) number() {
 	s := b.snapshot
 	if b.near != nil && (b.near.whole || b.near.names.worn()) {
@@ -61,7 +61,7 @@ func (b *builder) number() {
 	})
 }
 
-// detailsOf returns what a record keeps of a target's details.
+// detailsOf returns the details that a record keeps of a target.
 func detailsOf(t *Target, sources bool, number func(string) uint32) *details {
 	sources = sources && len(t.Sources) > 0
 	if t.Alias == "" && len(t.Reads) == 0 && !sources {
@@ -142,8 +142,8 @@ func (b *builder) build(defs map[string]sum) {
 	s.Cycles = b.hash(&sums, &levels)
 	b.reuse(&recs)
 	s.recs, s.sums, s.level = recs.vector, sums.vector, levels.vector
-	// The pages of a blank vector are one piece of memory: all of it stays for one page
-	// that is not shared.
+	// The pages of a blank vector are one piece of memory: a single page that is not
+	// shared keeps all of it.
 	if b.near == nil || share(&s.recs, &b.near.recs) > 0 {
 		s.size += recs.copied * pageSize * 8
 	}
@@ -182,7 +182,7 @@ func (b *builder) hash(sums *draft[sum], levels *draft[uint32]) [][]string {
 	return cycles
 }
 
-// spans returns by number where dependencies are in the list of all.
+// spans returns, by number, where the dependencies of a target are in the list of all.
 func (b *builder) spans(size int) []span {
 	spans := make([]span, size)
 	for i := range spans {
@@ -197,7 +197,7 @@ func (b *builder) spans(size int) []span {
 	return spans
 }
 
-// reuse takes the records of near that say the same, and counts the others.
+// reuse takes equal records from near, and counts the size of the others.
 func (b *builder) reuse(recs *draft[*record]) {
 	own := false
 	for i, id := range b.ids {
@@ -215,10 +215,10 @@ func (b *builder) reuse(recs *draft[*record]) {
 	}
 }
 
-// recordBytes is roughly what a target takes, its name included.
+// recordBytes is roughly how many bytes a target takes, its name included.
 const recordBytes = 240
 
-// records digests what the targets say of themselves.
+// records digests the targets' own records.
 func (b *builder) records() {
 	parallel(len(b.slab), func(from, to int) {
 		var f framer
@@ -228,8 +228,8 @@ func (b *builder) records() {
 	})
 }
 
-// parallel splits a range over the processors. f's work on one number does not
-// depend on another.
+// parallel splits a range over the processors. The work of f on one number must
+// not depend on its work on another.
 func parallel(n int, f func(from, to int)) {
 	workers := min(runtime.GOMAXPROCS(0), n/1024)
 	if workers < 2 {

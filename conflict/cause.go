@@ -10,8 +10,8 @@ const (
 	CauseAnalyzer   CauseKind = "analyzer"   // another analyzer, or another version of it
 	CauseSettings   CauseKind = "settings"   // the settings of the analysis
 	CauseBarrier    CauseKind = "barrier"    // a file that is in every hash
-	CauseUnowned    CauseKind = "unowned"    // a file that nobody claims and that therefore is in every hash
-	CauseFacts      CauseKind = "facts"      // what the analyzer has read and put into every hash
+	CauseUnowned    CauseKind = "unowned"    // a file that no target claims, so that it is in every hash
+	CauseFacts      CauseKind = "facts"      // facts that the analyzer has read and put into every hash
 	CauseNew        CauseKind = "new"        // the target was not there
 	CauseFile       CauseKind = "file"       // one of its files
 	CauseDefinition CauseKind = "definition" // its rule: kind or attributes
@@ -25,18 +25,18 @@ type Cause struct {
 	// each a dependency of the one before; the target alone when it is that one.
 	Through []string
 	Path    string // of the file, for CauseBarrier, CauseUnowned and CauseFile
-	Mark    string // what became of the file or dependency: "added", "changed" or "removed"
+	Mark    string // how the file or dependency differs: "added", "changed" or "removed"
 	Dep     string // the dependency, for CauseDependency
 }
 
 // Causes tells why hashes moved from one tree to another.
 type Causes struct {
 	from, to *Description
-	every    *Cause // what moved all of them; nil: nothing did
+	every    *Cause // the cause that moved all of them; nil: there is none
 	own      map[string]*Cause
 }
 
-// NewCauses returns the causes of what differs between two trees.
+// NewCauses returns the causes of the differences between two trees.
 func NewCauses(from, to *Description) *Causes {
 	c := &Causes{from: from, to: to, own: map[string]*Cause{}}
 	switch {
@@ -64,12 +64,12 @@ func (c *Causes) salted() *Cause {
 	return &Cause{Kind: CauseFacts}
 }
 
-// Every returns what moved every hash, or nil.
+// Every returns the cause that moved every hash, or nil.
 func (c *Causes) Every() *Cause { return c.every }
 
 // Of returns why a target of the second tree has another hash than in the
-// first, by the shortest way to something that itself changed; nil when it has
-// the same hash, or is one whole tree.
+// first, by the shortest way to a node that itself changed; nil when it has the
+// same hash, or is the whole tree.
 func (c *Causes) Of(target string) *Cause {
 	if c.every != nil {
 		return c.every
@@ -142,7 +142,7 @@ func (c *Causes) compare(n *Node) Cause {
 	if old.Kind != n.Kind || old.Attrs != n.Attrs {
 		return Cause{Kind: CauseDefinition}
 	}
-	for _, d := range n.Deps { // a name that came to stand for a target, or ceased to
+	for _, d := range n.Deps { // a name that has become a target, or is one no more
 		if (c.from.Node(d) == nil) != (c.to.Node(d) == nil) {
 			mark := "added"
 			if c.to.Node(d) == nil {
@@ -154,9 +154,8 @@ func (c *Causes) compare(n *Node) Cause {
 	return Cause{}
 }
 
-// firstDelta returns the first file that two sorted lists do not have in
-// common as it is: one that changed if there is one, else one that came or
-// went.
+// firstDelta returns the first file that differs between two sorted lists: one
+// that changed if there is one, else one that was added or removed.
 func firstDelta(from, to []Entry) (path, mark string, ok bool) {
 	for len(from) > 0 || len(to) > 0 {
 		found, was := "", ""

@@ -5,8 +5,8 @@ package conflict
 // outside of its component.
 type components struct {
 	recs    *vector[*record]
-	inside  func(id uint32) bool // the others are no part of the graph
-	outside *vector[uint32]      // their levels
+	inside  func(id uint32) bool // whether a node is part of the graph
+	outside *vector[uint32]      // levels of the other nodes
 	cycles  [][]uint32           // components of several nodes, and nodes that depend on themselves
 
 	// Places say in which order nodes were entered, from first on; first itself
@@ -29,7 +29,7 @@ type call struct {
 	deps  []uint32
 }
 
-// visit finds the components of a node inside and of all that it needs.
+// visit finds the components of a node of the graph and of all nodes that it needs.
 func (c *components) visit(id uint32) {
 	if c.at[id].place >= c.first {
 		return

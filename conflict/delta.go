@@ -56,7 +56,7 @@ func ShapeOf(from, to *Description) Shape {
 // Altered reports whether there is any difference.
 func (s Shape) Altered() bool { return s.Nodes || len(s.Added)+len(s.Gone) > 0 }
 
-// missing returns what the sorted list has and the other sorted list has not.
+// missing returns the names that the sorted list has and the other sorted list has not.
 func missing(list, other []string) []string {
 	var out []string
 	for _, s := range list {

@@ -10,8 +10,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Description is a snapshot with what its hashes were made of, for people who
-// ask why. It is many times as large; nothing that decides needs it.
+// Description is a snapshot with the data that its hashes were made of, for
+// people who ask why. It is many times as large as the snapshot, and no
+// decision needs it.
 type Description struct {
 	*Snapshot
 	Nodes   []Node  // by name, internal ones included; none where the tree is one target
@@ -31,7 +32,7 @@ type Node struct {
 	Hash queue.Digest
 }
 
-// Describe is Analyze that keeps what it saw.
+// Describe is Analyze that keeps the data it has read.
 func Describe(ctx context.Context, a Analyzer, s config.Analysis, t Tree) (*Description, error) {
 	v, err := analyze(ctx, a, s, nil, t)
 	if err != nil {
@@ -79,10 +80,10 @@ func holds(list []Entry, path string) bool {
 }
 
 // FilesOf returns the paths of the files whose content is in a target's hash:
-// those of its own record and of all that it depends on, and those that are in
-// every hash. Files that an analyzer has put into a hash by meaning only, such
-// as a go.mod by its module path, are not among them. Nil if the tree is one
-// target, which has every file.
+// the files of its own record and of all nodes that it depends on, and the
+// files that are in every hash. Files that an analyzer has put into a hash by
+// meaning only, such as a go.mod by its module path, are not among them. Nil if
+// the tree is one target, which has every file.
 func (d *Description) FilesOf(target string) map[string]bool {
 	if d.Nodes == nil {
 		return nil

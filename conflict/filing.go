@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// filing is where the files of a snapshot are, for who follows the tree. It
-// never changes.
+// filing says where the files of a snapshot are hashed, for a snapshot that is
+// made from it. It never changes.
 type filing struct {
 	extra   map[string]bool   // the analyzer's barrier files
 	claims  layered[int32]    // how many reached targets own a file
@@ -38,7 +38,7 @@ type refiling struct {
 	claimed map[string]int32 // new counts
 	entries map[string]Entry // of files that are as they were, where known
 	names   map[string][]string
-	gone    []string         // paths that are not unowned any more, or other ones
+	gone    []string         // paths that are no longer unowned, or whose file is another one
 	came    map[string]Entry // unowned now
 }
 
@@ -47,7 +47,7 @@ func (f *filing) edit(s *config.Analysis) *refiling {
 		names: map[string][]string{}, came: map[string]Entry{}}
 }
 
-// claim counts what a target owns, by +1, or what it owned, by -1.
+// claim counts the files that a target owns, by +1, or that it owned, by -1.
 func (r *refiling) claim(sources []Entry, by int32) {
 	for _, e := range sources {
 		n, ok := r.claimed[e.Path]
@@ -64,8 +64,8 @@ func (r *refiling) barred(file string) bool {
 	return placeOf(r.s, file, r.extra, true) == inBarrier
 }
 
-// move files everything that has changed, or whose owners have. It reports
-// whether that leaves what is in every hash as it was.
+// move sorts in again each file that has changed, or whose owners have. It
+// reports whether the files that are in every hash stay as they were.
 func (r *refiling) move(files []FileChange) bool {
 	changed := make(map[string]*FileChange, len(files))
 	for i := range files {

@@ -2,15 +2,15 @@ package conflict
 
 import "context"
 
-// FileChange is a path at which two trees differ. An Entry without a path
-// stands for nothing being there.
+// FileChange is a path at which two trees differ. An Entry without a path says
+// that there is no file.
 type FileChange struct {
 	Path     string
 	From, To Entry
 }
 
-// Follower is an Analyzer that can say what a tree's graph differs in from the
-// graph of a tree near it, at the cost of the difference.
+// Follower is an Analyzer that can say how a tree's graph differs from the
+// graph of a similar tree, at the cost of the difference.
 type Follower interface {
 	Analyzer
 	// Follow returns how the graph of t differs from the graph that memo, the
@@ -23,11 +23,12 @@ type Follower interface {
 	Follow(ctx context.Context, memo any, files []FileChange, t Tree) (*Patch, error)
 }
 
-// Patch is how one graph differs from another. It may name what is as it was.
+// Patch is how one graph differs from another. It may name targets and definitions that are
+// as they were.
 type Patch struct {
 	Targets         []Target     // new, or with another record than before
 	Gone            []string     // names of targets that are no more
 	Definitions     []Definition // new, or with another digest than before
 	GoneDefinitions []string     // names of definitions that are no more
-	Memo            any          // as that of Graph, for the next one
+	Memo            any          // as Graph.Memo, for the next Follow
 }

@@ -9,14 +9,14 @@ import (
 // MaxWitnesses is how many names a conflict gives as its reason.
 const MaxWitnesses = 5
 
-// FootprintOf returns what a change can influence and what it newly depends
-// on: the difference between main and the tree of main with the change.
+// FootprintOf returns the targets that a change can influence and those that it
+// newly depends on: the difference between main and the tree of main with the
+// change.
 //
-// If the two cannot be compared target by target (one of them is unknown, the
-// settings differ, or a file that is in every hash changed), the footprint is
-// All. A part that could not be read makes it none: the part has one target, and
-// Unread says why where that is affected. Write of All names up to five of those files, as definition nodes, for
-// people who ask why.
+// If the two cannot be compared target by target (one of them is unknown, the settings differ, or a
+// file that is in every hash changed), the footprint is All. A part that could not be read does not
+// make it All: the part has one target, and if that is affected, Unread says why. If it is All,
+// Write names up to five of the changed files, as definition nodes, for people who ask why.
 func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footprint {
 	f := queue.Footprint{Main: mainCommit, Analyzer: change.Analyzer}
 	d := compare(main, change)
@@ -56,7 +56,7 @@ func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footpr
 }
 
 // changedFiles returns the names of up to MaxWitnesses definition nodes for
-// files that only one of two sorted lists has as they are there.
+// files that differ between two sorted lists.
 func changedFiles(from, to []Entry) []string {
 	var names []string
 	for len(names) < MaxWitnesses && (len(from) > 0 || len(to) > 0) {
@@ -80,7 +80,7 @@ func changedFiles(from, to []Entry) []string {
 // difference is how two snapshots under the same names differ.
 type difference struct {
 	main, change *Snapshot
-	write        []uint32 // what has another hash, came or went, definition nodes and listings too; in order
+	write        []uint32 // nodes that have another hash, came or went, definition nodes and listings too; in order
 }
 
 func compare(main, change *Snapshot) *difference {
@@ -167,7 +167,7 @@ func (d *difference) edges() []queue.AddedEdge {
 	up := d.dependents(changed)
 	work := n.borrow(len(n.all()))
 	defer n.giveBack(work)
-	memo := map[string][]string{} // edges with the same tails share what is above them
+	memo := map[string][]string{} // edges with the same tails share the targets above them
 	edges := make([]queue.AddedEdge, 0, len(heads))
 	list := n.all()
 	for _, to := range heads {
@@ -185,8 +185,9 @@ func (d *difference) edges() []queue.AddedEdge {
 	return edges
 }
 
-// dependents returns the dependents of each changed node among the changed: all
-// nodes that depend on a tail have another hash, as the tail has.
+// dependents returns the dependents of each changed node among the changed
+// nodes. These are all: a node that depends on a tail has another hash, as the
+// tail has.
 func (d *difference) dependents(changed []uint32) func(id uint32) []uint32 {
 	if d.change.filing != nil {
 		return d.change.reverse().at
@@ -200,7 +201,7 @@ func (d *difference) dependents(changed []uint32) func(id uint32) []uint32 {
 	return func(id uint32) []uint32 { return rdeps[id] }
 }
 
-// above returns the given numbers and all that depend on them, in order.
+// above returns the given numbers and all numbers that depend on them, in order.
 func above(from []uint32, up func(uint32) []uint32, seen *marks) []uint32 {
 	var out []uint32
 	for _, id := range from {

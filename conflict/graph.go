@@ -16,9 +16,9 @@ type Analyzer interface {
 	// ID is the analyzer's name, version and options, e.g. "go/1". It is part
 	// of every hash: another result of Graph needs another version.
 	ID() string
-	// Graph returns the target graph of a tree. An error says that the graph
-	// of this tree cannot be computed. Neither graph nor error says that the
-	// tree is one target by design.
+	// Graph returns the target graph of a tree. An error says that the graph of
+	// this tree cannot be computed. No graph and no error say that the tree is
+	// one target by design.
 	Graph(ctx context.Context, t Tree) (*Graph, error)
 }
 
@@ -29,21 +29,21 @@ type Graph struct {
 	Definitions []Definition
 	Barrier     []Entry  // files that every target depends on, beside the built-in and configured ones
 	Salt        []string // further facts that every target depends on; here order counts
-	Unread      []Unread // parts that could not be read, of a tree of which others could
-	Memo        any      // what a Follower wants back in Follow; it never changes once it is returned
+	Unread      []Unread // parts that could not be read, while other parts could
+	Memo        any      // the memo that a Follower gets in Follow; it never changes once it is returned
 }
 
 // Unread is a part of a tree whose graph cannot be computed. One target of the
 // Graph stands for all targets that the part may have.
 type Unread struct {
 	Target      string
-	Why         string // which analyzer in which folder, and what it says; hostile text
+	Why         string // the analyzer, the folder, and the analyzer's error; hostile text
 	Provisional bool   // Why rests on more than the tree: ErrProvisional
 }
 
 // Target is one node of the graph.
 type Target struct {
-	Name     string       // unique in the graph; what a step's command is given
+	Name     string       // unique in the graph; a step's command gets it
 	Kind     string       // of the rule, for hashes and people
 	Internal bool         // takes part in hashes and conflicts, but cannot be verified on its own
 	Alias    string       // another name, under which reports speak of it; empty if none
@@ -56,13 +56,13 @@ type Target struct {
 
 // Definition is an input of the graph itself, such as a build file: when two
 // changes write it, or one writes and the other newly reads it, the graph of
-// both together may hold what neither graph does.
+// both together may have nodes or edges that neither graph has.
 type Definition struct {
 	Name   string // begins with DefinitionPrefix
 	Digest queue.Digest
 }
 
-// Names that are no targets but stand in footprints beside them.
+// Prefixes of names that stand in footprints beside targets.
 const (
 	// DefinitionPrefix begins the name of a definition node.
 	DefinitionPrefix = "def:"
@@ -72,7 +72,7 @@ const (
 )
 
 // ListingOf returns the name of the listing of a directory ("" or "." is the
-// root): which names it holds, whatever is in them.
+// root): the names that it holds, whatever their content.
 func ListingOf(dir string) string {
 	if dir == "" || dir == "." {
 		return ListingPrefix + "."

@@ -64,8 +64,8 @@ func (f *framer) entries(list []Entry) *framer {
 
 func (f *framer) done() sum { return sha256.Sum256(f.buf) }
 
-// record digests what a target says of itself: everything but its
-// dependencies. The salt covers the analyzer and the settings.
+// record digests all data of a target except its dependencies. The salt covers
+// the analyzer and the settings.
 func (f *framer) record(salt *sum, t *Target) sum {
 	f.reset("target2").sum(salt).text(t.Kind).text(t.Name).text(string(t.Attrs))
 	if t.Internal {

@@ -11,15 +11,15 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// rule is one entry of `inputs`: files that targets read without that the
-// analyzer can see it. Its node, named after its place in the configuration,
-// stands for the files; the targets depend on it. A rule adds files to hashes
-// and takes none out of any: the files stay ignored, unowned or another
-// target's for everybody else.
+// rule is one entry of `inputs`: files that targets read, which the analyzer
+// cannot see. Its node, named after its place in the configuration, stands for
+// the files; the targets depend on it. A rule adds files to hashes and takes
+// none out of any: for all other targets, the files stay ignored, unowned or
+// another target's.
 type rule struct {
 	config.Inputs
 	node string
-	part string // of several analyzers the one whose targets it names; "": all of them
+	part string // the one of several analyzers whose targets it names; "": all of them
 }
 
 // isInputs reports whether a name is that of a rule's node.
@@ -42,8 +42,9 @@ func rulesOf(s *config.Analysis) []rule {
 	return rules
 }
 
-// names reports whether the rule is for a target. One that stands for all targets
-// of a part has the inputs of each of them: nobody knows what they are called.
+// names reports whether the rule is for a target. A target that stands for all
+// targets of a part has the inputs of each of them, because their names are not
+// known.
 func (r *rule) names(target string) bool {
 	if part, ok := config.WholePart(target); ok && (r.part == "" || r.part == part) {
 		return true
@@ -90,8 +91,8 @@ func withInputs(rules []rule, list []inputs, targets []Target) []Target {
 	return out
 }
 
-// inputs are the files of one rule, by directory, so that a snapshot shares
-// with the one it was made from all but the directories that differ.
+// inputs are the files of one rule, by directory, so that a snapshot shares all
+// directories that do not differ with the snapshot that it was made from.
 type inputs struct{ layered[inputsIn] }
 
 // inputsIn are the files of a rule in one directory; none: it has none there.
@@ -126,8 +127,8 @@ func (f *framer) inputsIn(files []Entry) inputsIn {
 	return inputsIn{files, f.reset("inputs in1").entries(files).done()}
 }
 
-// with returns the files of a rule after changes; and false where none of them
-// is the rule's.
+// with returns the files of a rule after changes, and false where no changed
+// file is one of the rule's.
 func (l inputs) with(r *rule, files []FileChange) (inputs, bool) {
 	edits := map[string]inputsIn{}
 	for _, c := range files {
@@ -158,8 +159,8 @@ func (l inputs) with(r *rule, files []FileChange) (inputs, bool) {
 	return inputs{l.layered.with(edits)}, true
 }
 
-// size returns roughly how many bytes it does not share with what it was made
-// from.
+// size returns roughly how many bytes it does not share with the inputs that it
+// was made from.
 func (l *inputs) size() int {
 	n, own := 0, l.over
 	if len(own) == 0 && l.own > 0 {
@@ -203,8 +204,8 @@ func (l *inputs) files() []Entry {
 	return canonical(list)
 }
 
-// input files the changes with the rules, and returns the nodes of those that
-// have other files now.
+// input applies the changes to the rules' files, and returns the nodes of the
+// rules that have other files now.
 func (r *refiling) input(rules []rule, files []FileChange) []Target {
 	var moved []Target
 	for i := range rules {
@@ -221,8 +222,8 @@ func (r *refiling) input(rules []rule, files []FileChange) []Target {
 	return moved
 }
 
-// declared returns the files that the rules' nodes stand for, by node. Those
-// that a target has by them are no longer among the ignored.
+// declared returns the files that the rules' nodes stand for, by node. Files
+// that a target has by these nodes are removed from the ignored files.
 func (v *analysis) declared() map[string][]Entry {
 	nodes := make(map[string][]Entry, len(v.rules))
 	for i := range v.rules {

@@ -8,12 +8,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Keys returns what a commit asks to be verified that its parent does not: the
-// keys of the commit under its own steps without those of the parent under the
-// parent's, in the order of the steps and then of the targets' names. Without
-// a parent (nil) they are all keys of the commit. A target that the parent does not have is
-// asked for under the runs of a step that is strict with it (config.WithRepeats), and not
-// under the step itself; of a tree that could not be divided, nothing is new.
+// Keys returns the keys that a commit adds to its parent: the keys of the commit under its
+// own steps without those of the parent under the parent's, in the order of the steps and
+// then of the targets' names. Without a parent (nil) they are all keys of the commit. A
+// target that the parent does not have is asked for under the runs of a step that is strict
+// with it (config.WithRepeats), and not under the step itself. A tree that could not be
+// divided has no new targets.
 func Keys(parent, commit *Snapshot, parentSteps, steps []config.Step) []queue.Key {
 	if parent == nil {
 		parentSteps = nil
@@ -63,8 +63,8 @@ func Keys(parent, commit *Snapshot, parentSteps, steps []config.Step) []queue.Ke
 }
 
 // newTargets returns the targets of a commit that its parent does not have, by name: none
-// where one of them could not be divided, and none that stands for files that are no
-// target's, or for a part that could not be read.
+// where one of the two, or a part of the parent, could not be divided. Targets that stand
+// for unowned files, or for a part that could not be read, are left out.
 func newTargets(parent, commit *Snapshot) []queue.TargetHash {
 	if parent.whole || commit.whole || len(parent.Unread) > 0 {
 		return nil

@@ -2,11 +2,11 @@ package conflict
 
 import "maps"
 
-// layered is a map that never changes; what is made from it shares the large
-// part. A zero value is as good as none.
+// layered is a map that never changes; maps that are made from it share the
+// large part. A zero value counts as no value.
 type layered[V any] struct {
 	base, over map[string]V
-	own        int // entries that the one it was made from does not have
+	own        int // entries that it does not share with the map that it was made from
 }
 
 // layer returns a map without edits.

@@ -3,14 +3,14 @@ package conflict
 // span is where the dependencies of a target are in a list of all.
 type span struct{ from, to uint32 }
 
-// nothing is the span of a name that is no target's.
+// nothing is the span of a name that no target has.
 var nothing = span{1, 0}
 
 // levelsOf finds the level of each target of a whole graph without cycles: one
-// above all that it depends on. Most graphs have no cycle, and to go once
-// through flat lists takes a fraction of what the search for components takes.
+// above all targets that it depends on. Most graphs have no cycle, and one pass
+// through flat lists takes a fraction of the time of the search for components.
 // It reports false where there is a cycle. All lists but deps are by number;
-// level is zero, and stays so for what is no target.
+// level is zero, and stays so for a name that is no target.
 func levelsOf(ids []uint32, spans []span, deps, level []uint32) bool {
 	const open = ^uint32(0)
 	type visit struct{ id, next, end, below uint32 }

@@ -16,9 +16,9 @@ type merkle struct {
 	seen  byte
 }
 
-// warm reads what the hashes of some targets will be made from. The reads do
-// not wait for one another, as they would between computations: most of the
-// time of a large graph is waiting for memory.
+// warm reads the data that the hashes of some targets will be made from. These
+// reads do not wait for one another, as they would between computations: a
+// large graph spends most of the time waiting for memory.
 func (m *merkle) warm(ids []uint32) {
 	for _, id := range ids {
 		for _, d := range m.recs.at(id).deps {
@@ -29,7 +29,7 @@ func (m *merkle) warm(ids []uint32) {
 	}
 }
 
-// put keeps a page as it is where the hash is as it was.
+// put writes a hash only if it is another one, so that an unchanged page stays shared.
 func (m *merkle) put(id uint32, s sum) {
 	if m.sums.at(id) != s {
 		m.sums.set(id, s)

@@ -29,8 +29,8 @@ func newNumbers(sorted []string) *numbers {
 	return n
 }
 
-// worn reports whether most names are no more, or were never but in changes: it
-// is time to number anew.
+// worn reports whether most names are gone, or were only in changes: then it is
+// time to number anew.
 func (n *numbers) worn() bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -44,7 +44,7 @@ func (n *numbers) settled() {
 	n.born = len(n.list)
 }
 
-// clone returns numbers that begin with these and go on by themselves.
+// clone returns numbers that begin with these and then grow separately.
 func (n *numbers) clone() *numbers {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -69,7 +69,7 @@ func (n *numbers) number(s string) uint32 {
 	return id
 }
 
-// many lets f ask for the numbers of many names, which it alone does now.
+// many lets f ask for the numbers of many names, and nobody else meanwhile.
 func (n *numbers) many(f func(number func(string) uint32)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -189,8 +189,8 @@ func (s *marks) add(id uint32) bool {
 	return true
 }
 
-// sort puts the numbers below n that have the mark in order, all of which it is
-// given, and returns on how many pages they are.
+// sort orders the given numbers, which are all numbers below n that have the
+// mark, and returns on how many pages they are.
 func (s *marks) sort(ids []uint32, n int) (pages int) {
 	if len(ids) < n/64 {
 		slices.Sort(ids)

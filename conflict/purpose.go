@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Purposes counts, of some files, those that say how things are built and those that are
-// of tests, by their names alone: for models, which need no more than a hint. A file may
-// be both, or neither.
+// Purposes counts the files that say how things are built and the files of tests, by
+// their names alone: for models, to which a hint is enough. A file may be both, or
+// neither.
 func Purposes(files []string) (builds, tests int) {
 	for _, f := range files {
 		if isBuildFile(f) {

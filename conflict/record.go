@@ -5,18 +5,18 @@ import "slices"
 // record is what a snapshot knows of a target beside its hash. It never
 // changes, so near snapshots share it.
 type record struct {
-	own      sum      // digest of all that the target says of itself
+	own      sum      // digest of the target's own data (framer.record)
 	deps     []uint32 // by name, each once
 	more     *details // nil: nothing of it
 	internal bool
-	reached  bool // can be verified, or something that can be depends on it
+	reached  bool // it can be verified, or a target that can be verified depends on it
 }
 
-// details are what most targets have little of.
+// details are data that most targets do not have.
 type details struct {
 	reads   []uint32 // by name, each once
 	alias   string
-	sources []Entry // for who follows the tree
+	sources []Entry // for snapshots that are made from this one
 }
 
 func (r *record) reads() []uint32 {
@@ -43,7 +43,7 @@ func (r *record) sources() []Entry {
 // size returns roughly how many bytes it takes beside its place.
 func (r *record) size() int { return 4*len(r.dependencies()) + sourceBytes*len(r.sources()) }
 
-// sourceBytes is what an Entry takes whose texts are in other lists as well.
+// sourceBytes is how many bytes an Entry takes whose texts are in other lists as well.
 const sourceBytes = 48
 
 func (r *record) dependencies() []uint32 {
@@ -59,7 +59,7 @@ func (r *record) equal(o *record) bool {
 		slices.Equal(r.deps, o.deps) && slices.Equal(r.reads(), o.reads()) && r.alias() == o.alias()
 }
 
-// minus returns what a list has and another has not, in its order.
+// minus returns the numbers that a list has and another has not, in its order.
 func minus(list, other []uint32) []uint32 {
 	if len(other) == 0 || len(list) == 0 {
 		return list

@@ -13,7 +13,7 @@ type rehash struct {
 	sums   *draft[sum]
 	levels *draft[uint32]
 	ids    []uint32             // the targets, in order
-	inside func(id uint32) bool // who is among them
+	inside func(id uint32) bool // whether a target is among them
 	units  map[uint32][][]uint32
 	member map[uint32]bool // of units
 }
@@ -48,7 +48,7 @@ func (r *rehash) search() [][]string {
 	}
 	for _, unit := range c.cycles {
 		if len(unit) == 1 && r.member[unit[0]] {
-			continue // it is in a larger one
+			continue // it is in a larger cycle
 		}
 		texts := make([]string, len(unit))
 		for i, id := range unit {
@@ -59,7 +59,7 @@ func (r *rehash) search() [][]string {
 	return cycles
 }
 
-// run computes the hashes. Everything has its level.
+// run computes the hashes. All targets have their levels.
 func (r *rehash) run() {
 	rows := r.byLevel()
 	workers := make([]merkle, max(1, runtime.GOMAXPROCS(0)))
@@ -75,7 +75,7 @@ func (r *rehash) run() {
 		} else {
 			if r.sums.flat == nil {
 				for _, id := range row {
-					r.sums.own(id) // which is not for several at once
+					r.sums.own(id) // own is not safe for several goroutines
 				}
 			}
 			var wait sync.WaitGroup
@@ -98,7 +98,7 @@ func (r *rehash) run() {
 	}
 }
 
-// aside is from how many targets of one level on several processors hash them.
+// aside is the least number of targets of one level that several processors hash.
 const aside = 512
 
 // byLevel returns the targets of each level that are in no larger cycle, in
@@ -128,10 +128,9 @@ func (r *rehash) byLevel() [][]uint32 {
 	return rows
 }
 
-// keepsLevels reports whether the levels that there are hold for the given
-// targets, the only ones with other dependencies than before; new targets get
-// theirs. Then nobody among the others needs another level, and there are no
-// cycles.
+// keepsLevels reports whether the present levels hold for the given targets,
+// the only ones with other dependencies than before; new targets get their
+// levels. Then no other target needs another level, and there are no cycles.
 func (r *rehash) keepsLevels(seeds []uint32, up *vector[[]uint32]) bool {
 	for _, id := range seeds {
 		now := r.snap.recs.at(id)
@@ -142,7 +141,7 @@ func (r *rehash) keepsLevels(seeds []uint32, up *vector[[]uint32]) bool {
 		for _, d := range now.deps {
 			level := r.levels.at(d)
 			if level == 0 && r.snap.recs.at(d) != nil {
-				return false // a new one, of which nothing is known yet
+				return false // a new target, whose level is not known yet
 			}
 			if r.snap.recs.at(d) != nil {
 				below = max(below, level)

@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Validate reports what is wrong with the settings that hold for every
-// analyzer, naming the field.
+// Validate reports a mistake in the settings that hold for every analyzer,
+// naming the field.
 func Validate(s config.Analysis) error {
 	switch s.Unowned {
 	case "", config.UnownedAll, config.UnownedTarget:

@@ -11,17 +11,17 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Snapshot is what the queue needs of one tree. It does not change once it is
-// made, holds no reference to the tree, and shares what is as it was with the
-// snapshot that it was made from.
+// Snapshot has the data that the queue needs of one tree. It does not change
+// once it is made, holds no reference to the tree, and shares unchanged parts
+// with the snapshot that it was made from.
 type Snapshot struct {
 	Tree     queue.TreeID
 	Analyzer string     // id of the analyzer
 	Cycles   [][]string // targets that depend on themselves, each list sorted; they are hashed as one
 	Unknown  string     // why the graph could not be computed; the one target is the whole tree then
 
-	// Unread are the parts that could not be read, where others could; each has
-	// one target.
+	// Unread are the parts that could not be read, where other parts could;
+	// each has one target.
 	Unread []Unread
 
 	// Provisional says that Unknown or Unread rests on more than the tree: caches of
@@ -36,7 +36,7 @@ type Snapshot struct {
 	names *numbers
 	recs  vector[*record] // by number; nil where there is no target
 	sums  vector[sum]     // of targets, definition nodes and listings; zero where there is none
-	level vector[uint32]  // of targets: above those of all that they depend on; the same within a cycle
+	level vector[uint32]  // of targets: above the levels of all targets that they depend on; the same within a cycle
 	live  int             // targets
 	size  int             // bytes that are not shared with the snapshot it was made from, roughly
 
@@ -45,7 +45,7 @@ type Snapshot struct {
 
 	up struct {
 		sync.Once
-		vector[[]uint32] // who depends on a number
+		vector[[]uint32] // the numbers that depend on a number
 	}
 	called struct {
 		sync.Once
@@ -79,7 +79,7 @@ func (s *Snapshot) verifiable(id uint32) bool {
 	return r != nil && !r.internal
 }
 
-// hash returns what goes into keys: for a tree that is one target its id.
+// hash returns the hash for keys: for a tree that is one target, the tree's id.
 func (s *Snapshot) hash(id uint32) queue.Digest {
 	if s.whole {
 		return queue.Digest(s.Tree)
@@ -117,8 +117,9 @@ func (s *Snapshot) nodes() []uint32 {
 	return ids
 }
 
-// Targets returns what can be verified, sorted by name. The list is made when it
-// is asked for: kept with each snapshot it would be most of its size.
+// Targets returns the targets that can be verified, sorted by name. The list is
+// made when it is asked for: if each snapshot kept it, it would be most of the
+// snapshot's size.
 func (s *Snapshot) Targets() []queue.TargetHash { return s.targetsOf(s.nodes()) }
 
 // Alias returns the name under which reports speak of a target, such as the
@@ -134,8 +135,8 @@ func (s *Snapshot) Aliases() map[string]string {
 	return s.called.targets
 }
 
-// call gathers the aliases. One that two targets share is neither's: a report
-// under it would be taken for a result of either.
+// call gathers the aliases. An alias that two targets share belongs to neither:
+// a report under it could be taken for a result of either.
 func (s *Snapshot) call() {
 	s.called.Do(func() {
 		targets, aliases := map[string]string{}, map[string]string{}
@@ -157,7 +158,7 @@ func (s *Snapshot) call() {
 	})
 }
 
-// reverse returns who depends on each number.
+// reverse returns the numbers that depend on each number.
 func (s *Snapshot) reverse() *vector[[]uint32] {
 	s.up.Do(func() {
 		if s.up.blocks != nil {

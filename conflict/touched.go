@@ -39,7 +39,7 @@ func TouchedPaths(files, gone []string) []string {
 	return paths
 }
 
-// shallow leaves a path that is too deep to a directory that it is in.
+// shallow replaces a path that is too deep by a directory that it is in.
 func shallow(path string) string {
 	levels := 0
 	for i := range len(path) {

@@ -13,7 +13,7 @@ type Entry struct {
 	OID  string // object id in lower-case hexadecimal
 }
 
-// The modes that are no regular file.
+// The modes that are not of a regular file.
 const (
 	ModeLink      = "120000"
 	ModeSubmodule = "160000"
@@ -32,7 +32,7 @@ type Tree interface {
 	Blob(ctx context.Context, oid string) ([]byte, error)
 }
 
-// BatchTree is a Tree that reads many blobs for less than one after the other.
+// BatchTree is a Tree that reads many blobs faster than one after the other.
 type BatchTree interface {
 	Tree
 	// Blobs is Blob of many, in their order.

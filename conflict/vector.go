@@ -1,7 +1,7 @@
 package conflict
 
-// A vector is a list in pages, and pages in blocks: to change one entry is to
-// copy its page, its block and the list of blocks.
+// A vector is a list in pages, and pages in blocks: a change of one entry
+// copies its page, its block and the list of blocks.
 const (
 	pageBits  = 7
 	pageSize  = 1 << pageBits
@@ -14,9 +14,9 @@ type (
 	block[T any] [blockSize]*page[T]
 )
 
-// vector is a list that never changes; what is made from it by a draft shares
-// the pages that are as they were. So snapshots of trees that differ little
-// cost little, and what differs is found by looking at the other pages only.
+// vector is a list that never changes; a vector that is made from it by a draft
+// shares the unchanged pages. So snapshots of trees that differ little cost
+// little, and only the other pages must be looked at to find the differences.
 type vector[T any] struct{ blocks []*block[T] }
 
 // page returns the page of an entry; nil if none was ever set there.
@@ -27,7 +27,7 @@ func (v *vector[T]) page(i uint32) *page[T] {
 	return nil
 }
 
-// at returns an entry; what was never set is zero.
+// at returns an entry; one that was never set is zero.
 func (v *vector[T]) at(i uint32) T {
 	if p := v.page(i); p != nil {
 		return p[i%pageSize]
@@ -95,7 +95,7 @@ func blank[T any](size int) draft[T] {
 }
 
 // flatten puts all pages, and room for so many entries, in one list: when most
-// pages will be other ones, to copy all at once is faster than one by one.
+// pages will be replaced, it is faster to copy all at once than one by one.
 func (d *draft[T]) flatten(size int) {
 	whole := blank[T](max(size, len(d.blocks)<<(pageBits+blockBits)))
 	for b, old := range d.blocks {
@@ -146,8 +146,8 @@ func (d *draft[T]) own(i uint32) *T {
 	return &d.blocks[b][p][i%pageSize]
 }
 
-// share takes over the pages of another vector that are as they are here, and
-// returns how many are not. Nobody else has the vector yet.
+// share replaces pages by equal pages of another vector, and returns how many
+// pages differ. Nobody else may have the vector yet.
 func share[T comparable](v, w *vector[T]) (differ int) {
 	differingPages(v, w, func(first uint32, a, b *page[T]) {
 		if a == nil || b == nil || *a != *b {

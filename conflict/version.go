@@ -6,12 +6,12 @@ package conflict
 // nothing under the new one. A queue therefore goes on under the version in
 // force until its target branch has passed under the new one, and for that long
 // this program must know both. To change an analyzer's graphs, or the hashes of
-// its targets, give it a new version in its ID, leave the code of the former one
-// in place (say, behind a field of the analyzer's options), and return that from
-// Elder. A later release takes it out again. The format of the hashes (the tags
-// in hash.go, merkle.go, analyze.go and settings.go) is part of every version:
-// to change it, give all analyzers new ones, and keep the former tags for their
-// elders.
+// its targets, give it a new version in its ID, leave the code of the former
+// version in place (say, behind a field of the analyzer's options), and return
+// the former version from Elder. A later release takes it out again. The format
+// of the hashes (the tags in hash.go, merkle.go, analyze.go and settings.go) is
+// part of every version: to change it, give all analyzers new ones, and keep the
+// former tags for their elders.
 type Versioned interface {
 	Analyzer
 	// Elder returns the versions before this one, the newest first. Their IDs differ.

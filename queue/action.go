@@ -22,9 +22,9 @@ type Action struct {
 	Task      Task    `json:"-"`
 }
 
-// ActionKey names an attempt of a task. Kind and subject say what is to be done;
-// the attempt is part of the name, so that a retry is another action, and so is how
-// often it was renewed: an answer to the one is none to the other.
+// ActionKey names an attempt of a task. Kind and subject say what is to be done.
+// The attempt and the number of renewals are part of the name, so that a retry or a
+// renewal is another action: an answer to one is no answer to the other.
 func ActionKey(kind, subject string, attempt, renewed int) string {
 	key := kind + "/" + subject + "/" + strconv.Itoa(attempt)
 	if renewed > 0 {
@@ -41,8 +41,8 @@ type Task interface {
 	Name() (kind, subject string)
 }
 
-// Observe reads the target branch: its tip, what came since From, its
-// configuration. Result: Observed.
+// Observe reads the target branch: its tip, the commits since From, its configuration. Result:
+// Observed.
 type Observe struct {
 	From CommitID `json:"from"`
 }
@@ -73,19 +73,20 @@ type Inspect struct {
 	User    string `json:"user"`
 }
 
-// Analyze computes the footprint of a change on main, or on main with what the
-// change is on top of. Result: Analyzed.
+// Analyze computes the footprint of a change on main, or on main with the changes that it is on
+// top of. Result: Analyzed.
 type Analyze struct {
 	Change ChangeID `json:"change"`
 	Main   CommitID `json:"main"`
-	Under  []Pick   `json:"under,omitempty"` // what it is on top of, the lowest first
+	Under  []Pick   `json:"under,omitempty"` // the changes that it is on top of, the lowest first
 	Pick   Pick     `json:"pick"`
 
 	Analyzer string `json:"analyzer,omitempty"` // version in force
 }
 
-// Meet tries whether a change merges with each of some others that touch a path
-// in common: its merge onto theirs onto Main. Result: Met.
+// Meet tries whether a change merges with each of some other changes that touch
+// a path in common with it: the change is merged onto the merge of the other
+// one onto Main. Result: Met.
 type Meet struct {
 	Change ChangeID `json:"change"`
 	Main   CommitID `json:"main"`
@@ -118,7 +119,7 @@ type Resolve struct {
 	Picks []Pick   `json:"picks"` // each on the commit of the one before
 
 	// Together is how many picks at the end are merged into one commit, a rollup,
-	// whose parents are what is before them and their heads. Where one of them
+	// whose parents are the commit before them and their heads. Where one of them
 	// does not merge, or brings nothing, the rollup does not merge.
 	Together int `json:"together,omitempty"`
 
@@ -149,8 +150,8 @@ type Stop struct {
 	Build BuildID `json:"build"`
 }
 
-// ProbeHost has a benched host run what another one has passed: Host.Bench.Probe, if its
-// id is Build. Result: BuildDone.
+// ProbeHost makes a benched host run a build that another host has passed:
+// Host.Bench.Probe, if its id is Build. Result: BuildDone.
 type ProbeHost struct {
 	Host  string  `json:"host"`
 	Build BuildID `json:"build"`
@@ -161,8 +162,8 @@ type Land struct {
 	Push string `json:"push"`
 }
 
-// Publish makes the comment and the check of a pull request say what the state
-// says. Result: Done with what was shown.
+// Publish makes the comment and the check of a pull request agree with the state. Result:
+// Done, with a digest of the shown facts.
 type Publish struct {
 	Number int    `json:"number"`
 	Want   Digest `json:"want"` // digest of the facts that are to be shown

@@ -13,17 +13,17 @@ const ArchiveTTL = 30 * 24 * time.Hour
 // day.
 const RenewAfter = 24 * time.Hour
 
-// Archive is what a store offers to people and to upkeep beside Store: the passes
-// that it keeps, by what is known of their keys. queue/memstore and
-// queue/redisstore pass one conformance suite (queue/storetest).
+// Archive is a store's index of passes, for people and upkeep: it finds passes by their
+// target, or by the beginning of their key's id. queue/memstore and queue/redisstore pass one
+// conformance suite (queue/storetest).
 type Archive interface {
 	// Find returns the passes that a search asks for, the latest first. more says
-	// that there are others, which the search's limit has cut off. A look-up costs
-	// what it returns, not what the archive holds.
+	// that there are others, which the search's limit has cut off. The cost of a
+	// look-up grows with its result, not with the archive.
 	Find(ctx context.Context, queue string, s Search) (found []Entry, more bool, err error)
-	// Renew keeps passes that Known or Find has returned for ArchiveTTL from now on.
-	// One of whose time less than RenewAfter is used up may keep the time it has;
-	// one that has expired meanwhile does not come back.
+	// Renew keeps passes that Known or Find has returned for ArchiveTTL from now on. A pass
+	// that has used less than RenewAfter of its time may keep its remaining time; a pass that
+	// has expired meanwhile does not come back.
 	Renew(ctx context.Context, queue string, passes []Entry) error
 }
 
@@ -32,7 +32,7 @@ type Archive interface {
 type Search struct {
 	Target string // this or Prefix
 	Prefix string
-	Max    int // at the most so many; from 1 to SearchMost
+	Max    int // at most so many passes; from 1 to SearchMost
 }
 
 // SearchMost bounds the entries of one answer.

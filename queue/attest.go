@@ -5,8 +5,8 @@ import (
 )
 
 // Attest asks which checks the forge's own CI has passed on the head of a change, after a
-// push of its author and not of the queue, and which keys that Main has not they prove.
-// Result: Attested.
+// push by its author and not by the queue. It also asks which keys these checks prove
+// that Main does not have. Result: Attested.
 type Attest struct {
 	Change   ChangeID `json:"change"`
 	Head     CommitID `json:"head"`
@@ -18,8 +18,8 @@ type Attest struct {
 // Name implements Task.
 func (t Attest) Name() (string, string) { return "attest", string(t.Change) }
 
-// Attested is what has passed on the head of a change, and what there counts for
-// nothing and why.
+// Attested has the steps that have passed on the head of a change, and the
+// reports there that count for nothing, and why.
 type Attested struct {
 	Action string      `json:"action"`
 	Change ChangeID    `json:"change"`
@@ -33,9 +33,9 @@ type Attested struct {
 func (Attested) event() {}
 
 // HeadPass is a step that has passed on a head, or on a merge of it that the forge made,
-// with the keys that this commit has by that step and the commit of the task has not.
-// Began and Ended are by the clock of the server: when the first of its checks began, and
-// the last ended.
+// with the keys of that step that this commit has and Attest.Main has not. Began is when
+// the first of its checks began, and Ended when the last one ended, both by the clock of
+// the server.
 type HeadPass struct {
 	Step  Digest   `json:"step"`
 	On    CommitID `json:"on,omitempty"` // the merge of the head that it ran on; empty: the head itself
@@ -44,9 +44,9 @@ type HeadPass struct {
 	Ended Instant  `json:"ended"`
 }
 
-// ProvenOn reports whether a pass of a step on a commit, of which nothing was asked,
-// shows all that the step has there: it covers the tree, or there is nothing but the
-// tree.
+// ProvenOn reports whether a pass of a step on a commit proves all keys that the
+// step has there, though the run was asked for none of them: the pass counts for the
+// whole tree, or the tree is the only target.
 func ProvenOn(s config.Step, keys []Key) bool {
 	if s.Counts == config.CountsTree || s.Scope == config.ScopeRepository {
 		return true
@@ -59,14 +59,14 @@ func ProvenOn(s config.Step, keys []Key) bool {
 	return len(keys) > 0
 }
 
-// HeadDoubt is why what was reported on a head counts for nothing in a step.
+// HeadDoubt is why a report on a head counts for nothing in a step.
 type HeadDoubt struct {
 	Step string `json:"step,omitempty"` // its name; empty: in any
 	Why  string `json:"why"`            // hostile text
 }
 
-// OwnCI is what the runs of the forge's CI on a change's own head have come to, when
-// they were looked at last.
+// OwnCI is the result of the runs of the forge's CI on a change's own head, as of
+// the last look.
 type OwnCI struct {
 	At     Instant     `json:"at"`
 	Keys   int         `json:"keys,omitempty"`   // that were proven by them

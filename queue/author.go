@@ -1,18 +1,18 @@
 package queue
 
 // Author is what is remembered of somebody whose changes have had verdicts here. It is
-// for models, and is forgotten after a while without any.
+// for models, and is forgotten after a while without a verdict.
 type Author struct {
 	Name    string             `json:"name"`           // as in Change.Author
 	Since   Instant            `json:"since"`          // arrival of the first change
 	At      Instant            `json:"at"`             // of the latest verdict
-	Changes int                `json:"changes"`        // that have ended, whichever way
+	Changes int                `json:"changes"`        // that have ended, in any way
 	Success Rate               `json:"success"`        // of those that were built to a verdict: landed, not turned down for a failure
 	Dirs    map[string]float64 `json:"dirs,omitempty"` // by directory, "" the root: changes that have landed there, as weights at At
 }
 
-// Area is what is remembered of a directory: with which others it was changed. It is for
-// models, and is forgotten after a while without a landing.
+// Area is what is remembered of a directory: with which other directories it was
+// changed. It is for models, and is forgotten after a while without a landing.
 type Area struct {
 	Dir    string             `json:"dir"`            // "" is the root
 	At     Instant            `json:"at"`             // of the latest landing

@@ -23,8 +23,8 @@ type Offered struct {
 
 func (Offered) event() {}
 
-// AutoRequests is how the ids of the queue's own requests go on, behind OwnRequests, that
-// are about rules of `auto`.
+// AutoRequests follows OwnRequests in the ids of the queue's own requests that are about
+// rules of `auto`.
 const AutoRequests = "auto/"
 
 // IsAuto reports whether a request is the queue's own to enter a pull request by a rule.
@@ -45,7 +45,7 @@ type Auto struct {
 // Ruling is what a rule of `auto` says of a pull request.
 type Ruling struct {
 	Rule  string `json:"rule"`
-	Lacks []Lack `json:"lacks,omitempty"` // what does not hold; none: the rule holds
+	Lacks []Lack `json:"lacks,omitempty"` // the parts that do not hold; none: the rule holds
 }
 
 // LackKind names what a rule of `auto` asks for.
@@ -56,12 +56,12 @@ const (
 	LackBase      LackKind = "base"      // it asks for another branch; Names: that one
 	LackReady     LackKind = "draft"     // it is a draft
 	LackLabels    LackKind = "labels"    // Names: labels that are not set
-	LackAuthor    LackKind = "author"    // Names: who has opened it
+	LackAuthor    LackKind = "author"    // Names: the person who has opened it
 	LackApprovals LackKind = "approvals" // Names: how many of its head count, how many it takes
 	LackChecks    LackKind = "checks"    // Names: the patterns that do not hold
-	LackPaths     LackKind = "paths"     // it changes others than it may, or none of those that it must
+	LackPaths     LackKind = "paths"     // it changes paths that it may not, or none of those that it must
 	LackWriter    LackKind = "writer"    // nobody with write access stands for this head
-	LackUnjudged  LackKind = "unjudged"  // the forge does not let us ask; Names: what it says
+	LackUnjudged  LackKind = "unjudged"  // the forge does not let us ask; Names: its answer
 	LackTurn      LackKind = "turn"      // this head was taken out, or has had its turn
 )
 

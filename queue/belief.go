@@ -11,15 +11,14 @@ type Belief struct {
 	Doubts []Doubt               `json:"doubts,omitempty"` // failures that it may be to blame for
 }
 
-// Doubt is one failure that a change, or a pair, may be to blame for. It goes
-// when one of the others is turned down, who then explains it, and when what has
-// failed passes with the change, or with both of the pair: then the others are
-// more to blame.
+// Doubt is one failure for which a change, or a pair, may be to blame. It ends when one of the
+// others is turned down, which then explains the failure. It also ends when the failed key
+// passes with the change, or with both of the pair: then the others are more to blame.
 type Doubt struct {
 	Pair   ChangeID   `json:"pair,omitempty"`   // the other of a pair; empty: the change alone
 	Chance float64    `json:"chance"`           // that it is to blame
 	Weight float64    `json:"weight"`           // the same, before the failure
 	Event  string     `json:"event"`            // names the failure
 	Places []int      `json:"places,omitempty"` // in Footprint.Affected of the change: some targets that failed
-	Others []ChangeID `json:"others,omitempty"` // who may be to blame instead; sorted
+	Others []ChangeID `json:"others,omitempty"` // the changes that may be to blame instead; sorted
 }

@@ -47,8 +47,8 @@ type Said struct {
 	Text   Digest `json:"text,omitempty"`
 }
 
-// SaidIn returns what is told by the text of a comment, and its box; a nil box: it has
-// none. Line ends and spaces around the text are no part of it: forms change them.
+// SaidIn returns the Said of a comment's text, and its box; a nil box: the comment has
+// none. Line ends and spaces around the text do not count, as web forms change them.
 func SaidIn(text string) (Said, *Box) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	var box *Box
@@ -65,7 +65,7 @@ func SaidIn(text string) (Said, *Box) {
 }
 
 // Toggled returns what a comment said before an edit, and the command that the edit
-// stands for: "" where it is anything else than a toggle of the box.
+// stands for: "" where it is anything but a toggle of the box.
 func Toggled(from, to string) (said Said, command string) {
 	said, was := SaidIn(from)
 	now, is := SaidIn(to)

@@ -33,14 +33,14 @@ type Build struct {
 	At        Instant       `json:"at"` // when it was asked for
 	Started   Instant       `json:"started,omitempty"`
 	Predicted time.Duration `json:"predicted,omitempty"` // from its start to its end
-	Value     float64       `json:"value"`               // what the plan gave for it, for people and for pre-emption
+	Value     float64       `json:"value"`               // its value in the plan, for people and for pre-emption
 	Worth     Worth         `json:"worth,omitzero"`      // why it was started, and the parts of Value
 	Why       string        `json:"why,omitempty"`       // the same as a sentence, in records of older versions
 	Cancel    bool          `json:"cancel,omitempty"`    // cancelling: holds its slot until it is done
 	Avoid     []string      `json:"avoid,omitempty"`     // hosts on which what it is asked for has failed: another one is better; sorted
 	Shun      []string      `json:"shun,omitempty"`      // benched hosts: none of them gets it while another one can run it; sorted
 	Only      string        `json:"only,omitempty"`      // the host that it is to probe: no other one runs it
-	Queue     string        `json:"queue,omitempty"`     // whose build it is, where several queues share runners; set where it is handed out
+	Queue     string        `json:"queue,omitempty"`     // the queue that the build is of, where several queues share runners; set where it is handed out
 }
 
 // Job is the part of a build that one step verifies. Results can be written
@@ -56,19 +56,19 @@ type Job struct {
 	// for, which say nothing of some key any more.
 	Outdated bool `json:"outdated,omitempty"`
 
-	// Expect is how long each key is thought to take, in the order of Keys, for whoever
-	// spreads the job over runners. It is set where a build is handed out; nil: unknown.
+	// Expect is the expected time of each key, in the order of Keys, by which the job is spread
+	// over runners. It is set where a build is handed out; nil: unknown.
 	Expect []time.Duration `json:"expect,omitempty"`
 
 	Limit *Limit `json:"limit,omitempty"` // when it is ended before its step's time-out; nil: it has all of that
-	Cut   bool   `json:"cut,omitempty"`   // it was, and has shown nothing
+	Cut   bool   `json:"cut,omitempty"`   // it was ended by Limit, and has shown nothing
 }
 
 // Limit is a time-out that was learned.
 type Limit struct {
 	After time.Duration `json:"after"` // from the job's begin
 	Usual time.Duration `json:"usual"` // the 99th percentile of the step's runs, when the build was asked for
-	Runs  int           `json:"runs"`  // that have told it
+	Runs  int           `json:"runs"`  // of so many runs
 }
 
 // Targets returns the names of the job's targets, in the order of its keys.
@@ -103,9 +103,9 @@ func (b *Build) IsFor(id ChangeID) bool {
 	return id != "" && (b.Change == id || slices.Contains(b.Also, id))
 }
 
-// Cold reports whether runners are to run it without caches, which have what steps of any
-// change have left: what has failed before is run again so, and so is what main itself has,
-// and what a host is probed with. No change is turned down for what somebody has left.
+// Cold reports whether runners must run the build without caches, in which steps of any change
+// have left files: so are builds that repeat a failure, builds of main itself, and builds that
+// probe a host. No change is turned down because of files that another has left.
 func (b *Build) Cold() bool { return len(b.Avoid) > 0 || b.Only != "" || b.Change == "" }
 
 // Assumes returns the changes that the build takes to have landed before those
@@ -122,7 +122,7 @@ type Duration struct {
 	N    int           `json:"n"`
 
 	Failed  float64 `json:"failed,omitempty"`  // share of the latest results that were failures; one of several targets that failed together counts as its part
-	Flaked  float64 `json:"flaked,omitempty"`  // share of the latest results that were passes of what had failed: of the same key, or within the run
+	Flaked  float64 `json:"flaked,omitempty"`  // share of the latest results that were passes after a failure of the same key, or within the same run
 	Flakes  int     `json:"flakes,omitempty"`  // how many results were such passes, by name, since the queue has known the target
 	Excused int     `json:"excused,omitempty"` // how many results were failures in quarantine, since the queue has known the target
 
@@ -143,7 +143,7 @@ type Learned struct {
 
 	Took []Took `json:"took,omitempty"` // by step, sorted by name: those whose time-outs are learned
 
-	Shift    Shift   `json:"shift,omitzero"`     // of the chances of the model in use, by what came of them
+	Shift    Shift   `json:"shift,omitzero"`     // of the chances of the model in use, by the outcomes
 	Credit   Credit  `json:"credit,omitzero"`    // in the model in use, against what is known without it
 	Reach    []Reach `json:"reach,omitempty"`    // of forecasts, by their group; the first: of all
 	Promised Instant `json:"promised,omitempty"` // when forecasts were last written down
@@ -168,7 +168,7 @@ type Runs struct {
 	N   int `json:"n"`
 }
 
-// Rate is how often something held that was seen so often, the latest counting most.
+// Rate is how often something held, of how often it was seen; the latest cases count most.
 type Rate struct {
 	Held float64 `json:"held"`
 	Of   float64 `json:"of"`
@@ -187,7 +187,7 @@ type Credit struct {
 	Took float64 `json:"took,omitempty"` // of its durations
 }
 
-// Page is a page for people at whoever ran something.
+// Page is a page for people about a run, at the CI that ran it.
 type Page struct {
 	Name string `json:"name"` // hostile text
 	URL  string `json:"url"`  // hostile text

@@ -40,7 +40,7 @@ const (
 	NothingToLand Phase = "nothing-to-land"
 
 	Trying Phase = "trying" // built on main, in no order, and never landed
-	Tried  Phase = "tried"  // what came of that; no verdict on the pull request
+	Tried  Phase = "tried"  // the try has ended; no verdict on the pull request
 )
 
 // Final reports whether the phase is a verdict.
@@ -57,7 +57,7 @@ type Change struct {
 	Branch    string   `json:"branch,omitempty"` // the head's branch, as the forge names it; hostile text
 	Title     string   `json:"title"`            // hostile text
 	Author    string   `json:"author"`
-	Requester string   `json:"requester"` // who said /land
+	Requester string   `json:"requester"` // the person who said /land
 	URL       string   `json:"url,omitempty"`
 	Basis
 	On      CommitID   `json:"on,omitempty"`    // of a try: the commit of main that it is built on
@@ -83,11 +83,11 @@ type Change struct {
 // queue's. The fields are a Change's own, in Go and as it is stored.
 type Basis struct {
 	Base   string `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's; hostile text
-	Parent int    `json:"parent,omitempty"` // the pull request whose branch that is, until it has landed: what this one is on top of
-	Shown  bool   `json:"shown,omitempty"`  // a push of ours has had the forge show it against the queue's branch: that base is nobody's wish
+	Parent int    `json:"parent,omitempty"` // the pull request that has Base as its branch, and that this one is on top of, until it has landed
+	Shown  bool   `json:"shown,omitempty"`  // a push of ours has made the forge show it against the queue's branch: nobody has asked for that base
 	Stack  int    `json:"stack,omitempty"`  // the forge's own stack that it is in, which alone changes its base: Stack.Native
 
-	Restacked bool    `json:"restacked,omitempty"` // the forge has made its commits anew since what it was on top of has landed
+	Restacked bool    `json:"restacked,omitempty"` // the forge has made its commits anew since the pull request below it has landed
 	Restack   Instant `json:"restack,omitempty"`   // the forge has changed its base, and is waited for until then, as it may yet make its commits anew
 }
 
@@ -102,15 +102,15 @@ type Foreseen struct {
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
 	Rivals    int           `json:"rivals,omitempty"`    // changes on arrival that it could break with
-	Guess     Guess         `json:"guess,omitzero"`      // what a trained model says of it
+	Guess     Guess         `json:"guess,omitzero"`      // the forecast of a trained model
 }
 
 // Guess is what a trained model has said of a change at its last analysis, beside what the
 // queue knew without one; zero: nothing.
 type Guess struct {
 	Model   int     `json:"model,omitempty"`   // version of the model that has said so
-	Raw     float64 `json:"raw,omitempty"`     // chance that it is sound by itself, by the model alone; 0: it does not say
-	Shifted float64 `json:"shifted,omitempty"` // the same, shifted by what had come of the model's others then
+	Raw     float64 `json:"raw,omitempty"`     // chance that it is sound on its own, by the model alone; 0: it does not say
+	Shifted float64 `json:"shifted,omitempty"` // the same, shifted by the outcomes of the model's other forecasts then
 	Without float64 `json:"without,omitempty"` // the chance without the model
 	Good    float64 `json:"good,omitempty"`    // the chance that is believed, between these two
 
@@ -118,13 +118,13 @@ type Guess struct {
 	Usual time.Duration `json:"usual,omitempty"` // the same without the model
 }
 
-// Manner is how a change lands: as which commits, with which words, on top of
-// what. The fields are a Change's own, in Go and as it is stored.
+// Manner is how a change lands: as which commits, with which messages, on top of which change.
+// The fields are a Change's own, in Go and as it is stored.
 type Manner struct {
 	Method  config.Method `json:"method,omitempty"` // how it lands; empty: by merge
 	Skip    bool          `json:"skip,omitempty"`   // where it lands as several commits, only the last is verified
-	Wording Wording       `json:"wording,omitzero"` // what its commits on the branch say
-	Below   CommitID      `json:"below,omitempty"`  // head of what it is on top of, or was until that landed, where that lands as other commits than its own
+	Wording Wording       `json:"wording,omitzero"` // the messages of its commits on the branch
+	Below   CommitID      `json:"below,omitempty"`  // head of the change that it is (or was, until that landed) on top of, if that lands as other commits than its own
 }
 
 // Course is what has happened to a change on its way: builds, rollups, and what
@@ -134,15 +134,15 @@ type Course struct {
 	Alone   bool     `json:"alone,omitempty"`    // it was in a rollup that has been given up or split down to it, and joins none again
 	Apart   bool     `json:"apart,omitempty"`    // a build of it came to nothing for a reason that may lie in a change with it: it is built when nothing is ahead of it
 	Builds  int      `json:"builds,omitempty"`   // builds started for it
-	Spent   float64  `json:"spent,omitempty"`    // what they come to in builds of all that it affects: a build of a part of that counts as its part
+	Spent   float64  `json:"spent,omitempty"`    // their sum in whole builds of all that it affects: a build of a part counts as that part
 	Green   int      `json:"green,omitempty"`    // of those for it, builds that have passed
 	Red     int      `json:"red,omitempty"`      // and that have failed
-	Rollup  ChangeID `json:"rollup,omitempty"`   // with those of the same Rollup it is to land in one merge: the change that they have joined
-	After   ChangeID `json:"after,omitempty"`    // it was in a rollup that has failed, and whose part with this change is tried first
+	Rollup  ChangeID `json:"rollup,omitempty"`   // the change whose rollup it has joined: all changes with the same Rollup are to land in one merge
+	After   ChangeID `json:"after,omitempty"`    // it was in a rollup that has failed, and of which the part with this change is tried first
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known
-	Cut     []string `json:"cut,omitempty"`      // steps that have been ended by a learned time-out in a build for it: they have the whole one from now on
-	OwnCI   *OwnCI   `json:"own_ci,omitempty"`   // what has passed on its own head; nil: nobody has looked
+	Cut     []string `json:"cut,omitempty"`      // steps that have been ended by a learned time-out in a build for it: they get the whole time-out from now on
+	OwnCI   *OwnCI   `json:"own_ci,omitempty"`   // checks that have passed on its own head; nil: not looked at
 	Stuck   Instant  `json:"stuck,omitempty"`    // since when its merges cannot be made
 }
 
@@ -153,10 +153,10 @@ type Ending struct {
 	Line    Line     `json:"line,omitzero"`   // landed: where its commit is
 	Until   Instant  `json:"until,omitempty"` // parked: looked at again then
 	Verdict *Verdict `json:"verdict,omitempty"`
-	Refused *Refused `json:"refused,omitempty"` // what the forge has against landing it
+	Refused *Refused `json:"refused,omitempty"` // the forge's refusal to land it
 }
 
-// Consent is what was last seen of what people must say to a pull request. The
+// Consent is the last known state of the approvals that people must give to a pull request. The
 // fields are a Change's own, in Go and as it is stored.
 type Consent struct {
 	Met     Instant `json:"met,omitempty"`     // when what is asked of its pull request was last seen to be met; 0: nobody has asked
@@ -170,12 +170,12 @@ type Consent struct {
 
 // Would is what would become of a pull request that is not in the queue.
 type Would struct {
-	Unmet     Reason     `json:"unmet,omitzero"`      // what keeps it out; of several, the first
+	Unmet     Reason     `json:"unmet,omitzero"`      // the requirement that keeps it out; of several, the first
 	Clashes   []string   `json:"clashes,omitempty"`   // paths at which it does not merge with the target branch, where nothing keeps it out
 	Conflicts []Conflict `json:"conflicts,omitempty"` // with pending changes, in their order
 	More      int        `json:"more,omitempty"`      // conflicts that are not listed
 	Pending   int        `json:"pending,omitempty"`   // changes in the queue
-	Auto      []Ruling   `json:"auto,omitempty"`      // what the rules of `auto` say of it, in their order
+	Auto      []Ruling   `json:"auto,omitempty"`      // the rulings of the rules of `auto`, in their order
 }
 
 // Verdict is how a change ended, with the evidence people are shown.
@@ -189,13 +189,13 @@ type Verdict struct {
 	Together  []ChangeID `json:"together,omitempty"`  // landed: the other changes of the same merge
 	Overtook  int        `json:"overtook,omitempty"`  // conflicting changes that arrived earlier and were undecided
 	Attempts  int        `json:"attempts,omitempty"`  // most attempts that any of its keys needed
-	Failures  []Evidence `json:"failures,omitempty"`  // rejected: what failed
+	Failures  []Evidence `json:"failures,omitempty"`  // rejected: the failures
 	Excused   []string   `json:"excused,omitempty"`   // landed: targets in quarantine that have failed, which did not count; at most MostExcused
 	Conflicts []string   `json:"conflicts,omitempty"` // rejected: paths that do not merge
 	Against   []ChangeID `json:"against,omitempty"`   // rejected: landed changes that touch these, the latest first
 	MainRed   int        `json:"main_red,omitempty"`  // landed: unproven or red keys of main at that moment
-	Between   []ChangeID `json:"between,omitempty"`   // landed: the changes below it that were not below it when it was built itself; nothing of theirs is in what was verified
-	Commits   int        `json:"commits,omitempty"`   // landed, or tried: as so many, where it is more than one
+	Between   []ChangeID `json:"between,omitempty"`   // landed: the changes below it that were not below it when it was built; its verified content has nothing of them
+	Commits   int        `json:"commits,omitempty"`   // landed, or tried: the number of its commits, where there is more than one
 	Along     bool       `json:"along,omitempty"`     // landed: the pull request's branch was moved to Commit before
 	Closed    bool       `json:"closed,omitempty"`    // with Along: the forge shows it as closed all the same, as far as is known
 	ByForge   bool       `json:"by_forge,omitempty"`  // landed: the forge has merged the pull request itself; Commit has the tree that the queue's own would have there
@@ -205,9 +205,8 @@ type Verdict struct {
 // MostExcused bounds the targets that a Verdict names as excused.
 const MostExcused = 10
 
-// Evidence is one failing step with what a person needs to see of it. The
-// commit that ran may be that of another change's build: a key is verified
-// once for all changes that need it.
+// Evidence is one failing step with the details that a person needs. The commit that ran may
+// belong to another change's build: a key is verified once for all changes that need it.
 type Evidence struct {
 	Step     string   `json:"step"`
 	Run      string   `json:"run,omitempty"` // the step's command, as configured
@@ -217,13 +216,13 @@ type Evidence struct {
 	Attempts int      `json:"attempts,omitempty"` // builds that gave a result, all of them failing
 	Tail     string   `json:"tail"`               // last lines of the log; hostile text
 	Timeout  bool     `json:"timeout,omitempty"`
-	Pages    []Page   `json:"pages,omitempty"` // of those who ran it last
+	Pages    []Page   `json:"pages,omitempty"` // of its last runs
 
 	Runs  int `json:"runs,omitempty"`  // of a target that the change brings: how many runs of it have to pass (config.Step.StrictNew); 0: it is not new
 	Fails int `json:"fails,omitempty"` // of these, failed by now
 
-	Good    Instant `json:"good,omitempty"`    // when the same was last seen to pass on the target branch; 0: it has nothing of it, or an older version wrote this
-	Control BuildID `json:"control,omitempty"` // that showed it, where it was run again for this
+	Good    Instant `json:"good,omitempty"`    // when the same was last seen to pass on the target branch; 0: the branch does not have it, or an older version wrote this
+	Control BuildID `json:"control,omitempty"` // the build that showed Good, where the same was run again for this
 
 	Partners []ChangeID `json:"partners,omitempty"` // the same has passed with the change before these landed, and they affect it; in order, at most MostPartners
 
@@ -231,7 +230,8 @@ type Evidence struct {
 	Host string  `json:"host,omitempty"` // of the target branch itself: where that was, if known
 }
 
-// MostPartners bounds the changes that an Evidence names as partners: of more, none is named.
+// MostPartners bounds the changes that an Evidence names as partners: if there are more, none
+// is named.
 const MostPartners = 3
 
 // Output returns the tail without the lines in which the runner repeats Step
@@ -265,19 +265,19 @@ type Ran struct {
 // app, one per code.
 type ReasonCode string
 
-// DetailOurs is the Detail of ReasonPushed where we have moved the head, for a landing that
-// has not come about, and may not put it back.
+// DetailOurs is the Detail of ReasonPushed where we have moved the head for a landing that
+// did not happen, and may not put it back.
 const DetailOurs = "ours"
 
 // The reasons.
 const (
 	ReasonInspecting    ReasonCode = "inspecting"     // asking the forge about the pull request
-	ReasonAnalyzing     ReasonCode = "analyzing"      // computing its footprint; Detail: what came of the attempt before
+	ReasonAnalyzing     ReasonCode = "analyzing"      // computing its footprint; Detail: the result of the attempt before
 	ReasonWaitsResolve  ReasonCode = "resolving"      // its trial merge is being made
 	ReasonWaitsBuild    ReasonCode = "building"       // Names: builds under way
 	ReasonWaitsSlot     ReasonCode = "slot"           // no free runner; Names: its place among the builds that wait for one, how many these are
 	ReasonWaitsWindow   ReasonCode = "window"         // too far back to be planned for; Names: how many are
-	ReasonWaitsShared   ReasonCode = "shared"         // builds of others verify what it would; Names: the changes whose they are
+	ReasonWaitsShared   ReasonCode = "shared"         // builds of other changes verify its keys; Names: these changes
 	ReasonWaitsUnlikely ReasonCode = "unlikely"       // its build is worth too little; Names: its value, the threshold; Until: when waiting lifts it
 	ReasonWaitsTime     ReasonCode = "early"          // its build would be too early; Names: the changes ahead that it waits for; Until: when it is due
 	ReasonWaitsCap      ReasonCode = "cap"            // its builds on assumptions are used up; Names: builds, limit
@@ -286,7 +286,7 @@ const (
 	ReasonWaitsQuota    ReasonCode = "quota"          // Names: the quota, its builds at one time, when it binds
 	ReasonWaitsAhead    ReasonCode = "ahead"          // Names: undecided conflicting changes ahead
 	ReasonWaitsApart    ReasonCode = "apart"          // no build with those ahead of it could be made, which may be their fault: it waits for their verdicts
-	ReasonWaitsSplit    ReasonCode = "split"          // a rollup that it was in, or that is ahead of it, has failed; Names: the part of that which is tried first
+	ReasonWaitsSplit    ReasonCode = "split"          // a rollup that it was in, or that is ahead of it, has failed; Names: the part of that rollup that is tried first
 	ReasonWaitsTrain    ReasonCode = "train"          // proven; waits for the push that is under way
 	ReasonWaitsUpgrade  ReasonCode = "upgrade"        // proven; the rest of main is being built under a newer version of the analyzer; Until: at the latest
 	ReasonWaitsMain     ReasonCode = "main-unproven"  // main itself is being built first; Names: its red targets, which wait for a repair
@@ -327,7 +327,7 @@ const (
 	ReasonRequirements ReasonCode = "requirements" // parked: its pull request does not meet what is asked of it; Unmet
 
 	ReasonNoPermission ReasonCode = "no-permission" // refused: Names: user, needed level, the lane that needs it, if one does
-	ReasonUnknownLane  ReasonCode = "unknown-lane"  // refused: Names: what was asked for, the lanes that there are
+	ReasonUnknownLane  ReasonCode = "unknown-lane"  // refused: Names: the lane that was asked for, the lanes that there are
 	ReasonNoMethod     ReasonCode = "no-method"     // refused: Names: the method that was asked for, those that are allowed
 	ReasonNotOpen      ReasonCode = "not-open"
 	ReasonDraft        ReasonCode = "draft"
@@ -344,13 +344,13 @@ const (
 	ReasonTrying       ReasonCode = "trying"      // being built, and not to land
 	ReasonTried        ReasonCode = "tried"       // it has passed on main, and was not to land
 	ReasonExplain      ReasonCode = "explain"     // answer: all that is known of it
-	ReasonExplained    ReasonCode = "explained"   // what would become of it is known
-	ReasonInQueue      ReasonCode = "in-queue"    // refused: a try of what the queue builds anyway
+	ReasonExplained    ReasonCode = "explained"   // its expected outcome is known
+	ReasonInQueue      ReasonCode = "in-queue"    // refused: a try of a change that the queue builds anyway
 	ReasonDelegated    ReasonCode = "delegated"   // answer: Names: who may land it, who says so
 	ReasonUndelegated  ReasonCode = "undelegated" // answer: Names: from whom it was taken back
 	ReasonNowQuota     ReasonCode = "now-quota"   // refused: Names: the limit of a day; Until: when there is room again
-	ReasonForgotten    ReasonCode = "forgotten"   // refused: as much as is remembered has been forgotten lately. Names: what was to be
-	ReasonBadUntil     ReasonCode = "bad-until"   // refused: Names: what was read of an end of a freeze
+	ReasonForgotten    ReasonCode = "forgotten"   // refused: too much has been forgotten lately. Names: the thing to be forgotten
+	ReasonBadUntil     ReasonCode = "bad-until"   // refused: Names: the text that was read as the end of a freeze
 	ReasonForge        ReasonCode = "forge"       // the forge could not be asked; Detail: its error
 )
 
@@ -363,15 +363,15 @@ type Reason struct {
 
 	Unmet []Requirement `json:"unmet,omitempty"` // ReasonRequirements: all that is not met
 
-	Culprits []Culprit `json:"culprits,omitempty"` // ReasonCulprit, ReasonBlame: who has turned main red
-	Drift    []Drift   `json:"drift,omitempty"`    // ReasonRedMain: of Names, what has drifted
+	Culprits []Culprit `json:"culprits,omitempty"` // ReasonCulprit, ReasonBlame: the commits that have turned main red
+	Drift    []Drift   `json:"drift,omitempty"`    // ReasonRedMain: the targets of Names that have drifted
 
-	Unrun []Evidence `json:"unrun,omitempty"` // ReasonNoTool: what could not be run
+	Unrun []Evidence `json:"unrun,omitempty"` // ReasonNoTool: the steps that could not be run
 }
 
-// Wording is what the commits say that a change lands as. It is fixed when the
-// change comes, so that the same merge always makes the same commit. All of it is
-// hostile text.
+// Wording is the messages and the author of the commits that a change lands as.
+// It is fixed when the change comes, so that the same merge always makes the same
+// commit. All of it is hostile text.
 type Wording struct {
 	Text    string `json:"text,omitempty"`    // title and body; empty: the usual line
 	Credits string `json:"credits,omitempty"` // trailers, a line each: co-authors and sign-offs

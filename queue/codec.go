@@ -24,7 +24,7 @@ func EventName(b Body) string { return typeName(b) }
 // TaskName returns the name of a task's type, e.g. "Resolve".
 func TaskName(t Task) string { return typeName(t) }
 
-// typeName returns "" for nil and for what is no named type, e.g. a pointer.
+// typeName returns "" for nil and for a value of a type without a name, e.g. a pointer.
 func typeName(v any) string {
 	if t := reflect.TypeOf(v); t != nil {
 		return t.Name()

@@ -35,7 +35,7 @@ const (
 	CommandNow        Verb = "now"        // lands it before all others; Text: why
 	CommandDelegate   Verb = "delegate"   // lets User land it
 	CommandUndelegate Verb = "undelegate" // takes that back, from everybody where no User is named
-	CommandFreeze     Verb = "freeze"     // a pause that ends by itself; Text: until when, and why
+	CommandFreeze     Verb = "freeze"     // a pause that ends on its own; Text: until when, and why
 	CommandForget     Verb = "forget"     // takes passes back; Text: which (ParseForgotten)
 	CommandBlame      Verb = "blame"      // says what has turned main red
 	CommandModel      Verb = "model"      // chooses the model that is planned with; Text: a version, ModelNone, ModelNewest or ModelLearn
@@ -44,7 +44,7 @@ const (
 // Command is one command of a comment.
 type Command struct {
 	Verb Verb   `json:"verb"`
-	Text string `json:"text,omitempty"` // the reason of a pause; what was read, of an unknown one; hostile text
+	Text string `json:"text,omitempty"` // the reason of a pause; the text of an unknown command; hostile text
 	Lane string `json:"lane,omitempty"` // to land in; empty: none was named; hostile text
 	User string `json:"user,omitempty"` // to delegate to; hostile text
 	Near string `json:"near,omitempty"` // of an unknown one: how it was probably meant

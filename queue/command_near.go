@@ -18,8 +18,9 @@ func (t CommandTable) verbs(head string) []string {
 	return out
 }
 
-// rightly returns how a line that is no command was probably meant: its first
-// two words corrected, if it is a command then. "" where there is no telling.
+// rightly returns the command that a misspelt line probably stands for: the
+// line with its first two words corrected, if that is a command; "" where
+// nobody can tell.
 func (t CommandTable) rightly(words []string) string {
 	head := ""
 	for _, want := range commandHeads {

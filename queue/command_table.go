@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// CommandRow is all that there is to say of a command, but for what following it does
-// (package speculation, follow.go).
+// CommandRow has all facts about a command, except its effect (package speculation,
+// follow.go).
 type CommandRow struct {
 	Verb Verb
 	// Words are what it begins with in a comment, in lower case: /land or /queue, and a
@@ -17,22 +17,21 @@ type CommandRow struct {
 	// Takes reads the words behind those into the command; it returns false where they are
 	// not understood. nil: there are none.
 	Takes func(c *Command, rest []string) bool
-	// Near is how one that was misspelt, or not understood, was probably meant; "": as it
-	// was written, with its first words put right, if it is a command then.
+	// Near is the right form for a command that was misspelt or not understood; "": the
+	// form as it was written, with its first words corrected, if that is a command.
 	Near string
-	// Keeps says that Near is only for one with nothing behind its first words.
+	// Keeps says that Near is only for a command with nothing behind its first words.
 	Keeps bool
 	// Forms are how it can be written, for the help.
 	Forms []CommandForm
-	// Who returns the permissions' answer to who may give it; nil: anybody.
+	// Who returns the people who may give it, by the permissions; nil: anybody.
 	Who func(config.Permissions) config.Who
 	// Also are commands with permissions that may be asked for as well.
 	Also []Verb
-	// Runs says that following it may run code of a pull request: it takes write
-	// access, besides Who.
+	// Runs says that the command may run code of a pull request: it takes write access, besides
+	// Who.
 	Runs bool
-	// Delegated says that a user to whom a pull request was delegated may give it as
-	// well.
+	// Delegated says that a user to whom a pull request was delegated may give it, too.
 	Delegated bool
 	// Enters says that it puts a pull request into the queue.
 	Enters bool
@@ -41,7 +40,7 @@ type CommandRow struct {
 // CommandForm is one way to write a command. Capitals stand for what people fill in.
 type CommandForm struct {
 	Usage string
-	Help  string // a line of Markdown, in which {noun} is what lands; "": that of a form before it says this, too
+	Help  string // a line of Markdown, in which {noun} stands for a pull request; "": the line of an earlier form covers this one
 }
 
 // CommandTable is the commands there are, in the order of the help.
@@ -64,7 +63,7 @@ var commands = CommandTable{
 	{Verb: CommandTry, Words: "/land try", Takes: takesMethod, Who: func(p config.Permissions) config.Who { return or(p.Try, mayLand(p)) }, Runs: true, Forms: []CommandForm{
 		{"/land try", "`/land try` builds it on the target branch as it would land (`method=METHOD` as above) and says what came of it; it does not land."}}},
 	{Verb: CommandExplain, Words: "/land explain", Takes: takesMethod,
-		Also: []Verb{CommandTry}, // what is not in the queue is analyzed for it
+		Also: []Verb{CommandTry}, // a change that is not in the queue is analyzed for it
 		Forms: []CommandForm{
 			{"/land explain", "`/land explain` says what would become of it, or why it is where it is."}}},
 	{Verb: CommandDelegate, Words: "/land delegate", Takes: takesUser, Near: "/land delegate @user", Who: mayDelegate, Runs: true, Forms: []CommandForm{
@@ -89,7 +88,7 @@ var commands = CommandTable{
 		{"/queue model newest", "`/queue model newest` plans with the newest model of what this queue has learned that is better than none, a version in place of `newest` with an earlier one, and `none` with none; `learn` makes a new one now. For maintainers."}}},
 	{Verb: CommandAuto},
 	{Verb: CommandRecheck, Who: mayLand,
-		Also: []Verb{CommandLand, CommandRetry, CommandNow}}, // of who has asked by any of these
+		Also: []Verb{CommandLand, CommandRetry, CommandNow}}, // of a person who has asked by any of these
 }
 
 func or(w, otherwise config.Who) config.Who {
@@ -120,8 +119,8 @@ func (t CommandTable) Who(v Verb, p config.Permissions) config.Who {
 	return ""
 }
 
-// spelt returns the row of the command that begins with some words, and what is behind
-// it; false where there is none.
+// spelt returns the row of the command that begins with some words, and the words
+// behind it; false where there is none.
 func (t CommandTable) spelt(words []string) (row CommandRow, rest []string, ok bool) {
 	for n := min(2, len(words)); n > 0; n-- {
 		begin := strings.ToLower(strings.Join(words[:n], " "))

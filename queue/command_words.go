@@ -44,7 +44,7 @@ func takesText(c *Command, rest []string) bool {
 // takesReason reads words for people.
 func takesReason(c *Command, rest []string) bool { return takesText(c, rest) && c.Text != "" }
 
-// takesAnything reads nothing of what is there.
+// takesAnything ignores the text behind the command.
 func takesAnything(*Command, []string) bool { return true }
 
 // takesUser reads a user's name.
@@ -58,7 +58,7 @@ func takesUserOrNone(c *Command, rest []string) bool {
 	return len(rest) == 1 && len(c.User) <= 60 && regexp.MustCompile(config.UserPattern).MatchString(c.User)
 }
 
-// takesUntil reads until when, and why.
+// takesUntil reads the end of a freeze, and the reason for it.
 func takesUntil(c *Command, rest []string) bool {
 	_, _, ok := ParseUntil(rest, 0)
 	return ok && takesText(c, rest)
@@ -103,8 +103,8 @@ const (
 // words behind it. It takes a duration ("90m", "2h30m", "3d"), a time of the day
 // ("18:00", the next one), a date ("2026-12-24"), and both ("2026-12-24 18:00",
 // "2026-12-24T18:00Z"); times are UTC, unless they have an offset. ok is false
-// where the words begin with none of these; whether the moment has passed is the
-// caller's to see.
+// where the words begin with none of these; the caller checks whether the moment
+// has passed.
 func ParseUntil(words []string, now Instant) (until Instant, rest []string, ok bool) {
 	if len(words) == 0 {
 		return 0, nil, false

@@ -10,15 +10,15 @@ type Aim struct {
 // ID names the aim among those of a queue.
 func (a Aim) ID() string { return a.Step + "\x00" + a.Target }
 
-// Aimed is the key that main has of an aim.
+// Aimed is an aim with the key that main has for it.
 type Aimed struct {
 	Aim
 	Key Key `json:"key"`
 }
 
-// Control is what is known of main itself in a matter in which changes have failed:
-// the same step on the same target, without any of them. It is kept as long as a
-// rejection rests on it, and is about one stretch of main's line (Line.Epoch).
+// Control is the result of main itself where changes have failed: of the same step
+// on the same target, without any of them. It is kept as long as a rejection rests
+// on it, and is about one stretch of main's line (Line.Epoch).
 type Control struct {
 	Aim
 	Commit  CommitID `json:"commit,omitempty"`  // of main's line; the other fields are about it. Empty: not asked yet

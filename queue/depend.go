@@ -10,8 +10,8 @@ import (
 // MaxDepends is how many pull requests a description may name to land after.
 const MaxDepends = 10
 
-// maxDescription is how much of a description is read for that, in bytes; forges keep
-// no longer ones.
+// maxDescription is how much of a description is read for that, in bytes; no forge
+// keeps a longer one.
 const maxDescription = 256 << 10
 
 // PullRef names a pull request.
@@ -41,10 +41,10 @@ var (
 
 // Depends returns the pull requests that a description says its own lands after, each
 // once, in the order in which they are named; more is true where there are others
-// beyond MaxDepends. A line says so that begins with "depends on", followed by
-// references with commas or "and" between them; the line may be an item of a list.
-// Nothing counts in quotes, code, and comments that the forge does not show. The
-// description is hostile text: any is read in linear time.
+// beyond MaxDepends. Such a line begins with "depends on", followed by references
+// with commas or "and" between them; it may be an item of a list. Nothing counts in
+// quotes, code, and comments that the forge does not show. The description is hostile
+// text: it is read in linear time, whatever it holds.
 func Depends(description string) (refs []PullRef, more bool) {
 	for line := range plainLines(description[:min(len(description), maxDescription)]) {
 		at := dependsLine.FindString(line)

@@ -1,6 +1,6 @@
 // Package queue is the vocabulary of the merge queue: changes, the facts about
 // them, events and actions. It is a leaf and pure: every other package speaks in
-// its terms, and it does nothing by itself.
+// its terms, and it does nothing on its own.
 //
 // The words that matter most:
 //
@@ -47,9 +47,9 @@
 //	{Verb: CommandLater, Words: "/land later", Takes: takesUntil, Near: "/land later UNTIL", Who: mayLand,
 //		Forms: []CommandForm{{"/land later UNTIL", "`/land later UNTIL` waits before it asks to land."}}}
 //
-// One that is given over HTTP or by the command line as well is a handler in package
-// app/api (commands.go) that puts the same words into the inbox, and a client of it in
-// cmd/submitqueue/ask.
+// A command that is also given over HTTP or by the command line needs a handler in
+// package app/api (commands.go), which puts the same words into the inbox, and a
+// client of it in cmd/submitqueue/ask.
 //
 // # How do I add …?
 //

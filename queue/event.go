@@ -3,13 +3,13 @@ package queue
 // Event is something that happened. Events are folded into the state by
 // speculation.Step; a repeated, late or reordered event is a no-op there.
 type Event struct {
-	ID   string  `json:"id"` // what makes it the same event when it is delivered again
+	ID   string  `json:"id"` // the same when the event is delivered again
 	At   Instant `json:"at"` // when the server took it in; Step has no other clock
 	Body Body    `json:"-"`
 }
 
-// Body is what an event says: one of the types of this package whose name
-// EventName lists.
+// Body is the content of an event: one of the types that bodies lists
+// (codec.go).
 type Body interface{ event() }
 
 // Commented is a comment on a pull request. Its commands are parsed by
@@ -21,7 +21,7 @@ type Commented struct {
 	Body    string `json:"body"`          // hostile text
 	Bot     bool   `json:"bot,omitempty"` // the author is an App
 
-	Head CommitID `json:"head,omitempty"` // that the button is of
+	Head CommitID `json:"head,omitempty"` // the head that the button is for
 }
 
 // Labeled says that a label was set on or taken off a pull request, or that the queue's
@@ -37,13 +37,13 @@ type Labeled struct {
 }
 
 // Edited says that somebody else than us has edited the comment of a queue on a pull
-// request. Its command is one like those of Commented, where it is a toggle of the box and
-// nothing else.
+// request. It has a command, like those of Commented, where the edit toggles the box and
+// does nothing else.
 type Edited struct {
 	Number  int    `json:"number"`
 	Author  string `json:"author"`            // of the edit
 	Bot     bool   `json:"bot,omitempty"`     // the author is an App
-	Before  Said   `json:"before"`            // what the comment said before
+	Before  Said   `json:"before"`            // the comment as it was before
 	Command string `json:"command,omitempty"` // empty: it is no toggle
 }
 
@@ -59,14 +59,14 @@ type Closed struct {
 	Merged bool `json:"merged"`
 }
 
-// Retargeted says that a pull request now asks for another base branch, or has
-// become a draft or ready: what was inspected no longer holds.
+// Retargeted says that a pull request now asks for another base branch, or has become a draft
+// or ready: the last inspection no longer holds.
 type Retargeted struct {
 	Number int `json:"number"`
 }
 
-// MainMoved says that a branch was pushed to, by us or by somebody else. What
-// its new commit is, the queue reads from git, not from the event.
+// MainMoved says that a branch was pushed to, by us or by somebody else. The queue reads its
+// new commit from git, not from the event.
 type MainMoved struct {
 	Branch string `json:"branch"`
 }

@@ -2,14 +2,14 @@ package queue
 
 import "context"
 
-// Feed is what a store offers beside Store to readers of a history that are to miss
-// nothing of it, also where they end and begin again. queue/memstore and
-// queue/redisstore pass one conformance suite (queue/storetest).
+// Feed is the part of a store for readers of a history that must miss nothing of
+// it, even when they stop and start again. queue/memstore and queue/redisstore pass
+// one conformance suite (queue/storetest).
 //
 // A place stands between two notes. Its form is the store's.
 type Feed interface {
-	// Follow returns the place that a reader has reached. A reader that has none is
-	// given one behind all that has been noted so far, and keeps it.
+	// Follow returns the place that a reader has reached. A reader that has no
+	// place is given the place behind all notes so far, and keeps it.
 	Follow(ctx context.Context, queue, reader string) (place string, err error)
 	// NotesAfter returns up to max notes behind a place, oldest first, and the place
 	// behind all that it has looked at: the given place if nothing has been noted

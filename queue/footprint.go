@@ -15,7 +15,8 @@ type TargetHash struct {
 // AddedEdge is a dependency that a change introduces: From starts to depend on
 // To. Up are From and all targets that depend on it, in the change's own graph.
 // Conflicts are evaluated with the added edges of all pending changes
-// (conflict/index), because what is independent on main may not be beside them.
+// (conflict/index), because changes that are independent on main may not be so
+// beside other changes.
 type AddedEdge struct {
 	To string   `json:"to"`
 	Up []string `json:"up"`
@@ -30,13 +31,13 @@ type Footprint struct {
 	Write    []string    `json:"write,omitempty"`    // A: targets with another hash, added and removed ones and definition nodes ("def:...") included; sorted
 	Read     []string    `json:"read,omitempty"`     // D: heads of added edges, newly read definition inputs; sorted
 	Edges    []AddedEdge `json:"edges,omitempty"`    // the added edges behind Read
-	Affected []string    `json:"affected,omitempty"` // targets of Write that exist in the change's tree, sorted: what builds must verify
+	Affected []string    `json:"affected,omitempty"` // targets of Write that exist in the change's tree, sorted: builds must verify these
 	Added    int         `json:"added,omitempty"`    // of Affected, targets that main does not have
 	Gone     int         `json:"gone,omitempty"`     // targets of main that the change does not have
 	All      bool        `json:"all,omitempty"`      // touches everything: a barrier file, or unknown
 	Unknown  string      `json:"unknown,omitempty"`  // why the analysis failed; then All is set
 	Unread   string      `json:"unread,omitempty"`   // why a part that it affects is one target; hostile text
-	Again    bool        `json:"again,omitempty"`    // what Unknown or Unread says may pass: it is analyzed again, after a while
+	Again    bool        `json:"again,omitempty"`    // the trouble of Unknown or Unread may pass: it is analyzed again, after a while
 	At       Instant     `json:"at,omitempty"`       // when it was taken in, where Again is set
 
 	// Paths that the change touches, as plain text. Two changes with a path in
@@ -67,7 +68,7 @@ type Touches struct {
 
 // Extent is how much a change does, as text. It is for models.
 type Extent struct {
-	Counted  bool `json:"counted,omitempty"`  // Lines, Dropped, Hunks and Binaries are known: they are not of what is very large
+	Counted  bool `json:"counted,omitempty"`  // Lines, Dropped, Hunks and Binaries are known: they are not counted for very large changes
 	Lines    int  `json:"lines,omitempty"`    // added
 	Dropped  int  `json:"dropped,omitempty"`  // lines removed
 	Hunks    int  `json:"hunks,omitempty"`    // places at which lines differ

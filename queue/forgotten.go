@@ -7,9 +7,9 @@ import (
 )
 
 // Forgotten says which passes a maintainer has taken back: those up to At, of the
-// keys that it covers. It is kept for as long as the archive may hold one, and
-// read when a pass comes from the archive, from a build that was asked for
-// before, or from a late answer: none of these brings a pass back.
+// keys that it covers. It is kept for as long as the archive may hold such a
+// pass, and read when a pass comes from the archive, from a build that was asked
+// for before, or from a late answer: none of these brings a pass back.
 type Forgotten struct {
 	Key    string  `json:"key,omitempty"`    // how the id of the key begins; or
 	Target string  `json:"target,omitempty"` // all keys of a target; with Step, those of one step
@@ -18,11 +18,11 @@ type Forgotten struct {
 	By     string  `json:"by"`
 }
 
-// Bounds of what is forgotten.
+// Bounds of the list of forgotten passes.
 const (
 	// ForgottenMost is how many of them a queue remembers.
 	ForgottenMost = 100
-	// forgottenKey is the least that must be said of a key's id.
+	// forgottenKey is how many digits of a key's id must be given at least.
 	forgottenKey  = 12
 	forgottenName = 1000
 )
@@ -73,21 +73,20 @@ func (f Forgotten) Covers(k Key, step string) bool {
 	return (f.Target == "" || k.Target == f.Target) && (f.Step == "" || step == f.Step)
 }
 
-// Covered reports whether something that was known, or asked for, at a moment of a
-// key of a step with that name has been forgotten since.
+// Covered reports whether a result that was known, or asked for, at a moment has
+// been forgotten since. It is a result of a key of a step with that name.
 func Covered(by []Forgotten, k Key, step string, at Instant) bool {
 	return slices.ContainsFunc(by, func(f Forgotten) bool { return at <= f.At && f.Covers(k, step) })
 }
 
-// Void reports whether a pass has been forgotten. The step's name is that of the
-// key's step.
+// Void reports whether a pass has been forgotten. step is the name of the key's step.
 func Void(by []Forgotten, pass *Entry, step string) bool {
 	return len(by) > 0 && len(pass.Keys) == 1 && Covered(by, pass.Keys[0], step, pass.Passed)
 }
 
-// Remember returns the list with one more, without those that no pass of the
-// archive can be as old as and without an older one of the same. ok is false where
-// that would be more than ForgottenMost.
+// Remember returns the list with f added. It drops entries that are older than any
+// pass of the archive can be, and an older entry of the same passes. ok is false
+// where that would be more than ForgottenMost.
 func Remember(list []Forgotten, f Forgotten) (out []Forgotten, ok bool) {
 	for _, old := range list {
 		if f.At.Sub(old.At) < ArchiveTTL && old.String() != f.String() {

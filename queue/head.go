@@ -2,11 +2,11 @@ package queue
 
 import "slices"
 
-// A change that lands as another commit than its head is nothing that a forge sees on its
-// branch. So the branch of its pull request is moved to that commit, and main after that:
-// a forge that has taken note of the one before the other shows the pull request as
-// merged. Until main has moved, the head is where nobody has asked it to be; where main
-// does not move, it is put back.
+// If a change lands as another commit than its head, a forge does not see on its branch
+// that it has landed. So the branch of its pull request is moved to that commit, and main
+// after that: a forge that has taken note of the first move before the second shows the
+// pull request as merged. Until main has moved, the head is where nobody has asked it to
+// be; where main does not move, it is put back.
 
 // HeadMove is the branch of a pull request on its way to the commit that its change lands
 // as.
@@ -29,7 +29,7 @@ func (p *Pull) WasMoved(to CommitID) bool { return slices.Contains(p.Moved, to) 
 // PushStage is how far a Push is.
 type PushStage string
 
-// The stages of a push, in order, but that one without Heads begins with the last.
+// The stages of a push, in order. A push without Heads begins with the last.
 const (
 	PushingHeads PushStage = "heads" // Heads are being moved
 	AwaitingSeen PushStage = "seen"  // Heads have moved: the forge is to take note of that, until Push.Until
@@ -57,9 +57,9 @@ type SeeHeads struct {
 	Push string `json:"push"`
 }
 
-// ReturnHeads takes back what a push has done that has not moved main: branches that it has
-// moved, or may have, and the bases under which it has had pull requests shown. Result:
-// HeadsReturned.
+// ReturnHeads undoes a push that has not moved main: the moves of branches that it has
+// made, or may have made, and the bases under which it has made the forge show pull
+// requests. Result: HeadsReturned.
 type ReturnHeads struct {
 	Push  string     `json:"push"`
 	Heads []HeadMove `json:"heads,omitempty"`

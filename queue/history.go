@@ -8,9 +8,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// Row is one line of a queue's event archive: what became of its changes and builds, for
-// models, analytics and replays. Exactly one of the pointers is set; a Row with none is of
-// a kind that a newer version writes. Package queue/history has the file format.
+// Row is one line of a queue's event archive: the outcome of a change or build, for models,
+// analytics and replays. Exactly one of the pointers is set; a Row with none is of a kind that
+// a newer version writes. Package queue/history has the file format.
 //
 // A Row holds no log, no address, no machine and no secret. Its texts are hostile.
 type Row struct {
@@ -59,8 +59,8 @@ type VerdictRow struct {
 	Clashes  []string     `json:"clashes,omitempty"` // paths that do not merge
 	Against  []ChangeID   `json:"against,omitempty"` // landed changes that touch these
 	Features Features     `json:"features,omitempty"`
-	// Sound is how far a change that was turned down for a failure is believed to be sound by
-	// itself and to have broken with others. 0: nobody has said.
+	// Sound is how far a change that was turned down for a failure is believed to be sound on
+	// its own and to have broken with others. 0: not known.
 	Sound float64 `json:"sound,omitempty"`
 }
 
@@ -70,7 +70,7 @@ type FailureRow struct {
 	Targets []string   `json:"targets,omitempty"`
 	Build   BuildID    `json:"build,omitempty"`
 	Main    CommitID   `json:"main,omitempty"`  // the commit of main that Chain was put on
-	Chain   []ChangeID `json:"chain,omitempty"` // what was assumed landed there
+	Chain   []ChangeID `json:"chain,omitempty"` // the changes that were assumed to have landed there
 	Change  ChangeID   `json:"change,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type TargetRow struct {
 type MainRow struct {
 	Commit  CommitID   `json:"commit"`
 	Changes []ChangeID `json:"changes,omitempty"` // that landed as it, in order
-	Outside bool       `json:"outside,omitempty"` // it was not the queue's
+	Outside bool       `json:"outside,omitempty"` // the queue did not make it
 }
 
 // Bounds of a row.
@@ -170,7 +170,7 @@ func (r Row) ID() string {
 	return ""
 }
 
-// Check returns what is wrong with the row. One of a kind that is not known is right.
+// Check returns what is wrong with the row. A row of an unknown kind is right.
 func (r Row) Check() error {
 	kinds := 0
 	for _, is := range []bool{r.Arrival != nil, r.Verdict != nil, r.Build != nil, r.Result != nil, r.Main != nil} {
@@ -230,8 +230,8 @@ func NewBuildRow(b *Build, outcome JobOutcome) *BuildRow {
 	return r
 }
 
-// NewResultRow returns the row of what a job of a build has shown. whole says that its step
-// is on the whole tree, unnamed that a pass of the step passes all its targets.
+// NewResultRow returns the row of the results of a job of a build. whole says that its step is
+// on the whole tree, unnamed that a pass of the step passes all its targets.
 func NewResultRow(j *Job, d JobDone, whole, unnamed bool) *ResultRow {
 	r := &ResultRow{Build: d.Build, Step: j.Step.Name, Whole: whole, Outcome: d.Outcome, Took: d.Took.Milliseconds(), Asked: len(j.Keys)}
 	said := map[string]JobOutcome{}
@@ -256,7 +256,7 @@ func firstOf[T any](list []T, most int) []T { return slices.Clip(list[:min(len(l
 
 func lastOf[T any](list []T, most int) []T { return slices.Clip(list[max(0, len(list)-most):]) }
 
-// clip cuts a text at a number of bytes, and leaves what is no longer UTF-8 away.
+// clip cuts a text to at most so many bytes, and not within a UTF-8 character.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -10,7 +10,7 @@ import (
 type Host struct {
 	Name    string    `json:"name"`            // hostile text
 	Slots   int       `json:"slots,omitempty"` // builds that it can run at once; 0: it is away, or nobody has said
-	Tools   []Tools   `json:"tools,omitempty"` // what it has said of its tools; in the order of the commands
+	Tools   []Tools   `json:"tools,omitempty"` // its tools; in the order of the commands
 	Runs    []HostRun `json:"runs,omitempty"`  // the oldest first; at most HostRunsMost
 	Sample  *Sample   `json:"sample,omitempty"`
 	Bench   *Bench    `json:"bench,omitempty"`   // nil: it gets builds
@@ -22,12 +22,12 @@ type Host struct {
 type HostRun struct {
 	Build BuildID    `json:"build"`
 	At    Instant    `json:"at"`
-	Bad   []Doubtful `json:"bad,omitempty"`   // what it failed there, and no other host has run since
+	Bad   []Doubtful `json:"bad,omitempty"`   // the keys that failed there, and that no other host has run since
 	Fault bool       `json:"fault,omitempty"` // another host has passed what it failed
 }
 
-// Doubtful is what a host has failed: the host's fault if another one passes it, the
-// commit's if another one fails it as well.
+// Doubtful is a set of keys that a host has failed: the host's fault if another one
+// passes it, the commit's if another one fails it as well.
 type Doubtful struct {
 	Step string   `json:"step"`          // its name
 	Keys []Digest `json:"keys"`          // ids; at most DoubtfulMost
@@ -45,7 +45,7 @@ type Sample struct {
 // Bench says why a host gets no builds.
 type Bench struct {
 	Since  Instant `json:"since"`
-	Faults int     `json:"faults"`           // of so many of its builds another host has passed what they failed
+	Faults int     `json:"faults"`           // so many of its builds failed keys that another host has passed
 	Runs   int     `json:"runs"`             // of so many builds
 	Step   string  `json:"step"`             // that failed last; a name
 	Until  Instant `json:"until"`            // it is probed then
@@ -59,7 +59,7 @@ const (
 	HostRunsMost = 50             // builds that are remembered of a host
 	DoubtfulMost = 128            // keys
 	SampleMost   = 8              // keys
-	HostFaults   = 3              // so many faults at the least
+	HostFaults   = 3              // at least so many faults
 	HostExcess   = 3              // so many times the rate of the others
 	HostSound    = 24 * time.Hour // then it is benched as if for the first time
 	hostBackoff  = 10 * time.Minute
@@ -81,11 +81,11 @@ func (h *Host) Counted(now Instant) (faults, runs int) {
 	return faults, runs
 }
 
-// Faulty reports whether a host fails clearly more of what others pass than they do:
-// HostFaults at the least, and HostExcess times their rate. The others are taken to
-// have had one more fault, and two more builds, than they had: of few builds nothing
-// follows. A broken host fails fast and so runs most of the builds, which does not
-// change its rate; a test that fails by chance fails everywhere.
+// Faulty reports whether a host clearly fails more often than others on keys that others pass:
+// at least HostFaults times, and at HostExcess times their rate. The others are assumed to have
+// had one more fault, and two more builds, than they had: a few builds prove nothing. A broken
+// host fails fast and so runs most of the builds, which does not change its rate; a test that
+// fails by chance fails everywhere.
 func (h *Host) Faulty(others []*Host, now Instant) bool {
 	faults, runs := h.Counted(now)
 	theirs, of := 1, 2
@@ -99,7 +99,7 @@ func (h *Host) Faulty(others []*Host, now Instant) bool {
 // Backoff returns how long a host waits for its next probe.
 func (h *Host) Backoff() time.Duration { return hostBackoff << min(max(h.Benched-1, 0), hostDoubles) }
 
-// Run returns what the host has done of a build, which is noted if it was not yet.
+// Run returns the host's run of a build, and notes it if it was not noted yet.
 func (h *Host) Run(build BuildID, now Instant) *HostRun {
 	for i := range h.Runs {
 		if h.Runs[i].Build == build {
@@ -125,9 +125,9 @@ func (r *HostRun) Doubt(d Doubtful) bool {
 	return true
 }
 
-// Passed notes that another host has passed some keys on a commit: what has failed
-// within FailureExpiry is this one's fault; later, the world may be another. It returns the name of the step
-// by which that makes runs of this host its fault, or "", and whether anything is new.
+// Passed notes that another host has passed some keys on a commit: a failure here within
+// FailureExpiry is this host's fault; after that the world may have changed. It returns the
+// name of the step whose failure is this host's fault, or "", and whether anything is new.
 func (h *Host) Passed(keys map[Digest]bool, on CommitID, now Instant) (fault string, changed bool) {
 	for i := range h.Runs {
 		r := &h.Runs[i]
@@ -165,7 +165,7 @@ func (h *Host) Agreed(keys map[Digest]bool, set bool) (changed bool) {
 			shared := slices.ContainsFunc(d.Keys, func(k Digest) bool { return keys[k] })
 			switch {
 			case !shared:
-			case d.Set: // whichever of them it is
+			case d.Set: // any of them
 				d.Keys, changed = nil, true
 			case !set:
 				d.Keys = slices.DeleteFunc(slices.Clone(d.Keys), func(k Digest) bool { return keys[k] })
@@ -177,8 +177,8 @@ func (h *Host) Agreed(keys map[Digest]bool, set bool) (changed bool) {
 	return changed
 }
 
-// Doubts reports whether the host has failed some of the keys, and nobody else has run
-// them since.
+// Doubts reports whether the host has failed some of the keys, and no other host has
+// run them since.
 func (h *Host) Doubts(keys map[Digest]bool) bool {
 	return slices.ContainsFunc(h.Runs, func(r HostRun) bool {
 		return slices.ContainsFunc(r.Bad, func(d Doubtful) bool {

@@ -9,10 +9,10 @@ import (
 )
 
 // Hunt is the search for the commit that turned keys of main red: those that were
-// seen failing together, on one commit of main. It is followed by the name of the
-// step and of the target, since both have another key on most commits. Main's
-// first-parent line back to where all of them are known to have passed holds the
-// suspects; builds of the commits in between narrow them down.
+// seen failing together, on one commit of main. It follows them by the names of
+// step and target, since these have another key on most commits. The suspects are
+// the commits of main's first-parent line back to one on which all of them are
+// known to have passed; builds of the commits in between narrow them down.
 type Hunt struct {
 	ID       string       `json:"id"`
 	Tip      CommitID     `json:"tip"`                // of main, where the red was seen
@@ -43,7 +43,7 @@ type HuntEnd string
 
 // The ends of a hunt.
 const (
-	HuntRepaired HuntEnd = "repaired" // what was red has passed on main, or is gone
+	HuntRepaired HuntEnd = "repaired" // the red key has passed on main, or is gone
 	HuntFlaky    HuntEnd = "flaky"    // it has passed after all, with nothing changed
 	HuntForced   HuntEnd = "forced"   // main was force-pushed: its line is another one
 )
@@ -84,7 +84,7 @@ type Spot struct {
 // RedSpot is a spot that has failed.
 type RedSpot struct {
 	Spot  int   `json:"spot"`
-	Sure  bool  `json:"sure,omitempty"` // as often as the rules ask for
+	Sure  bool  `json:"sure,omitempty"` // it has failed as often as the rules ask for
 	First Probe `json:"first"`
 }
 
@@ -135,15 +135,15 @@ const (
 // Revert is what is known of taking a culprit back.
 type Revert struct {
 	Change    ChangeID  `json:"change,omitempty"`    // the try that proves it
-	State     HuntProof `json:"state,omitempty"`     // what came of it
-	Of        Digest    `json:"of,omitempty"`        // of what its culprit was accused of then
+	State     HuntProof `json:"state,omitempty"`     // its result
+	Of        Digest    `json:"of,omitempty"`        // of the keys that its culprit was accused of then
 	On        CommitID  `json:"on,omitempty"`        // the commit of main that it was proven on
 	Commit    CommitID  `json:"commit,omitempty"`    // that it made
-	Conflicts []string  `json:"conflicts,omitempty"` // paths at which it does not merge with what came later
+	Conflicts []string  `json:"conflicts,omitempty"` // paths at which it does not merge with later commits
 	Failed    []string  `json:"failed,omitempty"`    // steps that fail on it
 	Number    int       `json:"number,omitempty"`    // the pull request that proposes it
 	URL       string    `json:"url,omitempty"`
-	Trouble   string    `json:"trouble,omitempty"` // why it could not be proposed, or is not landed by itself
+	Trouble   string    `json:"trouble,omitempty"` // why it could not be proposed, or is not landed automatically
 	Why       Reason    `json:"why,omitzero"`      // of one that could not be built
 	Landing   bool      `json:"landing,omitempty"` // the queue has been asked to land it
 }
@@ -155,13 +155,13 @@ type HuntProof string
 const (
 	RevertTrying   HuntProof = "trying"
 	RevertProven   HuntProof = "proven"   // it passes on main as it was
-	RevertFails    HuntProof = "fails"    // what it brings fails
+	RevertFails    HuntProof = "fails"    // its own keys fail
 	RevertConflict HuntProof = "conflict" // later commits have changed the same lines
 	RevertEmpty    HuntProof = "empty"    // main has none of it any more
 	RevertUnknown  HuntProof = "unknown"  // it could not be built
 )
 
-// Clone returns a copy that shares nothing which changes: people read it while the
+// Clone returns a copy that shares no data that changes: people read it while the
 // queue goes on.
 func (h *Hunt) Clone() Hunt {
 	out := *h
@@ -181,8 +181,8 @@ func (h *Hunt) Clone() Hunt {
 	return out
 }
 
-// SpotAt returns the index of the spot that a commit of the line is of; -1 where
-// there is none.
+// SpotAt returns the index of the spot that a commit of the line belongs to; -1
+// where there is none.
 func (t *Trail) SpotAt(commit int) int {
 	i, exact := slices.BinarySearchFunc(t.Spots, commit, func(s Spot, at int) int { return s.At - at })
 	if exact {
@@ -191,8 +191,8 @@ func (t *Trail) SpotAt(commit int) int {
 	return i - 1
 }
 
-// Bad returns the index of the earliest spot that has failed behind the latest
-// that has passed; false where there is none.
+// Bad returns the earliest spot that has failed behind the latest one that has
+// passed; false where there is none.
 func (t *Trail) Bad() (red RedSpot, ok bool) {
 	for _, r := range t.Reds {
 		if r.Spot > t.Good {
@@ -202,8 +202,8 @@ func (t *Trail) Bad() (red RedSpot, ok bool) {
 	return RedSpot{}, false
 }
 
-// Open returns the spots of which nobody knows whether they pass, between the
-// latest that has passed and the earliest that has failed behind it.
+// Open returns the indexes of the spots without a known result, between the
+// latest spot that has passed and the earliest that has failed behind it.
 func (t *Trail) Open() []int {
 	to := len(t.Spots)
 	if r, ok := t.Bad(); ok {
@@ -258,14 +258,15 @@ func (h *Hunt) CulpritOf(t *Trail) *Culprit {
 	return &h.Culprits[i]
 }
 
-// NewHuntID names the hunt for what was seen red on a commit at a moment.
+// NewHuntID returns the id of the hunt for the keys that were seen red on a commit at a
+// moment.
 func NewHuntID(tip CommitID, at Instant) string {
 	return string(digest.Of("hunt1", string(tip), strconv.FormatInt(int64(at), 10))[:16])
 }
 
 // Trace walks main's first-parent line back from a commit and computes the keys
-// that trails have on each commit, until each has a commit on which all of them
-// have passed. Result: Traced.
+// that trails have on each commit, until each trail has a commit on which all
+// of its keys have passed. Result: Traced.
 type Trace struct {
 	Hunt     string   `json:"hunt"`
 	Commit   CommitID `json:"commit"`
@@ -286,7 +287,7 @@ type Traced struct {
 	Whole    bool         `json:"whole,omitempty"`    // it begins with the first commit that there is
 	Trails   []Trail      `json:"trails"`             // those of the task, in order, with their spots
 	Steps    []StepSet    `json:"steps,omitempty"`
-	Passed   []Entry      `json:"passed,omitempty"` // what the ledger's archive knows of their keys
+	Passed   []Entry      `json:"passed,omitempty"` // passes of their keys in the ledger's archive
 }
 
 func (Traced) event() {}

@@ -12,7 +12,7 @@ type (
 )
 
 // Key is one thing that can be verified: a step on a target at a hash. Equal
-// keys have equal outcomes, flakes aside; the ledger stands on that.
+// keys have equal outcomes, flakes aside; the ledger relies on that.
 type Key struct {
 	Step   Digest `json:"step"`   // Step.Digest: a changed step is a new key
 	Target string `json:"target"` // name within the repository

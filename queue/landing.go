@@ -54,12 +54,12 @@ type Main struct {
 	Tip        CommitID       `json:"tip,omitempty"`
 	Line       Line           `json:"line,omitzero"` // where Tip is
 	Protected  bool           `json:"protected,omitempty"`
-	Repository int64          `json:"repository,omitempty"` // the forge's id of the repository, whatever its name; 0: not known
+	Repository int64          `json:"repository,omitempty"` // the forge's id of the repository, which outlives its name; 0: not known
 	Away       string         `json:"away,omitempty"`       // why the repository is out of reach, and what to do; empty: it is not
-	Renamed    string         `json:"renamed,omitempty"`    // what Branch is called by now, where the queue does not go there by itself
+	Renamed    string         `json:"renamed,omitempty"`    // the present name of Branch, if the queue does not follow it on its own
 	Formerly   string         `json:"formerly,omitempty"`   // the name by which the server knows Branch, where the queue has followed a renaming
 	Default    string         `json:"default,omitempty"`    // the default branch, where that is another one and nobody has chosen ours; hostile text
-	Under      string         `json:"under,omitempty"`      // in place of a queue: the key of the one that is kept for this branch
+	Under      string         `json:"under,omitempty"`      // this record is no queue: the key of the queue that is kept for this branch
 	Surveyed   CommitID       `json:"surveyed,omitempty"`   // the commit whose keys were compared with the ledger
 	Root       LinkID         `json:"root,omitempty"`       // root link of the keys of main that were not proven at Surveyed
 	Suspects   []LineCommit   `json:"suspects,omitempty"`   // the latest of the commits we did not make since main was last proven, oldest first
@@ -67,12 +67,12 @@ type Main struct {
 	ConfigAt   CommitID       `json:"config_at,omitempty"`  // where Config was first seen
 	Lapsed     Instant        `json:"lapsed,omitempty"`     // until when entries of quarantine that have ended were taken in
 	Unread     bool           `json:"unread,omitempty"`     // Tip has another quarantine than Config, which has not been read yet: nothing is in quarantine
-	Broken     string         `json:"broken,omitempty"`     // why the present one is not used, with line and column
+	Broken     string         `json:"broken,omitempty"`     // why the present configuration is not used, with line and column
 	Paused     *Pause         `json:"paused,omitempty"`
-	Resumed    Instant        `json:"resumed,omitempty"` // when somebody last said so: windows of freezes that were open then are over
+	Resumed    Instant        `json:"resumed,omitempty"` // when somebody last resumed landings: windows of freezes that were open then are over
 	Nows       []Emergency    `json:"nows,omitempty"`    // of the last day, the oldest first
 	Took       Instant        `json:"took,omitempty"`    // when the branch last took a push of ours
-	Split      []ChangeID     `json:"split,omitempty"`   // of pushes that were refused with several changes: they are pushed in parts
+	Split      []ChangeID     `json:"split,omitempty"`   // changes of pushes that were refused with several changes: they are pushed in parts
 	Part       int            `json:"part,omitempty"`    // how many of Split may be pushed together; 0: half of them
 	Again      bool           `json:"again,omitempty"`   // something has happened since the reading under way began: read once more
 	Retry      Instant        `json:"retry,omitempty"`   // red keys are run again then
@@ -87,20 +87,20 @@ type Main struct {
 // judged by. The fields are a Main's own, in Go and as it is stored.
 type Analyzers struct {
 	Analyzer string   `json:"analyzer,omitempty"` // version of the analyzer that Tip is judged by; empty: not known yet
-	Former   string   `json:"former,omitempty"`   // the one that it took the place of, while what has passed under that is looked for
+	Former   string   `json:"former,omitempty"`   // the version before Analyzer, as long as passes under it are looked for
 	FormerTo Instant  `json:"former_to,omitempty"`
 	Next     *Upgrade `json:"next,omitempty"` // the proof under a newer version, or nil
 }
 
-// Upkeep is what was proven of the branch and is taken back, or run again. The
-// fields are a Main's own, in Go and as it is stored.
+// Upkeep is about proofs of the branch that were taken back, or that are run
+// again. The fields are a Main's own, in Go and as it is stored.
 type Upkeep struct {
 	Forgotten []Forgotten `json:"forgotten,omitempty"` // passes that were taken back
-	Control   LinkID      `json:"control,omitempty"`   // root link of what Controls have run again
-	Watch     LinkID      `json:"watch,omitempty"`     // root link of what was proven long ago and is run again (verify_main)
-	Watched   Instant     `json:"watched,omitempty"`   // what was proven long ago is looked for again then
-	Drift     []Drift     `json:"drift,omitempty"`     // keys of the present tip that fail by now, the first first
-	Told      Told        `json:"told,omitzero"`       // what the check of a commit of main says, where main was red lately
+	Control   LinkID      `json:"control,omitempty"`   // root link of the keys that Controls have run again
+	Watch     LinkID      `json:"watch,omitempty"`     // root link of keys that were proven long ago and are run again (verify_main)
+	Watched   Instant     `json:"watched,omitempty"`   // when keys that were proven long ago are looked for again
+	Drift     []Drift     `json:"drift,omitempty"`     // keys of the present tip that fail by now, the earliest first
+	Told      Told        `json:"told,omitzero"`       // the check of a commit of main, if main was red lately
 }
 
 // Pause stops landings until a maintainer resumes.
@@ -111,12 +111,13 @@ type Pause struct {
 	Code   ReasonCode `json:"code,omitempty"` // set when the queue paused itself
 
 	Until  Instant       `json:"until,omitempty"`  // it is a freeze: ends then, and lets emergencies pass
-	Window *FreezeWindow `json:"window,omitempty"` // it is one of the configuration's, or several at a time; nil: somebody's
+	Window *FreezeWindow `json:"window,omitempty"` // it is a freeze of the configuration, or several at a time; nil: a person's pause
 	Probe  Instant       `json:"probe,omitempty"`  // ReasonProtected: one change is pushed then, to see whether the branch takes it; 0: only somebody ends it
 	Tries  int           `json:"tries,omitempty"`  // and how often the branch has refused since
 }
 
-// Why is the pause as a reason for waiting. The configuration is nobody, and is not named.
+// Why returns the pause as a reason to wait. It names the person who paused; a freeze of the
+// configuration has none.
 func (p *Pause) Why() Reason {
 	r := Reason{Code: ReasonPaused, Detail: p.Reason, Until: p.Until}
 	if p.Window == nil {
@@ -125,9 +126,9 @@ func (p *Pause) Why() Reason {
 	return r
 }
 
-// FreezeWindow is what a freeze by the configuration has beside one by a command.
+// FreezeWindow is the data that only a freeze by the configuration has, not one by a command.
 type FreezeWindow struct {
-	Except []config.FreezeExcept `json:"except,omitempty"` // what lands nevertheless: what each of them lets
+	Except []config.FreezeExcept `json:"except,omitempty"` // a change lands nevertheless if each of these lets it
 }
 
 // Emergency is a change that somebody has put before all others.
@@ -143,8 +144,8 @@ type LineCommit struct {
 	Commit  CommitID   `json:"commit"`
 	Change  ChangeID   `json:"change,omitempty"`  // from the Change: trailer, where we made it
 	Head    CommitID   `json:"head,omitempty"`    // from the Head: trailer
-	Also    []Carried  `json:"also,omitempty"`    // of a rollup: what further pairs of trailers say
-	Merged  []CommitID `json:"merged,omitempty"`  // its parents beyond the first: what a trailer says of Head must be among them
+	Also    []Carried  `json:"also,omitempty"`    // of a rollup: the changes of its further pairs of trailers
+	Merged  []CommitID `json:"merged,omitempty"`  // its parents beyond the first: the Head of a trailer must be among them
 	Holds   bool       `json:"holds,omitempty"`   // or, where it is no merge: it is byte for byte what landing Change at Head on its parent makes
 	As      CommitID   `json:"as,omitempty"`      // or, by squash: it has the tree of the commit that this makes, which is this one
 	Subject string     `json:"subject,omitempty"` // hostile text

@@ -10,8 +10,8 @@ import (
 // Entry is what is known of one key, or of a set of keys that one command
 // verified together without naming which of them failed.
 //
-// A pass of a key is reused for ever (until it expires); a failure is evidence
-// with a count and a time, and decides only once there is enough of it.
+// A pass of a key is reused until it expires; a failure is evidence with a
+// count and a time, and decides only once there is enough of it.
 type Entry struct {
 	ID       Digest    `json:"id"`   // KeyID, or SetID of the keys
 	Keys     []Key     `json:"keys"` // one, or the set
@@ -22,7 +22,7 @@ type Entry struct {
 	Step     string    `json:"step,omitempty"`     // name of the step that passed, or, where Opaque, failed; empty in records of older versions
 	Machine  string    `json:"machine,omitempty"`  // the agent that it passed on
 	Host     string    `json:"host,omitempty"`     // that agent's, as in JobDone; empty: not known
-	Head     bool      `json:"head,omitempty"`     // Commit is the head of Change, or the forge's merge of it, on which its own CI passed it, and no build of the queue
+	Head     bool      `json:"head,omitempty"`     // Commit is the head of Change, or the forge's merge of it: the forge's own CI passed the key there, and no build of the queue did
 	Tools    string    `json:"tools,omitempty"`    // fingerprint of that host's tools (Step.Fingerprint); empty: nobody asked
 	Failures []Failure `json:"failures,omitempty"` // oldest first
 	Tries    int       `json:"tries,omitempty"`    // builds that gave a result, the passing one included
@@ -36,8 +36,8 @@ type Entry struct {
 	// decides, and no later pass takes it back while it counts.
 	Strict bool `json:"strict,omitempty"`
 
-	// Opaque says that the entry is of a set, also where that has one key: of runs
-	// of Step that named no target.
+	// Opaque says that the entry is of a set, even where the set has one key: it
+	// is of runs of Step that named no target.
 	Opaque bool `json:"opaque,omitempty"`
 }
 
@@ -60,10 +60,10 @@ type Failure struct {
 	Ran     Ran     `json:"ran,omitzero"`
 	Tail    string  `json:"tail,omitempty"` // last lines; hostile text
 	Timeout bool    `json:"timeout,omitempty"`
-	Pages   []Page  `json:"pages,omitempty"` // of those who ran it
+	Pages   []Page  `json:"pages,omitempty"` // of its runs
 
 	Began   Instant `json:"began,omitempty"`   // when the run began; 0: an older version wrote it
-	Since   Line    `json:"since,omitzero"`    // where on main's line the chain of what ran begins
+	Since   Line    `json:"since,omitzero"`    // where on main's line the chain of its run begins
 	Clouded bool    `json:"clouded,omitempty"` // meanwhile main itself was not proven in the step
 }
 
@@ -75,17 +75,17 @@ func (f Failure) Start() Instant {
 	return f.Began
 }
 
-// Until returns when the failure stops to count.
+// Until returns when the failure stops counting.
 func (f Failure) Until() Instant {
 	return f.At.Add(max(FailureExpiry, FailureRuns*f.At.Sub(f.Start())))
 }
 
-// OpaqueID names what is known of a set of keys that failed together, whichever of
-// them is to blame. It is never a key's name, also where the set has one key.
+// OpaqueID is the id of the entry of a set of keys that failed together, of which any may be to
+// blame. It is never the id of a key, even if the set has one key.
 func OpaqueID(keys []Key) Digest { return setID(keys) }
 
-// SetID names the set of the given keys, whatever their order; the set of one
-// key is the key.
+// SetID is the id of the set of the given keys, in any order; the id of a set of one key is the
+// key's.
 func SetID(keys []Key) Digest {
 	if len(keys) == 1 {
 		return keys[0].ID()
@@ -107,20 +107,20 @@ const (
 	// FailureExpiry is how long a failure counts at least.
 	FailureExpiry = time.Hour
 	// FailureRuns is how many times as long as its run took a failure counts, where that
-	// is longer: time for the run that repeats it, and for those that find out before
-	// whose it is.
+	// is longer: time for the run that repeats it, and for the earlier runs that find
+	// out whose failure it is.
 	FailureRuns = 4
 	// TimeoutsNeeded is how many time-outs make a failure: one is
 	// infrastructure until it has happened again.
 	TimeoutsNeeded = 2
 )
 
-// Decisive reports whether the entry's failures decide at a moment: more than
-// `retries` failing runs by different builds that have not expired, on two hosts
-// where there are two, one of them without caches of other builds, and no pass. Time-outs count only once there are
-// TimeoutsNeeded. A step that a runner could not run counts only once that has
-// happened on two hosts, or on the only one. Of a Strict entry one failing run decides, on
-// whichever host, without caches of other builds.
+// Decisive reports whether the entry's failures decide at a moment. That takes more than
+// `retries` failing runs by different builds that have not expired, and no pass. The runs must
+// be on two hosts where there are two, and one of them without caches of other builds.
+// Time-outs count only once there are TimeoutsNeeded. A step that a runner could not run counts
+// only after that has happened on two hosts, or on the only one. Of a Strict entry one failing
+// run decides, on any host, without caches of other builds.
 func (e *Entry) Decisive(now Instant, retries int) bool {
 	if e.Passed != 0 {
 		return false
@@ -152,14 +152,14 @@ func (e *Entry) Decisive(now Instant, retries int) bool {
 	return len(counted) > retries && agreed(counted) && slices.ContainsFunc(counted, func(f Failure) bool { return !f.Cached })
 }
 
-// Unrun reports whether all that the entry has against it is that no runner could run the
-// command: a tool that is not there, which says nothing of the commit.
+// Unrun reports whether all failures of the entry are that a runner could not run the
+// command: a tool is missing, which says nothing of the commit.
 func (e *Entry) Unrun() bool {
 	return e.Passed == 0 && len(e.Failures) > 0 && !slices.ContainsFunc(e.Failures, func(f Failure) bool { return !f.Tool })
 }
 
-// agreed reports whether some failing runs are not the doing of one host as far as
-// that can be told: they were on two hosts, or the last one was on the only host
+// agreed reports whether some failing runs are not the fault of a single host, as
+// far as can be told: they were on two hosts, or the last one was on the only host
 // there was, or on one that nobody knows.
 func agreed(runs []Failure) bool {
 	if len(runs) == 0 {
@@ -175,7 +175,7 @@ func agreed(runs []Failure) bool {
 	return last.Host == "" || last.Alone || slices.ContainsFunc(runs, elsewhere)
 }
 
-// FailedOn returns the hosts on which an entry has failed and which count, sorted.
+// FailedOn returns the hosts of the entry's failures that still count, sorted.
 func (e *Entry) FailedOn(now Instant) []string {
 	var hosts []string
 	for _, f := range e.Failures {
@@ -187,7 +187,8 @@ func (e *Entry) FailedOn(now Instant) []string {
 	return slices.Compact(hosts)
 }
 
-// Expires returns when the entry's oldest counted failure stops to count, or 0.
+// Expires returns when the first of the entry's failures that still count stops counting, or
+// 0.
 func (e *Entry) Expires(now Instant) Instant {
 	var at Instant
 	for _, f := range e.Failures {

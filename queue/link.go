@@ -54,7 +54,7 @@ type Link struct {
 	Commit    CommitID    `json:"commit,omitempty"`
 	Tree      TreeID      `json:"tree,omitempty"`
 	Steps     Digest      `json:"steps,omitempty"`     // of the commit's own tree (StepSet)
-	Keys      []Key       `json:"keys,omitempty"`      // what the parent does not have
+	Keys      []Key       `json:"keys,omitempty"`      // keys that the parent does not have
 	Gone      []string    `json:"gone,omitempty"`      // targets that the parent has and the commit has not
 	Conflicts []string    `json:"conflicts,omitempty"` // paths, where Outcome is MergeFailed
 	Refused   string      `json:"refused,omitempty"`   // why there is no merge by the change's method, where that is no conflict; hostile text
@@ -65,9 +65,9 @@ type Link struct {
 	Since     Line        `json:"since,omitzero"`     // where on main's line the chain of this link begins
 	Chain     []ChangeID  `json:"chain,omitempty"`    // the changes between there and Parent, in order
 
-	Guard     Digest   `json:"guard,omitempty"`     // of the globs that Protected was told by (Resolve.Guard)
+	Guard     Digest   `json:"guard,omitempty"`     // of the globs that Protected was found by (Resolve.Guard)
 	Protected []string `json:"protected,omitempty"` // protected paths that Commit changes on Parent, or one of Between on the one before it; at most ProtectedMost
-	Taken     []string `json:"taken,omitempty"`     // of these, as many as that: new there, with a content that no head has there; an approval of the heads does not speak for it
+	Taken     []string `json:"taken,omitempty"`     // of these, at most as many: those with a content there that no head has there; an approval of the heads does not cover it
 
 	Between []CommitID `json:"between,omitempty"` // where the change lands as several commits: those from Parent to Commit, in order
 	Parts   []Halfway  `json:"parts,omitempty"`   // the last of Keys, which one of these commits adds to the one before it and Commit does not add to Parent

@@ -2,8 +2,8 @@ package queue
 
 import "strconv"
 
-// Outlook is what the queue believes of a pending change, and what its plan has
-// answered last. It decides nothing.
+// Outlook is what the queue believes of a pending change, and the last answer
+// of its plan. It decides nothing.
 type Outlook struct {
 	Next    Next
 	Chance  float64   // that it lands, as the plan has it; 0: nothing has been planned yet
@@ -34,14 +34,14 @@ type Next struct {
 	Rivals    int        // how many these were
 	Least     float64    // the least value of a running build
 	Until     Instant    // the answer may be another then, and the plan looks again; 0: when something happens
-	For       []ChangeID // whose verdicts or builds it waits for
+	For       []ChangeID // the changes whose verdicts or builds it waits for
 	Builds    []BuildID  // that verify what it would
 	Known     string     // ReasonWaitsKnown: one of the Known..., on the likeliest future
 	Limit     int        // the cap or the window that is reached
 	Spent     int        // of a cap
 }
 
-// Reason returns the answer as a reason to wait, with what belongs to its code.
+// Reason returns the answer as a reason to wait, with the details of its code.
 func (n Next) Reason() Reason {
 	r := Reason{Code: n.Code, Until: n.Until}
 	switch n.Code {
@@ -109,7 +109,7 @@ type Pair struct {
 type Suspect struct {
 	Pair   ChangeID // together with this one; empty: alone
 	Chance float64
-	Others []ChangeID // who may be to blame instead
+	Others []ChangeID // the changes that may be to blame instead
 }
 
 // Trust is how often the predictions on arrival have come true lately, and the

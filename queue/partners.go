@@ -5,16 +5,17 @@ import "slices"
 // Partners are the changes that one is built or lands with. The zero Partners:
 // it is on its own.
 type Partners struct {
-	Rollup []ChangeID // with whom it is to land in one merge or, where it has landed, has done so
-	Shares []ChangeID // others that its live builds are for, too; each lands by itself
+	Rollup []ChangeID // the changes with which it is to land, or has landed, in one merge
+	Shares []ChangeID // others that its live builds are for, too; each lands on its own
 }
 
 // None reports whether there are no partners.
 func (p Partners) None() bool { return len(p.Rollup)+len(p.Shares) == 0 }
 
 // Partners returns the changes with which the change is built or lands, each
-// once. A parked change has none, nor has one that has ended, except by landing
-// in one merge with others; a build that is being stopped makes no partners.
+// once. A parked change has none. A change that has ended has none either,
+// unless it landed in one merge with others. A build that is being stopped
+// makes no partners.
 func (v View) Partners() Partners {
 	switch {
 	case v.Change.Phase == Landed && v.Change.Verdict != nil:

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Past is what a store offers beside Store: the event archive of each queue. Turn.Rows
-// are added to it with the turn, all or none. queue/memstore and queue/redisstore pass one
+// Past is the part of a store that has the event archive of each queue. Turn.Rows are
+// added to it with the turn, all or none. queue/memstore and queue/redisstore pass one
 // conformance suite (queue/storetest).
 type Past interface {
 	// Rows returns up to max rows behind a place, oldest first as they were stored, and
@@ -15,13 +15,14 @@ type Past interface {
 	// more. The place "" is before all rows. Rows that this version cannot read, or that
 	// have been dropped meanwhile, are left out.
 	Rows(ctx context.Context, queue, place string, max int) (rows []Row, next string, err error)
-	// Keep adds rows that no turn made, such as those of another server. They come behind
-	// all others, whatever their At.
+	// Keep adds rows that no turn made, such as those of another server. They come after all
+	// others, whatever their At.
 	Keep(ctx context.Context, queue string, rows []Row) error
 }
 
-// PastBounds say how much of the event archive of one queue a store keeps. Once one of
-// them is passed the rows that were stored first go, with the next that come.
+// PastBounds say how much of the event archive of one queue a store keeps. Once a
+// bound is passed, the rows that were stored first are dropped when the next rows
+// come.
 type PastBounds struct {
 	Age   time.Duration // by Row.At; 0: HistoryAge
 	Rows  int           // 0: ten million

@@ -2,8 +2,8 @@ package queue
 
 import "strings"
 
-// OwnRequests is how the ids of requests begin that main's configuration asks for:
-// nobody else's id begins so.
+// OwnRequests begins the ids of requests that main's configuration makes. No id of
+// another request begins so.
 const OwnRequests = "own/"
 
 // IsOwn reports whether a request is the queue's own: to land what main's
@@ -12,12 +12,12 @@ func IsOwn(request string) bool { return strings.HasPrefix(request, OwnRequests)
 
 // Propose makes the revert of a culprit, which Pick describes, on the commit On of
 // main, puts it on a branch of our own, which is named after the culprit, and opens a
-// pull request of that, unless one is open. Result: Proposed.
+// pull request for it, unless one is open. Result: Proposed.
 type Propose struct {
 	Hunt   string   `json:"hunt"`
 	Commit CommitID `json:"commit"` // the culprit
 	On     CommitID `json:"on"`
-	Head   CommitID `json:"head"` // what is proposed
+	Head   CommitID `json:"head"` // the commit that is proposed
 	Pick   Pick     `json:"pick"`
 }
 

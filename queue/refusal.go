@@ -12,7 +12,7 @@ type RefusalKind string
 const (
 	RefusalUnknown RefusalKind = ""        // a rule, nobody knows about what: further pushes tell
 	RefusalContent RefusalKind = "content" // something in the pushed commits
-	RefusalBranch  RefusalKind = "branch"  // the branch: it takes no push of ours, whatever is in it
+	RefusalBranch  RefusalKind = "branch"  // the branch takes no push of ours, with any content
 	RefusalTrouble RefusalKind = "trouble" // no rule: the forge's own trouble, the same push goes through later
 	RefusalStrange RefusalKind = "strange" // no word of a rule and none of trouble: the same push may go through later
 )
@@ -20,11 +20,11 @@ const (
 // Rule reports whether a rule has refused a push, which somebody has to meet or lift.
 func (k RefusalKind) Rule() bool { return k != RefusalTrouble && k != RefusalStrange }
 
-// contentWords are in refusals of what is in commits, in lower case: of GitHub
-// (workflow files without the App's permission; GH001; push protection and other
-// rules on files and messages under GH013) and of GitLab's push rules. GitHub puts
-// names of files into some of them, so that they are looked for first: a file may
-// be called like a refusal of the branch.
+// contentWords are words of refusals that are about the content of commits, in lower case: of
+// GitHub (workflow files without the App's permission; GH001; push protection and other rules
+// on files and messages under GH013) and of GitLab's push rules. GitHub puts names of files
+// into some of them, so that they are looked for first: a file may be called like a refusal of
+// the branch.
 var contentWords = []string{
 	"create or update workflow",
 	"gh001:", "large files detected", "file size limit",
@@ -34,8 +34,8 @@ var contentWords = []string{
 	"is not a member of team", "is locked by", "is blacklisted", "is prohibited by the pattern",
 }
 
-// branchWords are in refusals of the branch, in lower case, with nothing in them
-// that somebody may have chosen.
+// branchWords are words of refusals that are about the branch, in lower case.
+// They have no part that somebody may have chosen.
 var branchWords = []string{
 	"you're not authorized to push to this branch", "changes must be made through a pull request",
 	"required status check", "required status checks", "cannot force-push to this branch", "cannot update this protected ref",
@@ -44,8 +44,8 @@ var branchWords = []string{
 	"branch name does not follow", "archived project",
 }
 
-// ruleWords are in refusals by a rule whatever it is about, in lower case: the words
-// of GitHub's protected branches (GH006) and rulesets (GH013), with its codes.
+// ruleWords are words of refusals by any rule, in lower case: the words of GitHub's protected
+// branches (GH006) and rulesets (GH013), with its codes.
 var ruleWords = []string{
 	"error: gh0", "protected branch", "repository rule violations", "refusing to allow",
 }
@@ -67,8 +67,8 @@ var hookWords = []string{
 	"must not ", "must be ", "must have ", "cannot ",
 }
 
-// RefusalOf tells from the forge's words what a refused push was refused for. The
-// answer chooses what is tried next, and never what may land.
+// RefusalOf tells from the forge's words why a push was refused. The answer
+// chooses what is tried next, and never what may land.
 func RefusalOf(rule string) RefusalKind {
 	rule = strings.ToLower(strings.TrimSpace(rule))
 	holds := func(words []string) bool {

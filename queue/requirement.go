@@ -1,8 +1,8 @@
 package queue
 
 // How do I add a requirement? One kind here, and its row in package texts (require.go):
-// a title and a line of what to do. A test there holds that no kind is without. The
-// package that finds it unmet adds it to Inspected.Unmet:
+// a title and a line of what to do. A test there checks that each kind has such a row.
+// The package that finds it unmet adds it to Inspected.Unmet:
 //
 //	the forge's adapter (Unmet)  reviews, code-owners, last-push, changes-requested,
 //	                             team-reviews, unattributed, unjudged,
@@ -11,8 +11,8 @@ package queue
 //	speculation                  draft, administrator, update, restack: of what is in the queue
 //
 // Nothing else lists kinds: the core parks a change that does not meet one, of any kind.
-// It asks again when it is Stirred, for which the forge's receiver says which webhooks do
-// so, and from time to time. At GitHub (its stir.go):
+// It asks again when it is Stirred, and from time to time. The forge's receiver says
+// which webhooks stir it. At GitHub (its stir.go):
 //
 //	pull_request_review                reviews, code-owners, last-push, changes-requested, team-reviews, unattributed, administrator, update
 //	check_run, check_suite, status     checks, checks-failed
@@ -29,10 +29,10 @@ type RequirementKind string
 // The kinds of requirements. Names holds what each says.
 const (
 	RequireReviews       RequirementKind = "reviews"           // approving reviews; Names: how many there are, how many it takes
-	RequireCodeOwners    RequirementKind = "code-owners"       // the approval of those who own what it changes; Names: some paths whose owners have not approved, where that is known
+	RequireCodeOwners    RequirementKind = "code-owners"       // the approval of the owners of the paths that it changes; Names: some paths whose owners have not approved, where that is known
 	RequireLastPush      RequirementKind = "last-push"         // an approval of the last push by somebody who did not push it
 	RequireTeam          RequirementKind = "team-reviews"      // approvals by members of a team; Names: how many there are, how many it takes, and some paths for which
-	RequireAttributed    RequirementKind = "unattributed"      // one approval more than else, as commits may be of no known account
+	RequireAttributed    RequirementKind = "unattributed"      // one approval more than otherwise, as commits may be of no known account
 	RequireJudged        RequirementKind = "unjudged"          // a rule that cannot be judged; Names: its name, and why (Unjudged…)
 	RequireNoChanges     RequirementKind = "changes-requested" // Names: reviewers who asked for changes
 	RequireChecks        RequirementKind = "checks"            // Names: required checks that have not ended or not appeared
@@ -44,7 +44,7 @@ const (
 	RequireUpdate        RequirementKind = "update"            // a head that holds what its merge takes along into protected paths, approved by an administrator; Names: these paths
 	RequireRestack       RequirementKind = "restack"           // that the forge has it ask for the queue's branch, as nobody else can; Names: the number of its stack, the branch that it asks for, the queue's; only the number: that has been done, and its head may yet move
 	RequireMerge         RequirementKind = "merge"             // Names: paths that do not merge
-	RequireLanded        RequirementKind = "depends"           // that what its description depends on has landed; Names: a PullRef, how that stands (Depends…); with DependsCircle, the way to itself
+	RequireLanded        RequirementKind = "depends"           // that the pull requests that its description depends on have landed; Names: a PullRef, how that stands (Depends…); with DependsCircle, the way to itself
 )
 
 // States of a pull request that a description depends on: the second name of
@@ -57,15 +57,15 @@ const (
 	DependsMissing   = "missing"   // there is no such pull request
 	DependsElsewhere = "elsewhere" // its repository has no queue on this server, or is another account's
 	DependsCircle    = "circle"    // it waits for this one
-	DependsBlocks    = "blocks"    // the forge itself has it wait for that; of no one: it does not tell for which
-	DependsMany      = "many"      // there are more than MaxDepends; of no one
+	DependsBlocks    = "blocks"    // the forge itself makes it wait for that one; with no PullRef: the forge does not tell for which
+	DependsMany      = "many"      // there are more than MaxDepends; with no PullRef
 )
 
 // Why a rule cannot be judged: the second name of RequireJudged.
 const (
 	UnjudgedBypass        = "bypass"         // the forge would let our push past the rule
-	UnjudgedBypassUnknown = "bypass-unknown" // whether it would could not be read
-	UnjudgedOwners        = "owners"         // owners of what it changes are named by addresses, of which no account is known
+	UnjudgedBypassUnknown = "bypass-unknown" // we could not read whether the forge would let our push past the rule
+	UnjudgedOwners        = "owners"         // owners of changed paths are named by addresses, of which no account is known
 	UnjudgedOwnersLine    = "owners-line"    // the list of owners has a line of a form that is not known
 	UnjudgedFiles         = "files"          // it changes more files than the forge lists
 	UnjudgedNewer         = "newer"          // this version does not know what the rule asks for
@@ -73,9 +73,9 @@ const (
 )
 
 // Requirement is something that is asked of a pull request and that it does not
-// meet. Each may be met without a new commit, so the change waits for it:
-// RequireUpdate when the change that brought that content is rejected or reverted;
-// but RequireMerge, which is only named beside others.
+// meet. Each may be met without a new commit, so the change waits for it;
+// RequireUpdate is met so when the change that brought that content is rejected or
+// reverted. The exception is RequireMerge, which is only named beside others.
 type Requirement struct {
 	Kind  RequirementKind `json:"kind"`
 	Names []string        `json:"names,omitempty"` // hostile text
@@ -84,10 +84,10 @@ type Requirement struct {
 	On     []ChangeID `json:"on,omitempty"`     // where it is merged on top of these
 }
 
-// Stirred says that something has happened on which it may rest what a pull
-// request does not meet yet: a review, a conversation, a check.
+// Stirred says that something has happened that may meet a requirement of a
+// pull request: a review, a conversation, a check.
 type Stirred struct {
-	Number int      `json:"number,omitempty"` // 0: of whichever has Head
+	Number int      `json:"number,omitempty"` // 0: any pull request that has Head
 	Head   CommitID `json:"head,omitempty"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// The events below are what came of actions. Each names its action, so that
+// The events below are the results of actions. Each names its action, so that
 // the action is finished by the turn that folds its result.
 
 // Observed is the target branch as git and its configuration show it.
@@ -22,7 +22,7 @@ type Observed struct {
 	Config     *config.Config `json:"config,omitempty"`
 	Broken     string         `json:"broken,omitempty"` // the configuration at Tip cannot be used: why, with line and column
 
-	Differs string `json:"differs,omitempty"` // what was pushed was read back, and has another tree than was proven: which
+	Differs string `json:"differs,omitempty"` // the pushed commit was read back, and has another tree than was proven: this one
 
 	// Analyzers are the versions of the analyzer that this server knows for the
 	// configuration in force, the newest first; none: nobody can tell.
@@ -39,19 +39,19 @@ type Surveyed struct {
 
 	Analyzer string  `json:"analyzer,omitempty"` // version that the commit was judged by
 	Total    int     `json:"total,omitempty"`    // keys of the commit
-	Passed   []Entry `json:"passed,omitempty"`   // of these, what is proven by what has passed under another version
+	Passed   []Entry `json:"passed,omitempty"`   // of these, the passes that are proven by passes under another version
 	Unknown  string  `json:"unknown,omitempty"`  // why its targets are not known; hostile text
 }
 
-// Controlled says which keys main has of what was asked for, and when each was last
-// seen to pass.
+// Controlled says which keys main has of the aims that were asked for, and when
+// each was last seen to pass.
 type Controlled struct {
 	Action   string   `json:"action"`
 	Commit   CommitID `json:"commit"`
 	Tree     TreeID   `json:"tree"`
 	Steps    StepSet  `json:"steps"`
 	Analyzer string   `json:"analyzer,omitempty"` // version that the commit was judged by
-	Found    []Aimed  `json:"found,omitempty"`    // an aim that is not in it, main does not have
+	Found    []Aimed  `json:"found,omitempty"`    // main does not have an aim that is not in it
 	Passed   []Entry  `json:"passed,omitempty"`   // of these keys
 }
 
@@ -65,11 +65,11 @@ type Inspected struct {
 	Base       string   `json:"base"`
 	Fork       bool     `json:"fork,omitempty"`   // the head's branch is of another repository
 	Merged     bool     `json:"merged,omitempty"` // into its base
-	Stack      Stack    `json:"stack,omitzero"`   // what is below it, where its base is not the queue's branch
+	Stack      Stack    `json:"stack,omitzero"`   // the pull requests below it, if its base is not the queue's branch
 	Title      string   `json:"title"`
 	Author     string   `json:"author"`
 	URL        string   `json:"url,omitempty"`
-	Facets     *Facets  `json:"facets,omitempty"` // what else the forge knows of it
+	Facets     *Facets  `json:"facets,omitempty"` // further facts of the forge about it
 	Open       bool     `json:"open"`
 	Draft      bool     `json:"draft,omitempty"`
 	Same       CommitID `json:"same,omitempty"`      // of one in a stack of the forge's own: the head of its change, where Head is that one's commits on top of others, unchanged
@@ -78,16 +78,16 @@ type Inspected struct {
 	Guarded    []string `json:"guarded,omitempty"`   // protected paths that merges of its change would change, as the queue has said
 	ConfigAt   CommitID `json:"config_at,omitempty"` // whose configuration said what is protected
 	Below      CommitID `json:"below,omitempty"`     // as in Change, where what it is on top of has landed
-	Wording    Wording  `json:"wording,omitzero"`    // of what it would land as, by the method that the request asks for
+	Wording    Wording  `json:"wording,omitzero"`    // of the commits that it would land as, by the method that the request asks for
 	Approved   bool     `json:"approved,omitempty"`  // an administrator approved exactly this head, or asked for it
-	Teams      []string `json:"teams,omitempty"`     // of those that matter to the command (Config.TeamsFor), the requester's
+	Teams      []string `json:"teams,omitempty"`     // of those that matter to the command (Command.Teams), the requester's
 
 	Spared []string `json:"spared,omitempty"` // labels that a freeze excepts
-	Auto   []Ruling `json:"auto,omitempty"`   // what the rules of `auto` say of it, up to the first that holds; to explain it, all of them
+	Auto   []Ruling `json:"auto,omitempty"`   // the rulings of `auto`, up to the first rule that holds; to explain it, of all rules
 
 	Requires bool          `json:"requires,omitempty"` // the forge knows of requirements: Unmet are all that are not met, beside Draft and Protected
 	Unmet    []Requirement `json:"unmet,omitempty"`
-	Vouched  bool          `json:"vouched,omitempty"` // who asks is an administrator
+	Vouched  bool          `json:"vouched,omitempty"` // the person who asks is an administrator
 }
 
 // Analyzed is the footprint of a change.
@@ -98,8 +98,8 @@ type Analyzed struct {
 	Analyzer  string    `json:"analyzer,omitempty"` // of the task
 }
 
-// Met says with which changes one merges. Those of the task that it does not
-// name are taken not to.
+// Met says with which changes a change merges. Changes of the task that it does
+// not name are taken not to merge.
 type Met struct {
 	Action string     `json:"action"`
 	Change ChangeID   `json:"change"`
@@ -111,9 +111,9 @@ type Resolved struct {
 	Action string    `json:"action"`
 	Links  []Link    `json:"links"`
 	Steps  []StepSet `json:"steps"`            // the step sets that the links name
-	Passed []Entry   `json:"passed,omitempty"` // what the ledger's archive knows of the links' keys
-	Proven []Entry   `json:"proven,omitempty"` // of these keys, what is proven by what has passed under another version
-	Guard  Digest    `json:"guard,omitempty"`  // of the task (Resolve.Guard): by which globs the links' protected paths were told
+	Passed []Entry   `json:"passed,omitempty"` // passes of the links' keys in the ledger's archive
+	Proven []Entry   `json:"proven,omitempty"` // of these keys, the passes that are proven by passes under another version
+	Guard  Digest    `json:"guard,omitempty"`  // of the task (Resolve.Guard): by which globs the links' protected paths were found
 }
 
 // BuildStarted says that a runner has begun a build.
@@ -166,7 +166,7 @@ type JobDone struct {
 
 	Again  int      `json:"again,omitempty"`  // how often it was run again before it passed
 	Flaked []string `json:"flaked,omitempty"` // of Passed: targets that have failed in this run, and passed when they were run again
-	Pages  []Page   `json:"pages,omitempty"`  // of those who ran it, for people
+	Pages  []Page   `json:"pages,omitempty"`  // of its runs, for people
 }
 
 // TargetFailure is a target that a report names as failed.
@@ -204,8 +204,8 @@ type Pushed struct {
 // Done ends an action that has no result of its own (publish, react, cancel).
 type Done struct {
 	Action string `json:"action"`
-	Shown  Digest `json:"shown,omitempty"` // publish: digest of what was shown
-	Said   Said   `json:"said,omitzero"`   // publish: what the comment says now; zero: not known
+	Shown  Digest `json:"shown,omitempty"` // publish: digest of the shown facts
+	Said   Said   `json:"said,omitzero"`   // publish: the comment as it is now; zero: not known
 }
 
 // Failed says that an action did not work. A transient one is tried again, with
@@ -214,7 +214,7 @@ type Failed struct {
 	Action    string        `json:"action"`
 	Error     string        `json:"error"`
 	Transient bool          `json:"transient"`
-	Outage    bool          `json:"outage,omitempty"` // the forge is in trouble of its own, or did not answer: to be tried for long
+	Outage    bool          `json:"outage,omitempty"` // the forge itself is in trouble, or did not answer: to be tried for long
 	After     time.Duration `json:"after,omitempty"`  // not before this long from now
 	Away      bool          `json:"away,omitempty"`   // the repository is out of reach: to be tried again until it is not
 }
@@ -225,13 +225,13 @@ type Renamed struct {
 	Action string `json:"action"`
 	From   string `json:"from"`
 	To     string `json:"to"`            // hostile text
-	Why    string `json:"why,omitempty"` // what to do, where the queue is not to go there by itself
+	Why    string `json:"why,omitempty"` // what to do, if the queue does not follow on its own
 }
 
 // Capacity says how many builds can run at once.
 type Capacity struct {
 	Slots int `json:"slots"`           // on runners
-	Forge int `json:"forge,omitempty"` // whose steps are all checks of the forge's CI
+	Forge int `json:"forge,omitempty"` // of builds whose steps are all checks of the forge's CI
 }
 
 // Tick is the passing of time, when Step asked to be woken.

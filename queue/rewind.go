@@ -9,7 +9,7 @@ import (
 )
 
 // Rewind corrects a state that was written by a clock which ran ahead: each moment later
-// than now becomes earlier by the given duration. It returns what it has changed, to be
+// than now becomes earlier by the given duration. It returns the changed records, to be
 // stored.
 //
 // Moments keep their order and their distances, so that conclusions from them, such as
@@ -44,7 +44,7 @@ func (s *State) Rewind(now Instant, by time.Duration) (changed []Ref) {
 	if r.value(reflect.ValueOf(&s.Model)) {
 		changed = append(changed, Ref{KindMeta, MetaModel})
 	}
-	for v, m := range s.Models { // who looks at a version has it, too
+	for v, m := range s.Models { // readers of a version have it, too
 		if x := *m; r.value(reflect.ValueOf(&x)) {
 			s.Models[v], changed = &x, append(changed, Ref{KindModel, fmt.Sprint(v)})
 		}
@@ -85,7 +85,7 @@ func (r rewinding) value(v reflect.Value) (moved bool) {
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name
 			if v.Type() == reflect.TypeFor[Change]() && name == "Virtual" {
-				continue // it is no moment that has been, and goes with the arrival
+				continue // it is no past moment, and moves with the arrival
 			}
 			moved = r.value(v.Field(i)) || moved
 		}

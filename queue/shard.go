@@ -3,17 +3,18 @@ package queue
 import "slices"
 
 // A shard is a part of a job: the job's step on some of its targets, which one runner
-// verifies by itself. The core plans jobs, and learns of shards by their results
+// verifies on its own. The core plans jobs, and learns of shards by their results
 // (JobDone.Asked): the first result for some of a job's targets divides the job in the
-// build's list, so that each shard passes, fails or stays unknown like a job of its own.
+// build's list, so that each shard passes, fails or stays unknown like a separate job.
 //
 // For example, of a job of step test on a, b and c, a result for a and b that has failed
 // without naming a target fails the set {a, b}; c is another job from then on, and when no
 // result of it comes until the build ends, c stays unknown.
 
-// JobOf returns the place of the open job that a result of a step is of, and the keys of
-// it that the result is for: those of the targets asked, or all where none are named. It
-// returns -1 where there is no open job that was asked for all of them.
+// JobOf returns the place of the open job that a result of a step belongs to, and those
+// of its keys that the result is for: the keys of the targets asked, or all keys where
+// no targets are named. It returns -1 where no open job was asked for all of these
+// targets.
 func (b *Build) JobOf(step Digest, asked []string) (at int, keys []Key) {
 	for i := range b.Jobs {
 		j := &b.Jobs[i]
@@ -35,8 +36,9 @@ func (b *Build) JobOf(step Digest, asked []string) (at int, keys []Key) {
 	return -1, nil
 }
 
-// Divide makes keys of the job at a place a job of their own there, with the job's other
-// keys behind it, and returns the job. All of the job's keys leave it whole.
+// Divide splits the job at a place: the given keys become a separate job there, followed
+// by a job with the other keys. It returns the job of the given keys. If these are all
+// keys of the job, it stays whole.
 func (b *Build) Divide(at int, keys []Key) *Job {
 	if j := &b.Jobs[at]; len(keys) < len(j.Keys) {
 		own, rest := *j, *j
@@ -47,7 +49,7 @@ func (b *Build) Divide(at int, keys []Key) *Job {
 	return &b.Jobs[at]
 }
 
-// Steps counts the steps of a build, and those of which each shard has its result.
+// Steps counts the steps of a build, and the steps whose shards all have their results.
 func (b *Build) Steps() (done, all int) {
 	open := map[string]bool{} // by the step's name
 	for _, j := range b.Jobs {

@@ -3,8 +3,8 @@ package queue
 // MaxStack is how many pull requests may be below one.
 const MaxStack = 50
 
-// Stack is what a pull request is on top of, as the forge shows it: open pull
-// requests, each of whose head branches is the base of the one before.
+// Stack has the pull requests below a pull request, as the forge shows them: open ones, each
+// with a head branch that is the base of the one before.
 type Stack struct {
 	Below  []int  `json:"below,omitempty"`  // the nearest first
 	Foot   string `json:"foot,omitempty"`   // the base of the last; the queue's branch where the stack stands on it. Hostile text

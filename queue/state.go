@@ -11,7 +11,7 @@ import (
 type State struct {
 	Main       Main
 	Slots      int      // builds that can run at once, under the steps in force
-	Capacity   Capacity // of what Slots is made; stored only where the forge's CI builds, too, or hosts are known
+	Capacity   Capacity // the parts of Slots; stored only if the forge's CI builds, too, or hosts are known
 	Changes    map[ChangeID]*Change
 	Requests   map[string]*Request
 	Pulls      map[int]*Pull
@@ -63,8 +63,7 @@ func NewState(branch string) *State {
 	}
 }
 
-// Request is a command that waits for the forge's word on who gave it and on
-// what the pull request is.
+// Request is a command that waits for the forge's facts about its author and the pull request.
 type Request struct {
 	ID      string  `json:"id"`
 	Number  int     `json:"number"` // 0: it is about the queue, and given on no pull request
@@ -90,27 +89,27 @@ type Pull struct {
 	Last     ChangeID   `json:"last,omitempty"`      // its change with the latest verdict
 	Try      ChangeID   `json:"try,omitempty"`       // the try that is under way
 	Tried    ChangeID   `json:"tried,omitempty"`     // the latest try that is over
-	Trusted  []Trusted  `json:"trusted,omitempty"`   // who may land it because somebody else says so
+	Trusted  []Trusted  `json:"trusted,omitempty"`   // people who may land it because somebody else says so
 	Notice   Reason     `json:"notice,omitzero"`     // the answer to the latest command that was not followed
-	NoticeTo string     `json:"notice_to,omitempty"` // who gave it
+	NoticeTo string     `json:"notice_to,omitempty"` // the author of the command
 	Shown    Digest     `json:"shown,omitempty"`     // digest of the facts its comment shows
-	Said     Said       `json:"said,omitzero"`       // what its comment says, as far as we have written it
+	Said     Said       `json:"said,omitzero"`       // its comment, as far as we have written it
 	Edited   Instant    `json:"edited,omitempty"`    // since when the comment is not as we have written it, or may be so; it is to be written anew
 	Passing  bool       `json:"passing,omitempty"`   // the facts have changed while its comment was being written
 	Head     CommitID   `json:"head,omitempty"`      // the head as last heard
 	Gone     bool       `json:"gone,omitempty"`      // the forge says that it was merged
 	Branch   string     `json:"branch,omitempty"`    // its head's, of this repository; empty: a fork's, or not known. Hostile text
 	Moved    []CommitID `json:"moved,omitempty"`     // where pushes of ours have moved that branch, or meant to: the latest MostMoved, in order
-	Landed   bool       `json:"landed,omitempty"`    // what it asked for is on the queue's branch
+	Landed   bool       `json:"landed,omitempty"`    // its change is on the queue's branch
 	Ended    int        `json:"ended,omitempty"`     // its changes that have had a verdict
 	Pushes   int        `json:"pushes,omitempty"`    // how often its head was heard to be another one
-	Auto     *Auto      `json:"auto,omitempty"`      // what is known of it to enter it by a rule; nil: nothing
-	Answered Instant    `json:"answered,omitempty"`  // when a command on it last had its answer, whatever that was
+	Auto     *Auto      `json:"auto,omitempty"`      // facts to enter it by a rule; nil: none
+	Answered Instant    `json:"answered,omitempty"`  // when a command on it last had any answer
 	At       Instant    `json:"at"`
 }
 
-// Trusted is somebody who may land one pull request because another has said so,
-// at one head where he has no write access, else at any, until it is closed.
+// Trusted is a person who may land one pull request because another person has said so: at one
+// head if the person has no write access, else at any head, until it is closed.
 type Trusted struct {
 	User string   `json:"user"`
 	By   string   `json:"by"`

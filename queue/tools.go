@@ -13,12 +13,12 @@ import (
 // Tools is what the environment command of a step has shown on one host.
 type Tools struct {
 	Command     string `json:"command"`
-	Fingerprint string `json:"fingerprint,omitempty"` // of what it printed; empty: it failed
+	Fingerprint string `json:"fingerprint,omitempty"` // of its output; empty: it failed
 	Error       string `json:"error,omitempty"`       // why; hostile text
 }
 
-// OtherTools is a step that a host gets no builds of, for its tools are not those that
-// the queue goes by, or cannot be told.
+// OtherTools is a step that a host gets no builds of, because its tools are not those
+// that the queue goes by, or are not known.
 type OtherTools struct {
 	Step        string
 	Fingerprint string // its own; empty: the command failed
@@ -31,7 +31,7 @@ func FingerprintOf(output string) string {
 	return string(digest.Of("tools1", strings.TrimSpace(output))[:16])
 }
 
-// Toolset is what fingerprint the queue goes by for each environment command. All
+// Toolset has the fingerprint that the queue goes by for each environment command. All
 // hosts that verify a step with such a command have the same: a commit is judged by one
 // toolset, as it is by one version of the analyzer, and a newer one takes over in the
 // same way (speculation/upgrade.go).
@@ -55,8 +55,7 @@ func (t Toolset) String() string {
 
 func commandID(command string) string { return string(digest.Of("command1", command)[:12]) }
 
-// SplitVersion parts the name of a version into that of the analyzer and that of the
-// toolset.
+// SplitVersion splits the name of a version into the names of the analyzer and of the toolset.
 func SplitVersion(version string) (analyzer, tools string) {
 	if at := strings.LastIndex(version, toolsMark); at >= 0 {
 		return version[:at], version[at:]
@@ -96,12 +95,12 @@ func EnvironmentsOf(steps []config.Step) []string {
 	return slices.Compact(out)
 }
 
-// ToolsNamed returns the names of the toolsets that commits can be judged by, the one
-// to go by first: for each environment command the fingerprint that hosts with the most
-// slots have, of equals the one in force; none as long as those with more slots have
-// said nothing, which are about to. The one in force is named besides, as long as
-// there are hosts that have all of it, so that it goes on to decide until main is proven
-// under the other.
+// ToolsNamed returns the names of the toolsets that commits can be judged by. The first
+// is the one to go by: for each environment command, it has the fingerprint of the hosts
+// with the most slots; among equals, the one in force. It has none for a command as long
+// as hosts with more slots have said nothing: they are about to. The toolset in force is
+// the second, as long as there are hosts that have all of it: it goes on to decide until
+// main is proven under the first.
 func ToolsNamed(hosts map[string]*Host, steps []config.Step, inForce string) []string {
 	best, has := Toolset{}, map[string]map[string]int{}
 	for _, command := range EnvironmentsOf(steps) {
@@ -110,7 +109,7 @@ func ToolsNamed(hosts map[string]*Host, steps []config.Step, inForce string) []s
 			t := h.ToolsOf(command)
 			switch {
 			case h.Bench != nil:
-			case h.Slots == 0: // it is away; what it had says nothing of those that will come
+			case h.Slots == 0: // it is away; its former tools say nothing of its next ones
 			case t.Fingerprint != "":
 				votes[t.Fingerprint] += h.Slots
 			case t.Error == "":
@@ -167,8 +166,9 @@ func toolsOf(tools []Tools, command string) Tools {
 // Has reports whether the host has the tools that a step is verified with.
 func (h *Host) Has(s config.Step) bool { return HasTools(h.Tools, s) }
 
-// HasTools reports whether these are the tools that a step is verified with. One whose
-// fingerprint nobody knows yet, any tools verify, unless they could not be told.
+// HasTools reports whether these are the tools that a step is verified with. A step
+// without a known fingerprint can be verified with any tools, unless its environment
+// command has failed.
 func HasTools(tools []Tools, s config.Step) bool {
 	t := toolsOf(tools, s.Environment)
 	return s.Environment == "" || t.Error == "" && (s.Fingerprint == "" || s.Fingerprint == t.Fingerprint)

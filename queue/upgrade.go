@@ -11,12 +11,12 @@ type Upgrade struct {
 	Unknown  string   `json:"unknown,omitempty"`  // why it cannot tell the commit's targets; hostile text
 	Near     bool     `json:"near,omitempty"`     // the latest survey has left nothing to be proven
 	Due      Instant  `json:"due,omitempty"`      // main is not surveyed again before
-	Retry    Instant  `json:"retry,omitempty"`    // what has failed is tried again then
-	Backoff  int      `json:"backoff,omitempty"`  // how often it was
+	Retry    Instant  `json:"retry,omitempty"`    // when failed proofs are tried again
+	Backoff  int      `json:"backoff,omitempty"`  // how often they were
 
 	Begun  Instant `json:"begun,omitempty"`  // when the proof began
 	Chased int     `json:"chased,omitempty"` // how often main had moved on by the time that all of it had passed, since landings last waited
-	Waits  int     `json:"waits,omitempty"`  // how often landings have waited for what is unproven
+	Waits  int     `json:"waits,omitempty"`  // how often landings have waited for unproven keys
 	Hold   Instant `json:"hold,omitempty"`   // until when they do, at the latest
 }
 

@@ -9,10 +9,10 @@ type View struct {
 	Lane      string      // the change's, where that is not the default one
 	Position  int         // in the order, from 1; 0 when it is not in it
 	Total     int         // changes in the order
-	Waits     []Reason    // what it waits for, the most telling first
+	Waits     []Reason    // the reasons why it waits, the most telling first
 	Ahead     []ChangeID  // undecided conflicting changes ahead of it
-	Rollup    []ChangeID  // those with whom it is to land in one merge
-	Conflicts []Conflict  // with whom, and the witnesses
+	Rollup    []ChangeID  // the changes with which it is to land in one merge
+	Conflicts []Conflict  // the changes in conflict with it, and the witnesses
 	Unknown   []Unknown   // which of those, itself included, could not be analyzed
 	Builds    []BuildView // its live builds
 	Forecast  Forecast    // of its verdict
@@ -36,14 +36,14 @@ type Unknown struct {
 type Forecast struct {
 	Early Instant
 	Late  Instant
-	Usual time.Duration // what the build under way that it waits for usually takes; 0: there is none
+	Usual time.Duration // usual time of the build under way that it waits for; 0: there is none
 }
 
 // BuildView is one live build as people see it.
 type BuildView struct {
 	Build    Build
 	Expected Instant       // when it should end, which may have passed; 0 when unknown
-	Usual    time.Duration // what such a build takes; 0 when unknown
+	Usual    time.Duration // usual time of such a build; 0 when unknown
 	Done     int           // steps with all their results
 }
 
@@ -57,12 +57,12 @@ func (v BuildView) Steps() int {
 type QueueView struct {
 	Key        string   // in the store; it never changes
 	Name       string   // by now, for people
-	Version    int64    // of what is shown but for Waits and Trouble: another one where that may differ; 0: not said
+	Version    int64    // of the shown data except Waits and Trouble: changes whenever these data may; 0: not said
 	Waits      string   // why the forge is not asked at the moment, and until when; "" where it is
-	Trouble    []string // what keeps failing, the longest first, and when it is tried again
+	Trouble    []string // actions that keep failing, the longest first, and when each is tried again
 	Default    string   // that the default branch is another one by now, and what to do; "" where it is not
 	Web        string   // address of the repository's pages at its forge; "": it has none
-	Mark       string   // what its forge writes before the number of a change; "": "#"
+	Mark       string   // the sign that its forge writes before the number of a change; "": "#"
 	Away       string   // why this server does not show the present state, e.g. that it starts; "" where it does
 	Main       Main
 	Slots      int
@@ -71,11 +71,11 @@ type QueueView struct {
 	Recent     []Change   // verdicts, newest first
 	Unproven   int        // keys of main that no build has passed
 	Red        []string   // targets of main whose failure is decisive
-	Failing    []Evidence // that they are red by, at most 5
-	Unrun      []Evidence // what main is verified by and no runner can run, because a command is not there; at most 5
+	Failing    []Evidence // the failures that make them red, at most 5
+	Unrun      []Evidence // steps that verify main and that no runner can run, because a command is not there; at most 5
 	MainBuilds []BuildView
-	Blame      Reason     // who has turned main red (ReasonBlame)
-	Hunts      []Hunt     // what is, and lately was, looked for on main; those that go on first
+	Blame      Reason     // the commits that have turned main red (ReasonBlame)
+	Hunts      []Hunt     // the hunts on main that are under way, then those that ended lately
 	Hosts      []HostView // on which its builds run, as far as they are known, by name
 	Models     ModelsView
 	Upgrade    *UpgradeView // nil: no newer version of the analyzer is being proven

@@ -7,7 +7,7 @@ type WorthKind string
 const (
 	WorthMain      WorthKind = "main"      // keys of main itself
 	WorthTrain     WorthKind = "train"     // keys on the whole tree of a commit that is about to land
-	WorthAlone     WorthKind = "alone"     // a change that nobody is ahead of
+	WorthAlone     WorthKind = "alone"     // a change with no other ahead of it
 	WorthLikeliest WorthKind = "likeliest" // a change on its likeliest future
 	WorthEarly     WorthKind = "early"     // the same, while the change's own build ends
 	WorthTrial     WorthKind = "trial"     // of one that probably fails there, beside the train
@@ -15,19 +15,18 @@ const (
 	WorthTogether  WorthKind = "together"  // several changes that are to land as one merge
 	WorthFlip      WorthKind = "flip"      // on a future in which one outcome is the other one
 	WorthLate      WorthKind = "late"      // the same, because that outcome will be long in coming
-	WorthSpare     WorthKind = "spare"     // on another future, in a slot that nobody else wants
+	WorthSpare     WorthKind = "spare"     // on another future, in a slot that no other build wants
 	WorthTry       WorthKind = "try"       // a change that is only tried, in such a slot
 	WorthHunt      WorthKind = "hunt"      // a commit of main's line that may have turned main red
-	WorthRevert    WorthKind = "revert"    // what has turned main red, taken back on main as it is
-	WorthControl   WorthKind = "control"   // what has failed with a change, on main without it
-	WorthWatch     WorthKind = "watch"     // keys of main that were proven long ago, in a slot that nobody else wants
+	WorthRevert    WorthKind = "revert"    // a revert of the commit that has turned main red, on main as it is
+	WorthControl   WorthKind = "control"   // keys that have failed with a change, on main without it
+	WorthWatch     WorthKind = "watch"     // keys of main that were proven long ago, in a slot that no other build wants
 	WorthUpgrade   WorthKind = "upgrade"   // keys of main under a newer version of the analyzer, in such a slot
 )
 
-// Worth is why a build was started: what it is for, the parts of its value, and
-// what the plan believed at that moment. It is data; the sentence for people is
-// made from it. The zero Worth is that of a build that an older version asked
-// for.
+// Worth is why a build was started: its purpose, the parts of its value, and the beliefs of the
+// plan at that moment. It is data; the sentence for people is made from it. A build that an
+// older version asked for has the zero Worth.
 type Worth struct {
 	Kind    WorthKind `json:"kind,omitempty"`
 	Fixed   float64   `json:"fixed,omitempty"`   // of kinds that are not about futures: the whole value

@@ -24,19 +24,19 @@ const (
 	keptScans    = 1 << 16
 )
 
-// Analyzer is the analyzer of Bazel. It remembers what Bazel has said of
+// Analyzer is the analyzer of Bazel. It remembers Bazel's answers about
 // packages, so keep one for many trees.
 type Analyzer struct {
 	timeout time.Duration
 	pool    *checkout.Pool
-	turn    chan struct{} // held by who runs Bazel
+	turn    chan struct{} // held by the goroutine that runs Bazel
 	records *lru.Cache[string, []*kept]
 	scans   *lru.Cache[string, source] // by object id
 
 	mu       sync.Mutex
 	versions map[string]string // of programs
 	last     *targeted         // the target branch's last tree
-	fetched  *fetched          // its repositories; they are of who has the turn
+	fetched  *fetched          // its repositories; only the holder of turn may use them
 }
 
 var _ conflict.Guarded = (*Analyzer)(nil)
@@ -53,8 +53,8 @@ func New(timeout time.Duration, pool *checkout.Pool) *Analyzer {
 // ID returns name and version. Bazel's own version is in the salt.
 func (a *Analyzer) ID() string { return Name + "/3" }
 
-// Graph returns the graph of a tree that uses no external repository when it
-// is loaded.
+// Graph returns the graph of a tree whose packages load nothing from external
+// repositories.
 func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	return a.Trusting(nil).Graph(ctx, t)
 }
@@ -116,7 +116,7 @@ var roots = []string{"WORKSPACE.bazel", "WORKSPACE", "MODULE.bazel", "REPO.bazel
 // prelude is a file that Bazel puts before every BUILD file.
 const prelude = "tools/build_rules/prelude_bazel"
 
-// scan reads what can be read without Bazel.
+// scan reads a tree as far as that needs no Bazel.
 func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) {
 	files, err := t.Files(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) 
 	return s, err
 }
 
-// load asks Bazel for the packages that are not remembered.
+// load gets the records of all packages: from memory, and the others from Bazel.
 func (a *Analyzer) load(ctx context.Context, program string, s *scanned) error {
 	var ask []string
 	for dir, p := range s.layout.packages {

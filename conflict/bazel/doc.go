@@ -8,57 +8,57 @@
 //	  - name: test
 //	    run: bazel test --keep_going {targets} || [ $? = 4 ]     # 4: there was no test among them
 //
-// BUILD and .bzl files in `ignore` are those that nobody loads; what is loaded
-// is never ignored.
+// The BUILD and .bzl files in `ignore` are ignored only if no package loads
+// them; a loaded file is never ignored.
 //
 // # Targets
 //
-// Each rule is one, by its label: //a/b:c. Those tagged manual, which //... does
-// not stand for, and package groups take part as nodes and are verified by what
-// depends on them; sources of a manual rule that nothing depends on are nobody's
-// and follow `unowned`. A rule's hash is made of
+// Each rule is one, by its label: //a/b:c. Rules tagged manual, for which //...
+// does not stand, and package groups take part as nodes, and the targets that
+// depend on them verify them. Sources of a manual rule on which no target
+// depends have no owner and follow `unowned`. A rule's hash is made of
 //
 //   - its class and all attributes, defaults and the branches of select
-//     included, without where in a file it stands;
+//     included, but not its place in the file;
 //   - the files among its inputs, those of a folder that is an input, and
-//     whether they are there at all; for a file of another package, who may
-//     use it;
+//     whether they exist at all; for a file of another package, its visibility;
 //   - the rules among its inputs, those that make the generated files among
 //     them, package groups of its visibility, and labels that do not exist;
 //   - a node ext:x for each external repository among its inputs, and for
 //     each that its BUILD file loads from, directly or not;
-//   - the text of all .bzl files that its BUILD file loads, where Bazel does
-//     not say itself which code a rule is made of (it does in version 4).
+//   - the text of all .bzl files that its BUILD file loads, where Bazel's
+//     answer has no digest of a rule's code (it has one in version 4).
 //
-// Which toolchain a rule uses is not known to a query: what register_toolchains
-// and its like name in the tree, and the rules that rc files name, are below
-// every rule that is not below them. If it registers toolchains of external
-// repositories, by a label or a macro with such a name, WORKSPACE and all other
-// files that define the repositories are below every rule, too.
+// A query does not tell which toolchain a rule uses. So the rules of the tree
+// that register_toolchains and similar functions name, and the rules that rc
+// files name, are below every rule that is not below them. If it registers
+// toolchains of external repositories, by a label or a macro with such a name,
+// WORKSPACE and all other files that define the repositories are below every
+// rule, too.
 //
 // A target of the tree that a repository uses, by a label such as @//a:b in its
 // BUILD files that are in the tree, is below the repository. A label through a
 // folder that is a link is one of the package that the link leads to.
 //
 // So a comment or a shifted line in a BUILD file, and a macro that is edited
-// without an effect, affect no target. .bazelrc with what it imports and names,
-// .bazelversion, .bazelignore, .bazeliskrc, REPO.bazel, tools/bazel,
+// without an effect, affect no target. .bazelrc with the files that it imports
+// and names, .bazelversion, .bazelignore, .bazeliskrc, REPO.bazel, tools/bazel,
 // platform_mappings and the workspace's name are in every hash. Source files are
 // sources of each rule that lists them.
 //
 // # Packages are remembered
 //
-// What Bazel has said of a package is kept with the object ids of its BUILD
-// file and of all .bzl files that were loaded, with the folders inside of it
-// that are packages, and, where glob can be read in one of those files, with
-// the names of its files. If these are the same in another tree, Bazel says the
-// same; so it is only asked for the others, in one query, and not at all where
-// nothing has changed but sources.
+// Bazel's answer about a package is kept with the object ids of its BUILD file
+// and of all .bzl files that were loaded, with the folders inside of it that
+// are packages, and, where glob can be read in one of those files, with the
+// names of its files. If these are the same in another tree, so is Bazel's
+// answer. So Bazel is only asked about the other packages, in one query, and
+// not at all where only sources have changed.
 //
 // The same things are definitions: def:a/BUILD stands for a BUILD file with all
-// that it loads, def:x.bzl for a .bzl file, loaded or not, and the listings of
-// the folders that a glob looks at are read by the package's targets. One change
-// adds
+// files that it loads, def:x.bzl for a .bzl file, loaded or not, and the
+// listings of the folders that a glob looks at are read by the package's
+// targets. One change adds
 //
 //	[filegroup(name = "x") for _ in ([1] if FLAG else [])]
 //
@@ -69,21 +69,21 @@
 //
 // # Nothing of a pull request is run
 //
-// BUILD and .bzl files are programs, but can do nothing beside computing: Bazel
-// gives them neither files nor processes. Three things can do more, and all of
-// them are kept from trees that have not landed:
+// BUILD and .bzl files are programs, but they can only compute: Bazel gives
+// them neither files nor processes. Three things can do more, and all of them
+// are kept from trees that have not landed:
 //
 //   - Options and wrappers. .bazelrc can name startup options, repositories to
 //     override and files to import; tools/bazel, .bazelversion and .bazeliskrc
-//     choose what is run as Bazel. No rc file of the tree or of a home is read
-//     (that of the machine in /etc is: Debian's names the install base), and
-//     Bazel sees an empty file in place of each of these.
+//     choose the program that is run as Bazel. No rc file of the tree or of a
+//     home is read (that of the machine in /etc is: Debian's names the install
+//     base), and Bazel sees an empty file in place of each of these.
 //   - Repository rules and module extensions run any program. So Bazel never
-//     sees a tree's WORKSPACE or MODULE.bazel, but one with the workspace's name
-//     and plain folders: those in the tree that local_repository names in plain
-//     words, and the target branch's repositories. These have been fetched in a
-//     checkout of the target branch's tip (hence [conflict.Guarded]), where its
-//     own WORKSPACE runs, reviewed and landed, with the network. They are
+//     sees a tree's WORKSPACE or MODULE.bazel. It sees one with the workspace's
+//     name and plain folders: those in the tree that local_repository names in
+//     plain words, and the target branch's repositories. These have been fetched
+//     in a checkout of the target branch's tip (hence [conflict.Guarded]), where
+//     its own WORKSPACE runs, reviewed and landed, with the network. They are
 //     fetched once for each state of the files that they are made of, and only
 //     if packages load from them. A tree with another version of such a file
 //     (WORKSPACE, a .bzl file or a lock file that a repository rule has read)
@@ -91,26 +91,28 @@
 //     elsewhere needs no target branch, and may change its WORKSPACE.
 //   - Links that lead out of the tree are not in checkouts.
 //
-// All other code is Bazel's own: its rules for @bazel_tools and the local
-// compiler, which depend on nothing in a tree. A BUILD file may compute for
-// long and print much: time, output and the server's memory (1 GiB) are
+// All other code belongs to Bazel itself: its rules for @bazel_tools and the
+// local compiler, which depend on nothing in a tree. A BUILD file may compute
+// for long and print much: time, output and the server's memory (1 GiB) are
 // bounded, and a server whose client was stopped is killed. One server lives
-// beside each checkout; it ends with the pool, or after 15 minutes in which
-// nobody asks.
+// beside each checkout; it ends with the pool, or after 15 minutes without a
+// query.
 //
 // # Errors
 //
 // A package that does not load (exit status 7) is asked for once more; then the
-// tree has no graph, and Bazel's message says why. Never is there a graph of a
-// part (exit status 3). All else, such as a crash, a lack of memory or time, or
-// a repository that could not be fetched, is provisional.
+// tree has no graph, and Bazel's message says why. There is never a graph of a
+// part of the tree (exit status 3). All other errors, such as a crash, a lack
+// of memory or time, or a repository that could not be fetched, are
+// provisional.
 //
 // # Limits
 //
-// Known by test is Bazel 4.2.3. Labels and fields as later versions print them
-// are understood, but repositories of MODULE.bazel are not fetched: a tree that
+// The tests use Bazel 4.2.3. Labels and fields as later versions print them are
+// understood, but repositories of MODULE.bazel are not fetched: a tree that
 // loads from one has no graph. Bazel is the program `bazel` of the server's
 // PATH, whatever .bazelversion says. Packages that --deleted_packages in a rc
 // file leaves out are loaded like all others. A tree with a prelude
-// (tools/build_rules/prelude_bazel) has no graph: Bazel does not say what it loads.
+// (tools/build_rules/prelude_bazel) has no graph: Bazel does not say which
+// files it loads.
 package bazel

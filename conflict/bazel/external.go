@@ -16,9 +16,9 @@ import (
 
 // externals are the external repositories that packages may load from.
 type externals struct {
-	made  []string                // the files of the tree that say what they are
+	made  []string                // the files of the tree that define them
 	repos map[string]repo         // by name
-	parts map[string]queue.Digest // of those in the tree
+	parts map[string]queue.Digest // digests of repositories in the tree
 }
 
 // repo is one external repository as files.
@@ -28,7 +28,7 @@ type repo struct {
 	digest queue.Digest
 }
 
-// digest is one of what can be loaded from a repository.
+// digest returns a digest of the files that can be loaded from a repository.
 func (x *externals) digest(l *layout, name string) queue.Digest {
 	r, ok := x.repos[name]
 	switch {
@@ -71,13 +71,13 @@ func (s *scanned) imports(ctx context.Context, file string) ([]string, error) {
 var workspaceFiles = []string{"WORKSPACE", "WORKSPACE.bazel", "WORKSPACE.bzlmod", "MODULE.bazel", "MODULE.bazel.lock"}
 
 // fileLabel finds texts that may be labels of files: a lock file, a patch, a
-// .bzl file with an extension. Without a package they are in that of the file
-// or, as a macro's are, in that of WORKSPACE.
+// .bzl file with an extension. A label without a package is in the package of
+// the file or, in a macro, in that of WORKSPACE.
 var fileLabel = regexp.MustCompile(`["']([^"'\s]+)["']`)
 
-// making returns the files of a tree that say what its repositories are: those
-// where they are declared, all .bzl files that these load, and all files that
-// one of them names by a label.
+// making returns the files of a tree that define its repositories: the files
+// that declare them, all .bzl files that these load, and all files that one of
+// them names by a label.
 func (a *Analyzer) making(ctx context.Context, s *scanned) ([]string, error) {
 	files := map[string]bool{}
 	todo, _, err := a.closure(ctx, s, files, workspaceFiles)
@@ -126,8 +126,9 @@ func (s *scanned) mayName(file, text string) []string {
 	return []string{path.Join(dir, text), path.Clean(text)}
 }
 
-// externals returns the repositories that a tree may load from: none if it
-// does not, else those of the target branch, if they are declared the same.
+// externals returns the repositories that a tree may load from: its own
+// folders, and, if it loads from others, those of the target branch, if both
+// declare them alike.
 func (a trusting) externals(ctx context.Context, program string, s *scanned) (*externals, error) {
 	made, err := a.making(ctx, s)
 	if err != nil {
@@ -179,7 +180,7 @@ func undecided(s *scanned, file string) error {
 		s.outer[0], file, conflict.ErrProvisional)
 }
 
-// differing returns a file that two trees do not have alike.
+// differing returns a file that differs between two trees.
 func differing(s *scanned, made []string, t *scanned, target []string) string {
 	for _, file := range slices.Concat(made, target) {
 		if s.layout.state(file) != t.layout.state(file) {

@@ -19,9 +19,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// fetching is what a tree needs of the target branch's repositories.
+// fetching is the part of the target branch's repositories that a tree needs.
 type fetching struct {
-	key    string   // digest of how they are declared
+	key    string   // digest of the declarations of the repositories
 	labels []string // of .bzl files that are loaded
 }
 
@@ -30,23 +30,23 @@ type fetched struct {
 	key   string
 	base  string          // Bazel's output base
 	done  map[string]bool // labels that can be loaded
-	tried map[string]int  // label → how often it was wanted in vain
+	tried map[string]int  // label → how often it was asked for in vain
 	repos map[string]repo
 	reads []string     // files and folders of the tree that they were made of
 	state queue.Digest // of those, when they were fetched
-	said  string       // by Bazel, the last time that something could not be fetched
+	said  string       // Bazel's message when something could not be fetched last
 }
 
-// due reports whether a label is asked for that was wanted so many times in
-// vain. It may be the network's fault; but each time takes a while, so that it
-// is done more and more seldom.
+// due reports whether a label is asked for again that was asked for so many
+// times in vain. It may be the network's fault; but each attempt takes a while,
+// so attempts become more and more rare.
 func due(tried int) bool { return tried&(tried-1) == 0 }
 
-// notFetched is what Bazel says of repositories that it does not have.
+// notFetched matches Bazel's messages about repositories that it does not have.
 var notFetched = regexp.MustCompile(`(?i)(?:no such package|repository|unable to (?:find|load) package for|package) '?@`)
 
-// doubt looks at an error of a tree that loads from other repositories. Where
-// it may come of one that has not been fetched, it is nothing to rest on.
+// doubt looks at an error of a tree that loads from other repositories. If a
+// repository that was not fetched may be the cause, the error is provisional.
 func (a *Analyzer) doubt(s *scanned, err error) error {
 	if len(s.outer) == 0 || errors.Is(err, conflict.ErrProvisional) || !notFetched.MatchString(err.Error()) {
 		return err
@@ -59,14 +59,14 @@ func (a *Analyzer) doubt(s *scanned, err error) error {
 	return fmt.Errorf("%w: %w", err, conflict.ErrProvisional)
 }
 
-// outerLabel are labels that can be written into a BUILD file as they are.
+// outerLabel matches labels that can be written into a BUILD file as they are.
 var outerLabel = regexp.MustCompile(`^@([A-Za-z0-9_.~+-]+)//[A-Za-z0-9_./+=~-]*:[A-Za-z0-9_./+=~-]+$`)
 
-// askDir is where the packages are that make Bazel fetch.
+// askDir is the folder of the packages that make Bazel fetch.
 const askDir = "submitqueue_fetches"
 
-// fetch makes Bazel fetch the repositories of the labels and of all that they
-// load, in a checkout of the target branch. It is called by who has the turn.
+// fetch makes Bazel fetch the repositories of the labels and of all files that
+// they load, in a checkout of the target branch. The caller has the turn.
 func (a *Analyzer) fetch(ctx context.Context, program string, target *scanned, want fetching) (*fetched, error) {
 	if f := a.fetched; f != nil && f.state != target.layout.content(f.reads) {
 		f.key = "" // the target branch has moved on
@@ -109,7 +109,7 @@ func (a *Analyzer) fetchMore(ctx context.Context, program string, target *scanne
 			return fmt.Errorf("bazel: %w: %w", conflict.ErrProvisional, err)
 		}
 		if a.fetched != nil {
-			_ = os.RemoveAll(a.fetched.base) // what is left goes when the server starts again
+			_ = os.RemoveAll(a.fetched.base) // the rest is removed when the server starts again
 		}
 		a.fetched = &fetched{key: want.key, base: base, state: target.layout.content(nil), done: map[string]bool{}, tried: map[string]int{}}
 	}
@@ -149,7 +149,7 @@ func (f *fetched) missing(label string) error {
 	return fmt.Errorf("the repository @%s could not be fetched as the target branch declares it%s: %w", repoOf(label), f.said, conflict.ErrProvisional)
 }
 
-// fetch runs a query only for what Bazel must fetch to answer it.
+// fetch runs a query whose answer is not used: Bazel must fetch repositories to answer it.
 func (s *server) fetch(ctx context.Context, base, query string) error {
 	file := filepath.Join(s.keep, "fetches")
 	if err := os.WriteFile(file, []byte(query), 0o600); err != nil {
@@ -160,8 +160,9 @@ func (s *server) fetch(ctx context.Context, base, query string) error {
 	return errors.Join(err, kill(base)) // one server is enough
 }
 
-// asked is the target branch with one package for each label, which loads it.
-// It has no such name; Bazel finds that out after it has fetched what it needs.
+// asked is the target branch with one package for each label, which loads a
+// name from it. The file has no such name, which Bazel finds out only after it
+// has fetched all that it needs.
 func asked(target *scanned, labels []string) conflict.Tree {
 	t := shown{target.tree, map[string]string{}}
 	for _, file := range silenced {
@@ -175,8 +176,8 @@ func asked(target *scanned, labels []string) conflict.Tree {
 	return t
 }
 
-// collect finds what Bazel has fetched. Files that a repository has borrowed
-// from the tree are copied: the next tree in that place is another one.
+// collect finds the repositories that Bazel has fetched. Files of the tree that
+// a repository links to are copied: the next tree in that place is another one.
 func (f *fetched) collect(tree, workspace string) error {
 	dir := filepath.Join(f.base, "external")
 	entries, err := os.ReadDir(dir)
@@ -204,7 +205,7 @@ func (f *fetched) collect(tree, workspace string) error {
 			continue
 		}
 		if _, around := within(path, tree); around || path == tree {
-			continue // another one in the next checkout
+			continue // it differs in the next checkout
 		}
 		info, err := os.Stat(path)
 		if err != nil {
@@ -228,8 +229,8 @@ func (f *fetched) collect(tree, workspace string) error {
 	return nil
 }
 
-// marker reads what Bazel has written down of how it made a repository: a line
-// for each file of the tree that was read.
+// marker reads Bazel's notes on how it made a repository: a line for each file
+// of the tree that was read.
 func (f *fetched) marker(file, workspace string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -257,8 +258,8 @@ func within(dir, file string) (string, bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// settle replaces links from a repository into the tree by what they lead to,
-// and gathers the texts that can be loaded.
+// settle replaces links from a repository into the tree by copies of their
+// files, and gathers the texts that can be loaded.
 func (f *fetched) settle(dir, tree string, texts map[string]string) error {
 	return filepath.WalkDir(dir, func(file string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -292,7 +293,7 @@ func (f *fetched) settle(dir, tree string, texts map[string]string) error {
 	})
 }
 
-// copyOver replaces a link by a copy of what it leads to.
+// copyOver replaces a link by a copy of the file or folder that it leads to.
 func copyOver(link, to string, info fs.FileInfo) error {
 	if err := os.Remove(link); err != nil {
 		return err

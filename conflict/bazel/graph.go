@@ -19,7 +19,7 @@ type builder struct {
 	g       *conflict.Graph
 	nodes   map[string]string // label → the node that it is, for all but source files
 	outside map[string]bool   // repositories that are used
-	defined map[string]bool   // .bzl files of the tree, and those that links lead to where they are loaded
+	defined map[string]bool   // .bzl files of the tree, and the paths through links by which they are loaded
 }
 
 // graph makes the graph.
@@ -45,7 +45,7 @@ func (a *Analyzer) graph(ctx context.Context, s *scanned) (*conflict.Graph, erro
 		}
 	}
 	for _, e := range s.layout.files {
-		if isScript(e.Path) { // one that nobody loads yet may go while another change begins to
+		if isScript(e.Path) { // a change may remove a file that no package loads, while another begins to load it
 			b.defined[e.Path] = true
 		}
 	}
@@ -106,8 +106,8 @@ func (b *builder) add(p *place, r *record) {
 	}
 }
 
-// claim says that a definition file is in hashes already, by what Bazel has
-// made of it: its text shall not move them.
+// claim says that a definition file is already in hashes, by Bazel's answer
+// about it: its text must not change them.
 func claim(file string) conflict.Entry { return conflict.Entry{Path: file, Mode: "definition"} }
 
 // rule makes the node of a rule.
@@ -129,7 +129,7 @@ func (b *builder) rule(p *place, r *rule) conflict.Target {
 		}
 		found := b.layout.entries(l.file())
 		t.Sources = append(t.Sources, found...)
-		if len(found) == 0 { // a file, or a rule, that may come one day
+		if len(found) == 0 { // a file or a rule that a later change may add
 			t.Sources = append(t.Sources, conflict.Entry{Path: l.file(), Mode: missingMode})
 			t.Deps = append(t.Deps, name)
 		}
@@ -138,7 +138,7 @@ func (b *builder) rule(p *place, r *rule) conflict.Target {
 	return t
 }
 
-// visible says who may use a file of another package.
+// visible returns a digest of the visibility of a file of another package.
 func (b *builder) visible(l label) string {
 	l = b.real(l)
 	r := b.records[l.dir]
@@ -148,7 +148,7 @@ func (b *builder) visible(l label) string {
 	return string(r.files[l.String()])
 }
 
-// real returns the label, in the package that there is, of what a label names
+// real returns the label without links, in an existing package, for a label
 // that goes through a link.
 func (b *builder) real(l label) label {
 	if l.repo == "" && b.records[l.dir] == nil {
@@ -162,7 +162,7 @@ func (b *builder) real(l label) label {
 // external returns the node of a repository.
 func (b *builder) external(repo string) string {
 	if repo == "" {
-		repo = "external" // of what WORKSPACE binds
+		repo = "external" // the repository of targets that WORKSPACE binds
 	}
 	b.outside[repo] = true
 	return externalPrefix + repo
@@ -212,14 +212,14 @@ func (b *builder) addOutside(ctx context.Context) error {
 	return nil
 }
 
-// references are what repositories use of the tree they are used by.
+// references are the nodes and files of the tree that its repositories use.
 type references struct {
 	deps  []string
 	files []conflict.Entry
 }
 
-// refersBack finds labels of the tree in the texts of repositories, whose own
-// begin with // alone.
+// refersBack finds labels of the tree in the texts of repositories. The labels
+// of the repositories themselves begin with // alone.
 func (b *builder) refersBack(ctx context.Context, files []string) (references, error) {
 	var r references
 	for _, file := range files {
@@ -245,8 +245,9 @@ func (b *builder) refersBack(ctx context.Context, files []string) (references, e
 // globals are the files that every target depends on.
 var globals = []string{".bazelversion", ".bazelignore", ".bazeliskrc", "REPO.bazel", "tools/bazel", "tools/bazel.rc", "platform_mappings"}
 
-// barrier returns the files that every target depends on: those, the rc files,
-// and what these name, as in --workspace_status_command=tools/status.sh.
+// barrier returns the files that every target depends on: globals, the rc
+// files, and the files that these name, as in
+// --workspace_status_command=tools/status.sh.
 func (s *scanned) barrier(ctx context.Context) ([]conflict.Entry, error) {
 	files := map[string]bool{}
 	for _, file := range globals {

@@ -9,7 +9,8 @@ import (
 )
 
 // Repositories that are folders of the tree, as they are declared in plain
-// words. Those declared in another way are found once they have been fetched.
+// words. Repositories that are declared in another way are found once they have
+// been fetched.
 var (
 	innerStatement = regexp.MustCompile(`(?m)^(?:local_repository|local_path_override)\s*\(([^()]*)\)`)
 	givenStatement = regexp.MustCompile(`(?m)^new_local_repository\s*\(([^()]*)\)`)
@@ -18,7 +19,7 @@ var (
 )
 
 // innerRepos returns the folders of the tree that are repositories: name → folder.
-// It notes those that new_local_repository makes of folders.
+// It notes the repositories that new_local_repository makes of folders (given).
 func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]string, error) {
 	out := map[string]string{}
 	for _, file := range roots {
@@ -49,8 +50,8 @@ func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]st
 	return out, nil
 }
 
-// exclude takes packages away that are in folders which Bazel does not count
-// as the tree's.
+// exclude removes packages in folders that Bazel does not count as part of the
+// tree.
 func (l *layout) exclude(dirs map[string]bool) error {
 	changed := false
 	for dir := range l.packages {

@@ -8,18 +8,18 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// kept is a record with all that it depends on. It holds for each tree in
-// which these are the same: if all files that were loaded are as they were,
-// the same ones are loaded again.
+// kept is a record with the digests of all its inputs. It is valid for each
+// tree in which these are the same: if all loaded files are as they were, the
+// same files are loaded again.
 type kept struct {
 	boundary queue.Digest // which packages are inside of the package
-	names    queue.Digest // which files it has; empty if nothing looks
-	states   []string     // of what is loaded
+	names    queue.Digest // which files it has; empty if no glob looks
+	states   []string     // of the loaded files
 	record   *record
 }
 
 // maxVariants is how many records of one BUILD file are kept: those of pending
-// changes to what it loads.
+// changes to the files that it loads.
 const maxVariants = 8
 
 // repoFile is a common input of all packages, from Bazel 7 on.
@@ -77,12 +77,12 @@ func (a *Analyzer) remember(ctx context.Context, s *scanned, p *place, r *record
 	return nil
 }
 
-// loadState is a digest of what a label of a .bzl file stands for.
+// loadState is a digest of the file that a label of a .bzl file stands for.
 func (s *scanned) loadState(name string) string {
 	l, _ := parseLabel(name, s.workspace)
 	if l.repo != "" {
 		return string(s.externals.digest(s.layout, l.repo))
 	}
-	owner, _ := s.layout.owner(l.file()) // another than l.dir for what is behind a link, or not to be loaded
+	owner, _ := s.layout.owner(l.file()) // not l.dir for a file behind a link, or one that cannot be loaded
 	return string(digest.Of(owner, s.layout.state(l.file())))
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// label is a parsed label: @repo//dir:name, with an empty repo for what is in
-// the tree.
+// label is a parsed label: @repo//dir:name, with an empty repo for targets and
+// files of the tree.
 type label struct{ repo, dir, name string }
 
-// parseLabel reads a label as Bazel prints it. Newer versions print @// and
-// @@// before what is in the tree, older ones the workspace's own name.
+// parseLabel reads a label as Bazel prints it. For labels of the tree, newer
+// versions print @// and @@//, older ones the workspace's own name.
 func parseLabel(s, workspace string) (label, bool) {
 	before, after, ok := strings.Cut(s, "//")
 	if !ok {
@@ -52,8 +52,8 @@ func (l label) plain() error {
 	return nil
 }
 
-// askable reports whether a folder can be asked for in a query as it is. Bazel
-// takes none of the others for a package, but for those with a quote.
+// askable reports whether a folder can be asked for in a query as it is. Of the
+// other folders, only those with a quote could be packages for Bazel.
 func askable(dir string) bool {
 	for name := range strings.SplitSeq(dir, "/") {
 		if strings.Trim(name, ".") == "" && dir != "" {

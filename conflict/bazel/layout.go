@@ -21,18 +21,18 @@ type layout struct {
 	packages map[string]*place // by folder
 	repos    map[string]string // repositories that are folders of the tree, by name
 	apart    map[string]bool   // their folders
-	given    map[string]string // folders that have BUILD files given to them, which makes them repositories
+	given    map[string]string // repositories that new_local_repository makes of folders, by name
 }
 
 // place is where a package is.
 type place struct {
 	dir      string
 	build    string         // path of its BUILD file
-	dirs     []string       // its folders that are no packages of their own
-	inner    []string       // the folders below that are
+	dirs     []string       // its folders that are no packages
+	inner    []string       // the folders below that are packages
 	listing  []string       // names of all its files
 	names    queue.Digest   // digest of listing
-	border   []string       // what else could be a package inside: BUILD files that are none's, those behind links
+	border   []string       // what else could be a package inside: BUILD files of no package, those behind links
 	boundary queue.Digest   // digest of inner and border
 	entry    conflict.Entry // the BUILD file
 }
@@ -102,7 +102,7 @@ func isBuild(file string) bool {
 	return name == "BUILD" || name == "BUILD.bazel"
 }
 
-// isScript reports whether a file's name is that of one that can be loaded.
+// isScript reports whether a file's name is that of a file that can be loaded.
 func isScript(file string) bool {
 	return strings.HasSuffix(file, ".bzl") || strings.HasSuffix(file, ".scl")
 }
@@ -125,7 +125,7 @@ func folder(file string) string {
 	return ""
 }
 
-// fill finds what each package has.
+// fill finds the folders and the listing of each package.
 func (l *layout) fill() error {
 	behind, ignored := 0, l.state(".bazelignore") // no glob looks into the folders that it names
 	owners := map[string]*place{}                 // folder → the package that it is in
@@ -172,7 +172,7 @@ func (l *layout) fill() error {
 	return nil
 }
 
-// list adds a file to what a package's listing and border say.
+// list adds a file to a package's listing and border.
 func (l *layout) list(p *place, e conflict.Entry) {
 	p.listing = append(p.listing, e.Path, l.kind(e))
 	if isBuild(e.Path) {
@@ -180,7 +180,7 @@ func (l *layout) list(p *place, e conflict.Entry) {
 	}
 }
 
-// kind is what a listing says of a file beside its name.
+// kind is the part of a listing about a file beside its name.
 func (l *layout) kind(e conflict.Entry) string {
 	if e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule {
 		return e.Mode + e.OID
@@ -211,11 +211,11 @@ func (l *layout) owner(file string) (string, bool) {
 	}
 }
 
-// missingMode marks a file that something names and the tree does not have.
+// missingMode marks a file that a target names and the tree does not have.
 const missingMode = "missing"
 
-// entries returns what is at a path that a target names: a file, with the link
-// that leads to it, or all files of a folder; nil if there is nothing.
+// entries returns the entries at a path that a target names: a file, with the
+// link that leads to it, or all files of a folder; nil if there is nothing.
 func (l *layout) entries(file string) []conflict.Entry {
 	if e, ok := l.byPath[file]; ok && e.Mode != conflict.ModeLink {
 		return []conflict.Entry{e}
@@ -234,7 +234,7 @@ func (l *layout) entries(file string) []conflict.Entry {
 	return append(out, l.under(to)...)
 }
 
-// content is a digest of all that is at some paths.
+// content is a digest of all entries at some paths.
 func (l *layout) content(files []string) queue.Digest {
 	var all []string
 	for _, file := range files {
@@ -246,7 +246,7 @@ func (l *layout) content(files []string) queue.Digest {
 	return digest.Of(all...)
 }
 
-// state is a digest of what is at a path.
+// state describes the entry at a path: equal states mean equal content.
 func (l *layout) state(file string) string {
 	e, ok := l.byPath[file]
 	if ok && e.Mode != conflict.ModeLink {

@@ -12,15 +12,16 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// source is what the text of a BUILD or .bzl file says without Bazel.
+// source has the parts of a BUILD or .bzl file that can be read without Bazel.
 type source struct {
 	loads []string // labels as they are written
-	named []string // labels that name a repository, be it the tree's
-	globs bool     // it may look at what files there are
+	named []string // labels that name a repository, even that of the tree
+	globs bool     // it may look at which files exist
 }
 
-// Both are guesses that err on one side: a load statement that is written in
-// another way is only found by Bazel, which then has no repository for it.
+// Both patterns are guesses that err on one side: a load statement that is
+// written in another way is only found by Bazel, which then has no repository
+// for it.
 var loadStatement = regexp.MustCompile(`(?m)^[ \t]*load[ \t]*\(\s*(?:#[^\n]*\n\s*)*["']([^"'\n]+)["']`)
 
 var repoLabel = regexp.MustCompile(`@[A-Za-z0-9_.~+-]*//[A-Za-z0-9_./+=~-]*(?::[A-Za-z0-9_./+=~-]+)?`)
@@ -60,7 +61,8 @@ func (a *Analyzer) source(ctx context.Context, s *scanned, file string) (source,
 }
 
 // closure adds to a set the given files of the tree and those that they load. It
-// returns those that were not in it, and what these load from elsewhere.
+// returns the files that were not in it, and the labels that these load from
+// elsewhere.
 func (a *Analyzer) closure(ctx context.Context, s *scanned, files map[string]bool, from []string) (added []string, outer map[string]bool, err error) {
 	outer = map[string]bool{}
 	for todo := slices.Clone(from); len(todo) > 0; {

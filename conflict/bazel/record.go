@@ -9,15 +9,15 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// record is what Bazel says of one package. It does not change once it is kept.
+// record is Bazel's answer about one package. It does not change once it is kept.
 type record struct {
 	build     string   // the label of the BUILD file, "" if Bazel has not named it
 	loaded    []string // labels of all .bzl files that it is made with
 	rules     []rule
-	files     map[string]queue.Digest // source files: who may use them
+	files     map[string]queue.Digest // source files: digest of their visibility
 	generated map[string]string       // generated file → its rule
 	groups    []group
-	globs     bool // it may look at what files there are
+	globs     bool // it may look at which files exist
 	broken    bool // Bazel has found errors and went on
 }
 
@@ -27,7 +27,7 @@ type rule struct {
 	attrs       queue.Digest
 	inputs      []string // labels of rules, files and groups
 	manual      bool     // `//...` does not stand for it
-	native      bool     // its code is in Bazel, or in attrs: in no .bzl file that is not
+	native      bool     // its code is in Bazel, or a digest of it is in attrs
 }
 
 // group is a package group or an environment group.
@@ -116,7 +116,7 @@ func add(records map[string]*record, f field, workspace string) error {
 	return r.readGroup(l, f.text, workspace)
 }
 
-// readSource reads a source file: beside its name, who may use it.
+// readSource reads a source file: its name and its visibility.
 func (r *record) readSource(l label, msg []byte, workspace string) error {
 	var facts []string
 	err := fields(msg, func(f field) error {
@@ -181,7 +181,7 @@ func readRule(msg []byte, workspace string) (rule, error) {
 				return err
 			}
 			attrs = append(attrs, a.canonical)
-			if a.later { // package groups of the visibility, what a toolchain stands for
+			if a.later { // package groups of the visibility, targets that a toolchain stands for
 				r.inputs = append(r.inputs, named(append(a.texts, a.text), workspace)...)
 			}
 			switch a.name {
@@ -199,7 +199,7 @@ func readRule(msg []byte, workspace string) (rule, error) {
 		case ruleCode:
 			code = code || len(f.text) > 0
 			facts = append(facts, written(f))
-		case ruleKey: // file%name of what is defined in a .bzl file
+		case ruleKey: // file%name of a rule that is defined in a .bzl file
 			scripted = strings.Contains(string(f.text), "%")
 			facts = append(facts, written(f))
 		case ruleOutput, ruleSetting:
@@ -215,7 +215,7 @@ func readRule(msg []byte, workspace string) (rule, error) {
 	return r, err
 }
 
-// named returns the targets that labels name, which may be a visibility's.
+// named returns the targets that labels name, without special labels of a visibility.
 func named(list []string, workspace string) []string {
 	var out []string
 	for _, s := range list {
@@ -232,10 +232,10 @@ type attribute struct {
 	name, canonical string
 	text            string
 	texts           []string
-	later           bool // its labels are no inputs as Bazel counts them
+	later           bool // Bazel does not count its labels as inputs
 }
 
-// sets are the attributes whose order says nothing.
+// sets are the attributes whose order means nothing.
 var sets = map[string]bool{"visibility": true, "tags": true, "features": true, "licenses": true, "compatible_with": true,
 	"restricted_to": true, "exec_compatible_with": true, "target_compatible_with": true, "applicable_licenses": true,
 	"package_metadata": true, "tests": true, "$implicit_tests": true, "$config_dependencies": true}
@@ -249,7 +249,7 @@ func readAttribute(msg []byte) (attribute, error) {
 			a.name = string(f.text)
 			return nil
 		case attributeExplicit, attributeGlobs, attributeCriteria:
-			return nil // how it was written, not what it is
+			return nil // how the value was written, not the value
 		case attributeText:
 			a.text = string(f.text)
 		case attributeTexts:
@@ -267,14 +267,14 @@ func readAttribute(msg []byte) (attribute, error) {
 	return a, err
 }
 
-// written writes a field so that no other is written like it.
+// written writes a field so that no other field has the same text.
 func written(f field) string {
 	return fmt.Sprintf("%d %d %d %s", f.number, f.is, f.value, f.text)
 }
 
-// nativeClasses are rules whose code is Bazel's own. One with such a name that
-// comes from a .bzl file has a digest of its code, or its repository is one
-// of its dependencies.
+// nativeClasses are rules whose code is Bazel's own. A rule with such a name
+// that comes from a .bzl file has a digest of its code, or its repository is
+// one of its dependencies.
 var nativeClasses = func() map[string]bool {
 	m := map[string]bool{}
 	for name := range strings.FieldsSeq(`

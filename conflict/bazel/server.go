@@ -19,11 +19,11 @@ import (
 // Bounds of Bazel.
 const (
 	heap        = "1g"      // of a server
-	idle        = 900       // seconds after which a server that was forgotten ends by itself
+	idle        = 900       // seconds after which a forgotten server ends on its own
 	maxOutput   = 512 << 20 // bytes of an answer
 	goneTimeout = 5 * time.Second
 
-	fetchTimeout = 10 * time.Minute // at least, of what may have to be downloaded
+	fetchTimeout = 10 * time.Minute // at least, as files may have to be downloaded
 )
 
 // server is the Bazel server that lives beside one checkout.
@@ -43,18 +43,18 @@ func newServer(program string, d *checkout.Dir, timeout time.Duration) (*server,
 }
 
 // startup are Bazel's startup options: no rc file of the tree or of a home is
-// read, and all that the server keeps is in its own folder.
+// read, and all files of the server are in its own folder.
 func (s *server) startup(base string) []string {
 	return []string{s.program, "--nohome_rc", "--noworkspace_rc", "--output_user_root=" + filepath.Join(s.keep, "root"),
 		"--output_base=" + base, "--host_jvm_args=-Xmx" + heap, "--max_idle_secs=" + strconv.Itoa(idle)}
 }
 
-// asking are the options of every query: nothing is downloaded, and nothing that
-// is printed depends on where in a file or where on a disk it was found.
+// asking are the options of every query: nothing is downloaded, and the output
+// does not depend on places in files or on the disk.
 var asking = []string{"--experimental_repository_disable_download", "--color=no", "--curses=no", "--noshow_progress", "--order_output=no",
 	"--output=streamed_proto", "--noproto:locations", "--noproto:flatten_selects", "--proto:default_values"}
 
-// query returns what Bazel says of all targets of packages, as a stream.
+// query returns Bazel's answer about all targets of packages, as a stream.
 func (s *server) query(ctx context.Context, dirs []string) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("set(")
@@ -79,19 +79,19 @@ func (s *server) run(ctx context.Context, argv []string) ([]byte, error) {
 		Env: []string{"BAZELISK_SKIP_WRAPPER=true"}}
 	out, err := s.dir.Run(ctx, p)
 	if failed := (*checkout.RunError)(nil); err != nil && !(errors.As(err, &failed) && failed.Failed) {
-		err = errors.Join(err, kill(filepath.Join(s.keep, "base"))) // it would go on without anybody who listens
+		err = errors.Join(err, kill(filepath.Join(s.keep, "base"))) // it would go on though nobody listens any more
 	}
 	return out, err
 }
 
-// Exit statuses of Bazel for which a tree is to blame.
+// Exit statuses of Bazel that are the fault of a tree.
 const (
 	exitLoading = 7 // some package cannot be loaded
 	exitBuild   = 1
 )
 
-// explain makes an error of a run one for people. A failure that is not the
-// tree's fault may be gone another day.
+// explain turns an error of a run into one for people. A failure that is not
+// the tree's fault is provisional.
 func explain(err error) error {
 	failed := (*checkout.RunError)(nil)
 	if !errors.As(err, &failed) {
@@ -108,7 +108,7 @@ func explain(err error) error {
 	return fmt.Errorf("bazel query: %s: %w", reason, conflict.ErrProvisional)
 }
 
-// clean takes out of Bazel's messages what is always there.
+// clean removes the lines from Bazel's messages that are always there.
 func clean(said string) string {
 	var lines []string
 	for line := range strings.SplitSeq(said, "\n") {
@@ -123,8 +123,8 @@ func clean(said string) string {
 	return strings.Join(lines, "\n")
 }
 
-// kill ends the server of an output base, if there is one. Its memory only
-// saves time.
+// kill ends the server of an output base, if there is one. The server's memory
+// only saves time.
 func kill(base string) error {
 	text, err := os.ReadFile(filepath.Join(base, "server", "server.pid.txt"))
 	if err != nil {
@@ -144,7 +144,7 @@ func kill(base string) error {
 }
 
 // ours reports whether a process is the server of an output base. If the system
-// cannot tell, the file in the base that names it has to do.
+// cannot tell, the file in the base that names it is believed.
 func ours(pid int, base string) bool {
 	args, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	if errors.Is(err, fs.ErrNotExist) {

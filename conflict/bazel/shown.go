@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// shown is a tree as Bazel is let see it: the files that could name programs,
+// shown is a tree as Bazel may see it: the files that could name programs,
 // options or repositories have another text, or none.
 type shown struct {
 	conflict.Tree
@@ -50,8 +50,8 @@ func (s *scanned) shown() conflict.Tree {
 	return t
 }
 
-// silence leaves nothing of the text of a file. If its folder is a link, Bazel
-// would find another file there.
+// silence empties the text of a file. If its folder is a link, Bazel would find
+// another file there.
 func (t shown) silence(s *scanned, file string) {
 	if e, ok := s.layout.byPath[file]; ok && e.Mode != conflict.ModeSubmodule {
 		t.texts[file] = ""
@@ -60,7 +60,7 @@ func (t shown) silence(s *scanned, file string) {
 	}
 }
 
-// Files returns the entries with other ids for what has another text.
+// Files returns the entries, with other ids for the files that have another text.
 func (t shown) Files(ctx context.Context) ([]conflict.Entry, error) {
 	files, err := t.Tree.Files(ctx)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 )
 
 // Toolchains and platforms are found when targets are analyzed: a query does
-// not show who uses them. So what WORKSPACE registers and what rc files name
-// are dependencies of all rules that they do not depend on themselves. Where
-// toolchains of external repositories are registered, so are the files that say
-// what the repositories are.
+// not show which rules use them. So the rules that WORKSPACE registers and that
+// rc files name are dependencies of all rules that they do not depend on
+// themselves. Where toolchains of external repositories are registered, the
+// files that define the repositories are dependencies, too.
 
 // toolchainNode is their node.
 const toolchainNode = "cfg:toolchains"
@@ -68,9 +68,9 @@ func (b *builder) toolchains(ctx context.Context) error {
 	return nil
 }
 
-// registersOuter reports whether a file that says what the repositories are
-// registers toolchains of them: by a label, or by a macro, whose name says so as
-// far as anything does. Which versions these have is in the same files.
+// registersOuter reports whether a file that defines repositories registers
+// toolchains of them: by a label, or by a macro with such a name, which is the
+// only hint. The versions of the toolchains are in the same files.
 func registersOuter(text []byte) bool {
 	for _, m := range anyRegistration.FindAllSubmatch(text, -1) {
 		switch string(m[1]) {
@@ -84,7 +84,7 @@ func registersOuter(text []byte) bool {
 	return false
 }
 
-// addToolchains adds the node, of rules and of files.
+// addToolchains adds the node, which depends on the registered rules and has the given files.
 func (b *builder) addToolchains(registered map[string]bool, made []conflict.Entry) {
 	index := make(map[string]int, len(b.g.Targets))
 	for i := range b.g.Targets {

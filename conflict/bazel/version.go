@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 )
 
-// version returns what Bazel says its version is. Debian's says that it has
-// none, and tells so without failing.
+// version returns the version that Bazel prints. Debian's prints that it has
+// none, and does not fail.
 func (a *Analyzer) version(ctx context.Context, program string, t conflict.Tree) (string, error) {
 	info, err := os.Stat(program)
 	if err != nil {

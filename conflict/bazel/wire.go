@@ -5,9 +5,9 @@ import (
 	"errors"
 )
 
-// The wire format of protocol buffers, as far as Bazel's answers need it. What
-// is read was computed from a tree that anybody may have written: lengths are
-// believed only after a look at what is left.
+// The wire format of protocol buffers, as far as Bazel's answers need it. The
+// input was computed from a tree that anybody may have written: a length is
+// believed only after it was compared with the rest of the input.
 
 var errWire = errors.New("bazel printed something that is no protocol buffer")
 

@@ -20,8 +20,8 @@ const (
 	keptSources   = 1 << 16
 )
 
-// Analyzer is the analyzer of Cargo workspaces. It remembers what it has read,
-// so keep one for many trees.
+// Analyzer is the analyzer of Cargo workspaces. It remembers the files that it
+// has read, so keep one for many trees.
 type Analyzer struct {
 	manifests *lru.Cache[string, *manifest] // these by object id
 	locks     *lru.Cache[string, *lock]
@@ -43,8 +43,8 @@ func New() *Analyzer {
 func (a *Analyzer) ID() string { return Name + "/3" }
 
 // Graph returns the crates of all workspaces of the tree. A tree without a
-// package has no graph, nor has one with a manifest, a lock file or settings
-// of Cargo that are broken: the error names file and line.
+// package has no graph. Neither has a tree with a broken manifest, lock file or
+// settings of Cargo: the error names file and line.
 func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	files, err := t.Files(ctx)
 	if err != nil {

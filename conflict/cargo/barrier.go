@@ -11,10 +11,10 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
-// config is what the files .cargo/config.toml say of where packages are.
+// settings are the parts of the files .cargo/config.toml that say where packages are.
 type settings struct {
 	patches   []dependency // with paths from the root of the tree
-	overrides []string     // directories that replace packages of whatever name they have
+	overrides []string     // directories that replace the packages of their name
 	vendored  []string     // directories with copies of packages
 }
 
@@ -107,7 +107,7 @@ func included(t table) []string {
 	return list
 }
 
-// texts returns what in the strings of a value may be a path, as memory.x is
+// texts returns the parts of a value's strings that may be paths, as memory.x
 // in "link-arg=-Tmemory.x".
 func texts(v any) []string {
 	var list []string

@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
-// crate is a package that some workspace is built of.
+// crate is a package that at least one workspace is built of.
 type crate struct {
 	dir    string
 	src    source
@@ -18,10 +18,10 @@ type crate struct {
 	in     []*workspace // that it takes part in
 	member bool         // of one of those
 	named  []string     // patterns of its home that stand for it
-	deps   []dependency // with what they inherit
+	deps   []dependency // with the parts that they inherit
 	edges  []edge
-	lib    half // what dependents build
-	test   half // what only its own tests are built of
+	lib    half // the part that dependents build
+	test   half // the part that only its own tests are built of
 }
 
 // edge is a dependency on a directory of the tree.
@@ -72,7 +72,7 @@ func (l *loader) crate(ctx context.Context, dir string) (*crate, error) {
 	return c, nil
 }
 
-// nowhere is where paths lead that leave the tree.
+// nowhere stands for the goal of a path that leaves the tree.
 const nowhere = ".."
 
 // lead returns the directory that a path means, with the links on the way.
@@ -88,8 +88,8 @@ func (l *loader) lead(ctx context.Context, base, to string) (dir string, via []c
 	return p, via, err
 }
 
-// written returns a dependency with what it inherits, and the directory that
-// its path begins at.
+// written returns a dependency with the parts that it inherits, and the
+// directory at which its path begins.
 func (c *crate) written(d dependency) (dependency, string) {
 	if !d.inherit || c.home == nil || c.home.m.workspace == nil {
 		return d, c.dir
@@ -101,12 +101,12 @@ func (c *crate) written(d dependency) (dependency, string) {
 }
 
 // top reports whether a crate shares its directory with a whole repository or
-// workspace: it owns its sources there, not all that lies around.
+// workspace: it owns only its sources there, not all other files.
 func (c *crate) top() bool {
 	return c.dir == "" || c.home != nil && c.home.dir == c.dir && len(c.home.members) > 1
 }
 
-// testDirs hold what Cargo builds for tests, benchmarks and examples only.
+// testDirs hold files that Cargo builds for tests, benchmarks and examples only.
 var testDirs = []string{"tests", "benches", "examples"}
 
 // own gives each crate the files of its directory, without those of crates in
@@ -126,7 +126,7 @@ func (l *loader) own() {
 }
 
 // take puts a file of the crate's directory into one of its halves, or leaves
-// it to nobody.
+// it without an owner.
 func (c *crate) take(l *folders, e conflict.Entry) {
 	sub := e.Path
 	if c.dir != "" {
@@ -148,7 +148,7 @@ func (c *crate) take(l *folders, e conflict.Entry) {
 		c.test.sources = append(c.test.sources, e)
 	case c.top() && !c.atTop(l, sub):
 		if _, script := l.ByPath[file(c.dir, "build.rs")]; (script || c.src.build != "") && (deeper || !aboutOnly(sub)) && first[0] != '.' {
-			c.lib.inputs = append(c.lib.inputs, e) // it may read all of them, and so may others
+			c.lib.inputs = append(c.lib.inputs, e) // its build script may read all of them, and so may other crates
 		}
 	case !deeper && aboutOnly(sub):
 		c.test.sources = append(c.test.sources, e)
@@ -169,9 +169,9 @@ func (c *crate) beside(sub string) bool {
 	return within(sub, "src") || slices.ContainsFunc(c.src.lib, func(p string) bool { return within(sub, layout.Dir(path.Clean(p))) })
 }
 
-// atTop reports whether a crate owns a file though it owns not all of its
-// directory: modules of its root files, and what well-known macros read unless
-// they are told otherwise.
+// atTop reports whether a crate owns a file though it does not own all of its
+// directory: modules of its root files, and the files that well-known macros
+// read by default.
 func (c *crate) atTop(l *folders, sub string) bool {
 	first, _, deeper := strings.Cut(sub, "/")
 	if !deeper {
@@ -189,14 +189,14 @@ func (c *crate) atTop(l *folders, sub string) bool {
 	})
 }
 
-// aboutOnly reports whether a file beside the manifest is for readers: who
-// compiles it in names it, and is seen to.
+// aboutOnly reports whether a file beside the manifest is only for readers:
+// code that compiles it in names it, and that is noticed.
 func aboutOnly(name string) bool {
 	return strings.EqualFold(path.Ext(name), ".md") || strings.HasPrefix(name, "LICENSE") || name == ".gitignore"
 }
 
 // outside adds the sources that a manifest names beyond the crate's directory:
-// all that lies beside them, as modules are files there.
+// all files beside them, as modules are files there.
 func (l *loader) outside(c *crate) {
 	add := func(h *half, paths []string) {
 		for _, p := range paths {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// digest sums up what the manifest says, by who is influenced by it.
+// digest digests the parts of the manifest, by the nodes that each part influences.
 func (m *manifest) digest(t table) {
 	built, tested, rest := table{}, table{}, table{}
 	for k, v := range t {
 		if !m.isPackage {
-			rest[k] = v // it says nothing to one package
+			rest[k] = v // it is about no single package
 		}
 		switch {
 		case k == "workspace":

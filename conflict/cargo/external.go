@@ -77,8 +77,9 @@ func (x *external) locals() {
 	}
 }
 
-// connect adds what a crate uses of the lock file. A package that only its
-// dev-dependencies name is its tests'; all that cannot be told is its library's.
+// connect adds the locked packages that a crate uses. A package that only its
+// dev-dependencies name belongs to its tests; in doubt a package belongs to its
+// library.
 func (x *external) connect(c *crate) {
 	named := map[string]bool{} // package → only by dev-dependencies
 	for _, d := range c.deps {
@@ -90,7 +91,7 @@ func (x *external) connect(c *crate) {
 		}
 	}
 	if x.w.lock == nil {
-		// Which external package builds on one that is replaced is written nowhere.
+		// Nothing tells which external packages depend on a replaced one.
 		for _, dirs := range x.w.patched {
 			for _, dir := range dirs {
 				c.test.deps = append(c.test.deps, libName(dir))
@@ -162,8 +163,8 @@ func (x *external) name(i int) string {
 	return name
 }
 
-// definition names the versions that a lock file has of a package. Whoever
-// begins to depend on it has read them.
+// definition names the versions that a lock file has of a package. A crate that
+// depends on the package reads this definition.
 func (x *external) definition(name string) string {
 	return conflict.DefinitionPrefix + file(x.w.dir, lockName) + "#" + name
 }

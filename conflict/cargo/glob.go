@@ -34,8 +34,9 @@ func (l *folders) match(root, pattern string) (dirs, reads []string) {
 	return dirs, reads
 }
 
-// step returns where one element of a pattern leads from a directory. An
-// element without a wildcard leads on even if nothing is there.
+// step returns the paths to which one element of a pattern leads from a
+// directory. An element without a wildcard leads to a path even if nothing is
+// there.
 func (l *folders) step(dir, elem string) []string {
 	switch {
 	case elem == "**":

@@ -15,10 +15,10 @@ import (
 
 // The nodes that are no targets.
 const (
-	libPrefix     = "lib:"       // what dependents build of a crate
+	libPrefix     = "lib:"       // the part of a crate that dependents build
 	extPrefix     = "ext:"       // a package of a lock file
 	lockNode      = "lock:"      // a lock file without its packages
-	workspaceNode = "workspace:" // what a workspace's manifest says to all members
+	workspaceNode = "workspace:" // the parts of a workspace's manifest for all members
 )
 
 // manifestOf names the manifest of a directory as a definition node.
@@ -130,8 +130,8 @@ func (l *loader) first() *workspace {
 	return best[0]
 }
 
-// inherit adds what a crate takes from its workspace's manifest, and notes
-// that it is taken.
+// inherit adds the parts that a crate takes from its workspace's manifest, and
+// notes that they are taken.
 func (l *loader) inherit(c *crate, taken map[string]bool) {
 	if c.home == nil || c.home.m.workspace == nil {
 		return
@@ -156,8 +156,8 @@ func (l *loader) part(dir, part string) string {
 	return conflict.DefinitionPrefix + file(dir, manifestName) + "#" + part
 }
 
-// define adds the definition inputs of a crate: which manifests there are
-// above it, what its workspace says of it, and what is in its directories.
+// define adds the definition inputs of a crate: the manifests above it, the
+// parts of its workspace about it, and the listings of its directories.
 func (l *loader) define(c *crate) {
 	c.lib.reads = append(c.lib.reads, conflict.ListingOf(c.dir))
 	for _, sub := range []string{"src", "src/bin"} {
@@ -208,10 +208,10 @@ func (l *loader) definitions() []conflict.Definition {
 	return list
 }
 
-// workspaceNode is the node of what a workspace's manifest says to all of its
-// members. It owns the manifest by what that says: the parts that single
-// members take are in their hashes, and comments in none. A dependency that
-// nobody takes is read by nobody.
+// workspaceNode is the node of the parts of a workspace's manifest that are for
+// all of its members. It owns the manifest by its meaning: parts that single
+// members take are in the hashes of these, and comments in none. A dependency
+// that no member takes is in no hash.
 func (l *loader) workspaceNode(w *workspace, taken map[string]bool) conflict.Target {
 	t := conflict.Target{Name: workspaceNode + layout.Dotted(w.dir), Kind: "cargo workspace", Internal: true, Reads: w.reads}
 	attrs := []string{"cargo workspace1", string(w.m.rest), string(digest.Of(w.astray...))}

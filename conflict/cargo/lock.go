@@ -13,13 +13,13 @@ import (
 
 const lockName = "Cargo.lock"
 
-// lock is what a Cargo.lock says, wherever it lies.
+// lock is the content of a Cargo.lock, wherever it lies.
 type lock struct {
 	broken   *fault
 	packages []locked
 	byName   map[string][]int
 	header   queue.Digest // all but the packages
-	exact    bool         // the file is what Cargo would write; otherwise its bytes count, too
+	exact    bool         // Cargo would write the file so; otherwise its bytes count, too
 }
 
 // locked is one package of a lock file.
@@ -99,8 +99,8 @@ func sameSource(a, b string) bool {
 	return a == b
 }
 
-// shortest returns how Cargo writes a dependency on a package: with as much
-// as it takes to tell it from others.
+// shortest returns a dependency on a package as Cargo writes it: in the
+// shortest form that tells it from others.
 func (l *lock) shortest(i int) string {
 	p := &l.packages[i]
 	if len(l.byName[p.name]) == 1 {
@@ -143,7 +143,7 @@ func (l *lock) encode(src []byte, t table) []byte {
 				if to := l.find(w); len(to) == 1 {
 					w = l.shortest(to[0])
 				} else {
-					w = "\n" // nothing that Cargo writes
+					w = "\n" // Cargo never writes this
 				}
 				fmt.Fprintf(&b, " %q,\n", w)
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// manifest is what a Cargo.toml says, wherever it lies.
+// manifest is the content of a Cargo.toml, wherever it lies.
 type manifest struct {
 	broken *fault // it cannot be read; nothing else is set then
 
@@ -20,19 +20,19 @@ type manifest struct {
 	deps      []dependency
 	lib, test []string     // paths of sources of the library and programs, and of tests, benches and examples
 	build     string       // path of the build script; empty if it is not written
-	built     queue.Digest // what dependents build of it
-	tested    queue.Digest // what only its own tests are built of
+	built     queue.Digest // of the parts that dependents build
+	tested    queue.Digest // of the parts that only its own tests are built of
 
 	workspace *shared // [workspace]
 	patches   []dependency
-	rest      queue.Digest // of a workspace root, what holds for all members
+	rest      queue.Digest // of a workspace root: of the parts for all members
 }
 
 // shared is the [workspace] table.
 type shared struct {
 	members, exclude []string
 	deps             map[string]dependency
-	parts            map[string]queue.Digest // what members can inherit: "package version", "dep serde", "lints"
+	parts            map[string]queue.Digest // the parts that members can inherit: "package version", "dep serde", "lints"
 }
 
 // dependency is one entry of a table of dependencies.
@@ -44,8 +44,8 @@ type dependency struct {
 	dev     bool
 }
 
-// readManifest reads a Cargo.toml. It holds everything there that may lead to
-// an edge, for all platforms and features at once.
+// readManifest reads a Cargo.toml. It keeps everything that may lead to an
+// edge, for all platforms and features at once.
 func readManifest(src []byte) *manifest {
 	t, fault := parse(src, maxManifest)
 	if fault != nil {
@@ -99,8 +99,8 @@ func validName(name string) bool {
 	return name != "" && name[0] != '-'
 }
 
-// misshapen returns the first dependency of [workspace] that Cargo cannot
-// read. It refuses it even when no member takes it.
+// misshapen returns the first dependency of [workspace] that Cargo cannot read.
+// Cargo refuses it even if no member takes it.
 func misshapen(t table) string {
 	deps := tableOf(tableOf(t, "workspace"), "dependencies")
 	for _, key := range slices.Sorted(maps.Keys(deps)) {
@@ -148,7 +148,7 @@ func inherited(t, pkg table) []string {
 	return list
 }
 
-// Tables of dependencies, with the spelling of old.
+// Tables of dependencies, with their old spellings.
 var (
 	normalTables = []string{"dependencies", "build-dependencies", "build_dependencies"}
 	devTables    = []string{"dev-dependencies", "dev_dependencies"}
@@ -182,7 +182,7 @@ func readDep(key string, v any) dependency {
 	return d
 }
 
-// readTargets notes where sources lie that are not found by convention.
+// readTargets notes the paths of sources that are not found by convention.
 func (m *manifest) readTargets(t table) {
 	add := func(list *[]string, t table) {
 		if p := textOf(t, "path"); p != "" {
@@ -218,7 +218,7 @@ func readShared(ws table) *shared {
 	return s
 }
 
-// patches returns what [patch] and [replace] put in the place of packages.
+// patches returns the packages that [patch] and [replace] put in the place of others.
 func patches(t table) []dependency {
 	var list []dependency
 	add := func(entries table) {

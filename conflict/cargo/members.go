@@ -22,7 +22,7 @@ func (l *loader) alone(ctx context.Context, dir string) error {
 	return l.patch(ctx, w)
 }
 
-// expand adds the members that a workspace names, and what it patches.
+// expand adds the members that a workspace names, and the packages that it patches in.
 func (l *loader) expand(ctx context.Context, w *workspace) error {
 	if err := l.include(ctx, w, w.dir, listed); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (l *loader) expand(ctx context.Context, w *workspace) error {
 }
 
 // member returns the directory of a member that a pattern stands for, behind
-// its links. A link to a file is none.
+// its links. A link to a file is no member.
 func (l *loader) member(ctx context.Context, w *workspace, pattern, dir string) (string, bool, error) {
 	to, _, err := l.lead(ctx, dir, "")
 	if err != nil || l.manifests[to].manifest != nil {
@@ -105,8 +105,8 @@ const (
 	replacing               // it stands in for another
 )
 
-// include adds a package to a workspace, and what it leads to: Cargo makes a
-// member of each path dependency below the root.
+// include adds a package to a workspace, and the packages that it leads to:
+// Cargo makes a member of each path dependency below the root.
 func (l *loader) include(ctx context.Context, w *workspace, dir string, why reason) error {
 	for todo := []string{dir}; len(todo) > 0; why = max(why, reached) {
 		d := todo[len(todo)-1]

@@ -47,9 +47,9 @@ func literals(src []byte, keep func([]byte) bool) []string {
 // manifestDir stands for the crate's directory in the strings of some macros.
 var manifestDir = []byte("$CARGO_MANIFEST_DIR")
 
-// parts returns what of a literal may be a path: of one with placeholders what
-// is between them, of an instruction to Cargo, as "cargo:rerun-if-changed=x",
-// what it says, and all of any other.
+// parts returns the parts of a literal that may be paths. For a literal with
+// placeholders these are the texts between them; for an instruction to Cargo,
+// as "cargo:rerun-if-changed=x", its words; for any other the whole literal.
 func parts(s []byte) [][]byte {
 	switch {
 	case len(s) > maxLiteral:
@@ -66,8 +66,8 @@ func parts(s []byte) [][]byte {
 	return [][]byte{bytes.TrimPrefix(s, manifestDir)}
 }
 
-// pathLike reports whether a string may be a path with a name at its end. One
-// of dots alone is where others are looked for.
+// pathLike reports whether a string may be a path with a name at its end. A
+// path of dots alone is a directory in which others are looked for.
 func pathLike(s []byte) bool {
 	if bytes.ContainsAny(s, "\n\\{}<>()*?:;,") || !bytes.ContainsAny(s, "./") {
 		return false
@@ -88,8 +88,8 @@ func wordLike(s []byte) bool {
 	})
 }
 
-// readSources adds to each crate what lies outside of it, and what of it lies
-// in its other half, when its sources name it.
+// readSources adds to each half of a crate the files that its sources name:
+// those outside of the crate, and those in its other half.
 func (l *loader) readSources(ctx context.Context) error {
 	for _, c := range l.sortedCrates() {
 		l.outside(c)
@@ -141,8 +141,8 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 	return nil
 }
 
-// followed returns the file that a source is or leads to, and all that is
-// behind a link.
+// followed returns the file that a source is or leads to, and all files behind
+// a link.
 func (l *loader) followed(ctx context.Context, e conflict.Entry, h *half) (at conflict.Entry, behind []conflict.Entry, err error) {
 	if e.Mode != conflict.ModeLink {
 		return e, nil, nil
@@ -176,8 +176,8 @@ func (l *loader) literals(ctx context.Context, c *crate, oid string) ([]string, 
 }
 
 // named returns the files that a literal names, from the file's directory or
-// from the crate's: what lies outside of the crate, or in the other half. The
-// path of a module within an inline module begins further down.
+// from the crate's: files outside of the crate, or in the other half. The path
+// of a module within an inline module begins further down.
 func (l *loader) named(c *crate, dir, literal string) []conflict.Entry {
 	if wordLike([]byte(literal)) {
 		return l.folder(c, literal)
@@ -202,8 +202,8 @@ func (l *loader) named(c *crate, dir, literal string) []conflict.Entry {
 	return list
 }
 
-// folder returns the files of a folder beside the manifest, of those that no
-// other crate owns.
+// folder returns the files of a folder beside the manifest that no other crate
+// owns.
 func (l *loader) folder(c *crate, name string) []conflict.Entry {
 	if name == "src" || slices.Contains(testDirs, name) {
 		return nil

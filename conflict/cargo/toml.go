@@ -23,7 +23,7 @@ const (
 
 type table = map[string]any
 
-// fault is what is wrong with a file, and in which line.
+// fault is a mistake in a file, and its line.
 type fault struct {
 	line int
 	text string
@@ -79,8 +79,8 @@ func tooDeep(src []byte) int {
 	return 0
 }
 
-// lineOf returns the first line that gives a key or begins a table of that
-// name, to send people near to what is meant.
+// lineOf returns the first line that sets a key or begins a table of that name,
+// to lead people near to the mistake.
 func lineOf(src []byte, key string) int {
 	for i, line := range strings.Split(string(src), "\n") {
 		line = strings.TrimLeft(line, " \t[\"'")
@@ -99,8 +99,8 @@ func lineOf(src []byte, key string) int {
 	return 1
 }
 
-// tableOf, textOf and listOf return what a table has under a key; nothing if
-// it is missing or of another type, which Cargo says better than we would.
+// tableOf, textOf and listOf return the value of a key in a table; nothing if
+// it is missing or of another type: Cargo reports that better than we would.
 func tableOf(t table, key string) table {
 	v, _ := t[key].(table)
 	return v
@@ -139,7 +139,7 @@ func tablesOf(t table, key string) []table {
 	return list
 }
 
-// digestOf digests a value of a parsed file: what it says, whatever the order
+// digestOf digests the meaning of a value of a parsed file, whatever the order
 // of keys, the spacing and the comments.
 func digestOf(v any) queue.Digest {
 	var b strings.Builder

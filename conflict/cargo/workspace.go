@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
-// workspace is a directory where Cargo resolves versions and builds: one with
-// a [workspace] table, or that of a package in no workspace.
+// workspace is a directory where Cargo resolves versions and builds: one with a
+// [workspace] table, or the directory of a package that is in no workspace.
 type workspace struct {
 	dir     string
 	m       *manifest
@@ -19,7 +19,7 @@ type workspace struct {
 	used    map[string]bool     // those and the path dependencies of all of them
 	reads   []string            // listings that its member globs look at
 	astray  []string            // member globs that no directory of the tree stands for; Cargo may refuse them
-	patched map[string][]string // package → directories that replace what other sources give
+	patched map[string][]string // package → directories that replace packages of other sources
 	lock    *lock               // nil if there is none
 }
 
@@ -86,7 +86,7 @@ func (l *loader) link(ctx context.Context) func(conflict.Entry) (string, error) 
 	}
 }
 
-// broken returns the error of a manifest that Cargo would have to read.
+// err returns the error of a manifest that Cargo would have to read.
 func (s source) err() error {
 	if s.manifest == nil || s.broken == nil {
 		return nil
@@ -123,8 +123,8 @@ func (m *manifest) excludes(root, dir string) bool {
 	return below(m.workspace.exclude) && !below(m.workspace.members)
 }
 
-// aside reports whether a manifest that nobody refers to is taken for a file
-// of a test, a template or a copy of somebody else's package.
+// aside reports whether a manifest without a reference to it is taken for a
+// file of a test, a template or a copy of a foreign package.
 func aside(dir string) bool {
 	for _, elem := range strings.Split(dir, "/") {
 		switch elem {
@@ -138,7 +138,7 @@ func aside(dir string) bool {
 	return false
 }
 
-// findWorkspaces makes the workspaces and all that they are built of.
+// findWorkspaces makes the workspaces and all crates that they are built of.
 func (l *loader) findWorkspaces(ctx context.Context) error {
 	dirs := make([]string, 0, len(l.manifests))
 	for d := range l.manifests {
@@ -155,8 +155,8 @@ func (l *loader) findWorkspaces(ctx context.Context) error {
 			l.workspaces[d] = &workspace{dir: d, m: l.manifests[d].manifest, members: map[string]bool{}, used: map[string]bool{}}
 		}
 	}
-	// A workspace in a fixture, or within another one that it belongs to by
-	// its files alone, counts only when somebody refers to it.
+	// A workspace in a fixture, or within another one that it belongs to by its
+	// files alone, counts only if a package refers to it.
 	for _, d := range dirs {
 		if err := ctx.Err(); err != nil {
 			return err

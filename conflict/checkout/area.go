@@ -12,9 +12,9 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// area is a folder that is made to hold what plans say.
+// area is a folder that is made to hold the files of a plan.
 type area struct {
-	slot  string // the folder's folder
+	slot  string // the folder that the folder is in
 	name  string
 	known map[string]written
 }
@@ -25,8 +25,8 @@ type written struct {
 	stamp stamp
 }
 
-// sync makes the folder hold what the plan says. left is what may still be
-// written.
+// sync makes the folder hold the files of the plan. left is how many bytes may
+// still be written.
 func (a *area) sync(ctx context.Context, t conflict.Tree, p *plan, left *int64) error {
 	root, err := a.open()
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *area) sync(ctx context.Context, t conflict.Tree, p *plan, left *int64) 
 }
 
 // outlast waits until the file system gives new files a later time, so that a
-// file which is written from now on is not taken for one that was there.
+// file that is written from now on is not taken for an earlier one.
 func (a *area) outlast(ctx context.Context, last int64) error {
 	if last == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (a *area) outlast(ctx context.Context, last int64) error {
 	if err != nil {
 		return provisional(err)
 	}
-	defer func() { _ = errors.Join(f.Close(), os.Remove(f.Name())) }() // it is empty but for a byte, and goes with the slot
+	defer func() { _ = errors.Join(f.Close(), os.Remove(f.Name())) }() // it has one byte, and is removed with the slot
 	for {
 		if _, err := f.WriteAt([]byte{0}, 0); err != nil {
 			return provisional(err)
@@ -103,7 +103,7 @@ func (a *area) outlast(ctx context.Context, last int64) error {
 
 func tooLarge() error { return fmt.Errorf("%w: its files are too large together", ErrTree) }
 
-// write makes one file where nothing is. It is known when all of it is there.
+// write makes one file where there is none. It is known once all of it is written.
 func (a *area) write(ctx context.Context, root *os.Root, t conflict.Tree, e conflict.Entry, left *int64) error {
 	content, err := t.Blob(ctx, e.OID)
 	if err != nil {
@@ -141,7 +141,7 @@ func writeFile(root *os.Root, e conflict.Entry, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// tidy removes what was not written by sync.
+// tidy removes files and folders that sync has not written.
 func (a *area) tidy() error {
 	root, err := a.open()
 	if err != nil {
@@ -182,8 +182,8 @@ func (a *area) open() (*os.Root, error) {
 	return os.OpenRoot(path)
 }
 
-// prune walks a folder, removes what keep does not want or what is not as it
-// was written, and returns the paths that are left.
+// prune walks a folder, removes entries that keep refuses or that are not as
+// they were written, and returns the paths that are left.
 func (a *area) prune(root *os.Root, dir string, keep func(path string, dir bool) bool) (map[string]bool, error) {
 	there := map[string]bool{}
 	for todo := []string{dir}; len(todo) > 0; {
@@ -245,7 +245,7 @@ func (a *area) pruneOne(root *os.Root, dir string, keep func(path string, dir bo
 	return inner, nil
 }
 
-// asWritten reports whether a file is what sync has made it.
+// asWritten reports whether a file is as sync has written it.
 func (a *area) asWritten(path string, info fs.FileInfo) bool {
 	w, ok := a.known[path]
 	return ok && w.stamp.sure && w.stamp == stampOf(info)

@@ -9,7 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// plan is what a directory is to hold.
+// plan is the files and folders that a directory must hold.
 type plan struct {
 	files map[string]conflict.Entry // regular files and links
 	dirs  map[string]bool           // folders of those, and submodules
@@ -120,7 +120,7 @@ func (p *plan) collisions(folds bool) error {
 	return nil
 }
 
-// leaveOut takes the links out that do not stay inside.
+// leaveOut takes out the links that lead out of the tree.
 func (p *plan) leaveOut(folds bool) {
 	if len(p.goals) == 0 {
 		return

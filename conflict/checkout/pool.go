@@ -23,8 +23,8 @@ type Options struct {
 	Bytes int64 // of one tree; 16 GiB
 }
 
-// ErrTree is in the errors that a tree is to blame for: it cannot be checked
-// out, today or tomorrow.
+// ErrTree is in the errors that are the fault of a tree: it can never be
+// checked out.
 var ErrTree = errors.New("the tree cannot be checked out")
 
 // Pool is a few directories that trees are checked out into. It is safe for
@@ -44,7 +44,7 @@ type slot struct {
 	path          string
 	tree, program *area
 	last          queue.TreeID
-	stops         map[string]func() error // what ends the servers that live beside it
+	stops         map[string]func() error // by name: they end the servers that live beside it
 }
 
 // Open takes a directory for this process and empties it. It fails when
@@ -103,8 +103,8 @@ func (p *Pool) fill(dir string) error {
 	return nil
 }
 
-// Close ends what Keep was told of and gives the directory up. All checkouts
-// must have been released.
+// Close ends the servers that Keep was told of and gives up the directory. All
+// checkouts must have been released.
 func (p *Pool) Close() error {
 	var errs []error
 	for _, s := range p.idle {
@@ -127,9 +127,9 @@ type Dir struct {
 }
 
 // Checkout waits for a directory and makes it hold the tree, and Program hold
-// the entries of it that program lists. An error is ErrTree where the tree is
-// to blame, conflict.ErrProvisional where this machine is, and otherwise that
-// of reading the tree or of ctx.
+// the entries of it that program lists. An error is ErrTree if it is the tree's
+// fault, conflict.ErrProvisional if it is this machine's, and otherwise an
+// error of reading the tree or of ctx.
 func (p *Pool) Checkout(ctx context.Context, t conflict.Tree, program []conflict.Entry) (*Dir, error) {
 	files, err := t.Files(ctx)
 	if err != nil {
@@ -186,8 +186,8 @@ func (p *Pool) take(ctx context.Context, id queue.TreeID) (*slot, error) {
 	return s, nil
 }
 
-// Release removes what programs left behind, as far as it can, and gives the
-// directory back. Releasing twice is releasing once.
+// Release removes the files that programs left behind, as far as it can, and
+// gives the directory back. Releasing twice is releasing once.
 func (d *Dir) Release() {
 	d.once.Do(func() {
 		for _, a := range []*area{d.slot.tree, d.slot.program} {
@@ -201,7 +201,7 @@ func (d *Dir) Release() {
 	})
 }
 
-// scratch empties what programs have as HOME and TMPDIR.
+// scratch empties the folders that programs have as HOME and TMPDIR.
 func (d *Dir) scratch() error {
 	for _, name := range []string{"home", "tmp"} {
 		if err := removeAll(d.slot.path, name); err != nil {
@@ -214,7 +214,7 @@ func (d *Dir) scratch() error {
 	return nil
 }
 
-// neutral replaces the places of the directory.
+// neutral replaces the paths of the directory by names that are the same for every directory.
 func (d *Dir) neutral(s string) string {
 	return strings.NewReplacer(d.Tree, "/tree", d.Program, "/program", d.home, "/home", d.tmp, "/tmp", d.keep(), "/keep").Replace(s)
 }

@@ -24,16 +24,16 @@ type Program struct {
 	Raw     bool          // standard output comes back as it is, places included
 }
 
-// RunError says why a run is worth nothing.
+// RunError says why a run has no result.
 type RunError struct {
 	Reason string // one line
 	Last   string // the last lines of standard error, fit to print; may be empty
-	Failed bool   // the program has ended by itself
+	Failed bool   // the program has ended on its own
 	Code   int    // the exit status, if it has one; -1 if it ended by a signal
 	Late   bool   // it has not ended in time: that may be the machine's fault
 }
 
-// Is reports that a run that took too long says nothing for good
+// Is reports that the error of a run that took too long is provisional
 // (conflict.ErrProvisional).
 func (e *RunError) Is(target error) bool { return e.Late && target == conflict.ErrProvisional }
 
@@ -48,13 +48,13 @@ func (e *RunError) Error() string {
 const (
 	defaultTimeout = time.Minute
 	defaultOutput  = 64 << 20
-	lingerLimit    = 2 * time.Second // for a pipe that something left behind holds open
+	lingerLimit    = 2 * time.Second // for a pipe that a process left behind holds open
 	fileBlocks     = 4 << 20         // of 512 bytes: the largest file that a program may write
 )
 
 var errOutput = errors.New("it printed too much")
 
-// Run runs a program and returns its standard output with the places of the
+// Run runs a program and returns its standard output with the paths of the
 // directory made neutral, unless it is raw. The error is a *RunError, ctx's, or
 // says that this machine could not start it.
 func (d *Dir) Run(ctx context.Context, p Program) ([]byte, error) {
@@ -115,7 +115,7 @@ func ended(s *os.ProcessState) string {
 	return fmt.Sprintf("it ended with exit status %d", s.ExitCode())
 }
 
-// environment is what a program sees: nothing of the server's but PATH.
+// environment is the environment of a program: of the server's variables it has only PATH.
 func (d *Dir) environment(more []string) []string {
 	path := os.Getenv("PATH")
 	if path == "" {
@@ -131,7 +131,7 @@ func size(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// bounded keeps what is written to it up to a size.
+// bounded keeps the bytes that are written to it, up to a size.
 type bounded struct {
 	strings.Builder
 	most int

@@ -6,9 +6,9 @@ import (
 )
 
 // Keep returns a folder beside the tree that stays as it is until the pool is
-// closed, for the state of servers that programs leave behind, and sees to it
-// that stop, one for each name, is called before that. What Run has left
-// running in its own session is stop's to end; nil asks for the folder only.
+// closed, for the state of servers that programs leave behind. stop, one for
+// each name, is called before that: it must end the processes that Run has left
+// in a separate session. A nil stop asks for the folder only.
 func (d *Dir) Keep(name string, stop func() error) (string, error) {
 	dir := filepath.Join(d.keep(), name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -25,5 +25,5 @@ func (d *Dir) Keep(name string, stop func() error) (string, error) {
 	return dir, nil
 }
 
-// keep is where the state of servers is.
+// keep is the folder of the state of servers.
 func (d *Dir) keep() string { return filepath.Join(d.slot.path, "keep") }

@@ -12,7 +12,7 @@ const (
 	tailText  = 2 << 10
 )
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes that are written to it.
 type tail struct{ end []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -37,8 +37,8 @@ func (t *tail) String() string {
 	return text
 }
 
-// Printable returns a line without what a terminal or a page would not show as
-// it is: control characters, direction overrides, invalid bytes.
+// Printable returns a line without characters that a terminal or a page would
+// not show as they are: control characters, direction overrides, invalid bytes.
 func Printable(line string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

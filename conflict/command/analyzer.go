@@ -61,13 +61,13 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 // Trusting implements conflict.Guarded.
 func (a *Analyzer) Trusting(target conflict.Tree) conflict.Analyzer { return trusting{a, target} }
 
-// trusting is the analyzer that may run what a target branch holds.
+// trusting is the analyzer that may run the program of a target branch.
 type trusting struct {
 	*Analyzer
 	target conflict.Tree
 }
 
-// Graph runs the command of a tree, if it is the target branch's.
+// Graph runs the command of a tree, if the target branch has the same one.
 func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	files, err := t.Files(ctx)
 	if err != nil {
@@ -99,8 +99,8 @@ func (a trusting) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, 
 	}})
 }
 
-// runs returns what a tree says of what is run: its configuration and the files
-// of the program.
+// runs returns the files of a tree that decide what is run: its configuration
+// and the files of the program.
 func (a *Analyzer) runs(files []conflict.Entry) map[string]conflict.Entry {
 	out := map[string]conflict.Entry{}
 	for _, e := range files {
@@ -111,7 +111,7 @@ func (a *Analyzer) runs(files []conflict.Entry) map[string]conflict.Entry {
 	return out
 }
 
-// trust refuses a tree whose program is not the target branch's.
+// trust refuses a tree whose program differs from the target branch's.
 func (a trusting) trust(ctx context.Context, program map[string]conflict.Entry) error {
 	if a.target == nil {
 		return fmt.Errorf("analysis.command: the program of the target branch is not known: %w", conflict.ErrProvisional)
@@ -136,7 +136,7 @@ func (a trusting) trust(ctx context.Context, program map[string]conflict.Entry) 
 		different, conflict.ErrProvisional)
 }
 
-// run returns what the command prints.
+// run returns the output of the command.
 func (a *Analyzer) run(ctx context.Context, t conflict.Tree, program []conflict.Entry) ([]byte, error) {
 	d, err := a.pool.Checkout(ctx, t, program)
 	if err != nil {

@@ -47,35 +47,35 @@
 //	alias     text            another name, under which reports speak of it
 //
 // Paths are from the root of the tree, with slashes. In sources and inputs
-// "dir/" stands for all files below dir; a path that is not there is missing,
+// "dir/" stands for all files below dir; a path that does not exist is missing,
 // and the target changes when it appears. The file that a link leads to is an
 // input, too. In reads "dir/" stands for the names in dir and "./" for those in
 // the root; a file in reads belongs to the target as a source does. If one
-// target has no reads, all files of `definitions` are in every target's hash,
-// and so are, always, those of `program`.
+// target has no reads, all files of `definitions` are in every target's hash.
+// The files of `program` always are.
 //
-// All else is an error with its line: unknown or repeated fields, invalid JSON,
-// a name twice, names that the queue uses itself (tree, unowned, def:..,
-// list:..), paths that lead out, no target at all. A tree for which the command
-// fails, takes too long or prints rubbish has no graph: every step runs on the
-// whole of it, as one target. A run that fails is tried once more.
+// Everything else is an error with its line: unknown or repeated fields,
+// invalid JSON, a name twice, names that the queue uses itself (tree, unowned,
+// def:.., list:..), paths that lead out, no target at all. A tree for which the
+// command fails, takes too long or prints rubbish has no graph: every step runs
+// on the whole of it, as one target. A run that fails is tried once more.
 //
 // # Whose program is run
 //
 // The command runs on the server, beside its secrets, and anybody who opens a
-// pull request writes a tree. So the program is never taken from there. The
+// pull request writes a tree. So the program is never taken from that tree. The
 // command runs in a folder that holds the files of `program` and nothing else;
 // the tree is data, in another folder, $SUBMITQUEUE_TREE. And it runs only if
 // the configuration and each file of `program`, added and removed ones
 // included, are those of the target branch's tip. A change that touches one of
-// them has no graph, conflicts with every other change and is built as a
-// whole, until it has landed; then main has what it proposed, reviewed.
+// them has no graph, conflicts with every other change and is built as a whole,
+// until it has landed; then main has the proposed program, reviewed.
 //
-// That holds as far as `program` is complete. A tool that runs code out of the
-// tree (Gradle and its build scripts) needs all of that code in `program`; and
-// no command may source, import or run what lies in $SUBMITQUEUE_TREE.
-// "python3 -m" looks for modules in the working folder, which is the program's
-// and harmless; after cd "$SUBMITQUEUE_TREE" it is not. Links that lead out of
-// the tree are not in it, so reading files is safe. Package checkout says what
-// a program sees of the machine.
+// That holds as far as `program` is complete. A tool that runs code of the tree
+// (Gradle and its build scripts) needs all of that code in `program`; and no
+// command may source, import or run files of $SUBMITQUEUE_TREE. "python3 -m"
+// looks for modules in the working folder, which is the program's and harmless;
+// after cd "$SUBMITQUEUE_TREE" it is not. Links that lead out of the tree are
+// not in it, so reading files is safe. Package checkout says which parts of the
+// machine a program can see.
 package command

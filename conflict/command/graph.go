@@ -18,7 +18,7 @@ const missingMode = "missing"
 // listing is the tree's files by path.
 type listing struct {
 	*layout.Layout
-	read func(conflict.Entry) (string, error) // what is written in a link
+	read func(conflict.Entry) (string, error) // the path that is written in a link
 }
 
 // graph makes the graph of the records of a tree with these files.

@@ -24,7 +24,7 @@ type record struct {
 	internal, readsGiven bool
 }
 
-// lineError says what is wrong with a line.
+// lineError is a mistake in a line.
 type lineError struct {
 	line int
 	text string
@@ -43,7 +43,7 @@ var errEmpty = errors.New("all lines: there is no target that can be verified")
 // maxName bounds the length of a name.
 const maxName = 500
 
-// parse reads what a program has printed. The error begins with the line.
+// parse reads the output of a program. The error begins with the line.
 func parse(out []byte) ([]record, error) {
 	var records []record
 	lines := map[string]int{}
@@ -198,7 +198,7 @@ func reserved(name string) bool {
 		strings.HasPrefix(name, conflict.DefinitionPrefix) || strings.HasPrefix(name, conflict.ListingPrefix)
 }
 
-// checkName refuses what could not stand in a command and in messages as it is.
+// checkName refuses names that could not stand in a command and in messages as they are.
 func checkName(what, name string) error {
 	if len(name) > maxName {
 		return fmt.Errorf("the %s is longer than %d bytes", what, maxName)

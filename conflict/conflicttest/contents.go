@@ -15,14 +15,14 @@ type Places struct {
 	Barrier []string
 	Ignore  []string
 	Unowned config.Unowned
-	Lean    bool                // as of Words
-	Reads   map[string][]string // places that a target reads, whoever claims them
+	Lean    bool                // as in Words
+	Reads   map[string][]string // places that a target reads, whichever target claims them
 }
 
-// Analyzer is the one whose targets Contents writes out.
+// Analyzer returns the analyzer whose targets Contents writes out.
 func (p Places) Analyzer() Words { return Words{Lean: p.Lean} }
 
-// Settings are the places as an analysis is told of them.
+// Settings returns the places as settings of an analysis.
 func (p Places) Settings() config.Analysis {
 	globs := func(places []string) []string {
 		var out []string
@@ -48,17 +48,17 @@ func in(places []string, file string) bool {
 	return slices.ContainsFunc(places, func(s string) bool { return file == s || strings.HasSuffix(s, "/") && strings.HasPrefix(file, s) })
 }
 
-// Content is what the result of a target can depend on.
+// Content is all that the result of a target can depend on.
 type Content struct {
 	Text    string   // all of it, written out; equal texts have equal results
 	Files   []string // whose words it sees, sorted
-	Missing []string // what is depended on and does not exist, sorted
+	Missing []string // dependencies that do not exist, sorted
 	Cyclic  bool     // something below it depends on itself
 	Depth   int      // how many targets are below it
 }
 
-// Contents returns each target of a tree that can be verified with all that it
-// is made of, by going down all its dependencies: no hash is involved, and
+// Contents returns each target of a tree that can be verified, with all of its
+// content. It goes down all dependencies of the target: it uses no hash, and
 // nothing of package conflict.
 func (p Places) Contents(files map[string]string) map[string]Content {
 	parts := map[string]making{}
@@ -87,8 +87,8 @@ func (p Places) Contents(files map[string]string) map[string]Content {
 	return out
 }
 
-// Nobodys returns the files that no target is made of, but for those that have a
-// place of their own, sorted.
+// Nobodys returns the files that no target is made of and that are in no place,
+// sorted.
 func (p Places) Nobodys(files map[string]string) []string {
 	parts := map[string]making{}
 	for _, dir := range packages(files) {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Edit is what a change does to a tree of Words: for each file the words that it
-// adds, and with a minus those that it takes out. A file without words is gone.
+// Edit is the effect of a change on a tree of Words: for each file the words
+// that it adds, and with a minus those that it takes out. A file without words
+// is gone.
 type Edit map[string]string
 
 // On returns the tree with the edit.
@@ -81,20 +82,20 @@ func (d *Drawer) Tree() map[string]string {
 
 // The kinds of edit that Edit draws.
 const (
-	EditCode    = "code"        // what a target holds
+	EditCode    = "code"        // the code of a target
 	EditAddDep  = "add-dep"     // a new edge
 	EditDropDep = "drop-dep"    // an edge less
 	EditReverse = "reverse"     // an edge the other way round
 	EditAdd     = "add"         // a new target, in a new place or below another
 	EditDelete  = "delete"      // a target less
-	EditGlob    = "glob"        // a new file where somebody may look
-	EditMacro   = "macro"       // what targets share
-	EditUse     = "use"         // a target starts or ceases to share it
+	EditGlob    = "glob"        // a new file where a glob may look
+	EditMacro   = "macro"       // rules that targets share
+	EditUse     = "use"         // a target starts or stops to use such rules
 	EditFlag    = "flag"        // the condition of others
 	EditWhen    = "conditional" // an edge with a condition
 	EditText    = "text"        // a file that does not merge
-	EditUnowned = "unowned"     // a file of nobody
-	EditBarrier = "barrier"     // a file of everybody
+	EditUnowned = "unowned"     // a file that no target claims
+	EditBarrier = "barrier"     // a file in every hash
 	EditIgnored = "ignored"     // a file that counts for nothing
 	EditComment = "comment"     // a definition that means the same
 	EditAttr    = "attribute"   // of a target

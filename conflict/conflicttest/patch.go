@@ -25,8 +25,8 @@ func Changes(from, to *Tree) []conflict.FileChange {
 	return changes
 }
 
-// Apply returns the graph that a patch makes of another, in order. A patch
-// that takes away what is not there, or what it also gives, is an error.
+// Apply returns the graph that a patch makes of another, in order. A patch that
+// removes a node that does not exist, or that it also adds, is an error.
 func Apply(g *conflict.Graph, p *conflict.Patch) (*conflict.Graph, error) {
 	next := &conflict.Graph{Barrier: g.Barrier, Salt: g.Salt, Memo: p.Memo}
 	var err error

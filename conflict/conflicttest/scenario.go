@@ -16,8 +16,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Scenarios are what every build system has in some form, and what two changes
-// of it can do to one another. a Suite says what comes of each.
+// Scenarios are things that every build system has in some form, and effects
+// that two changes of them can have on one another. A Suite says the result of
+// each.
 var Scenarios = []string{
 	"a condition and its flag",                     // one change makes something conditional, another turns the condition
 	"a listing and a new file",                     // one looks into a directory, another adds to it
@@ -39,10 +40,10 @@ var Scenarios = []string{
 type Scenario struct {
 	Base       *Tree  // the common one, if nil
 	One, Other *Tree  // the trees of main with each change alone; Other may be nil
-	Affected   string // the targets that One affects, or "*": whatever
+	Affected   string // the targets that One affects, or "*": any
 	Conflict   bool   // of One and Other
 	Harmless   bool   // the conflict is none: both together make nothing new
-	Unknown    string // in One's reason for having no graph
+	Unknown    string // a part of One's reason for having no graph
 	None       string // why the build system has no such thing
 }
 
@@ -60,9 +61,8 @@ type Suite struct {
 	Tool func(t *testing.T, dir string) (map[string]string, error)
 }
 
-// Run tries all Scenarios, and what needs no words: one tree has the same hashes
-// wherever and by whomever it is analyzed, and a blob that cannot be read is an
-// error.
+// Run tries all Scenarios, and two more rules: a tree has the same hashes in
+// each analysis, and a blob that cannot be read is an error.
 func (u Suite) Run(t *testing.T) {
 	t.Helper()
 	for name := range u.Given {
@@ -108,7 +108,7 @@ func (u *Suite) snapshot(t *testing.T, tree conflict.Tree) *conflict.Snapshot {
 	return s
 }
 
-// said is what the tool says of a tree, an error under an empty name.
+// said returns the tool's answers about a tree, an error under an empty name.
 func (u *Suite) said(t *testing.T, tree *Tree) map[string]string {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,6 +1,7 @@
-// Package conflicttest holds trees in memory, for tests of whatever reads a
-// conflict.Tree; a small build system with changes to it (Words), and what is in
-// its targets without any hash (Contents); and what each analyzer is asked (Suite).
+// Package conflicttest has trees in memory, for tests of code that reads a
+// conflict.Tree; a small build system with changes to it (Words), and the
+// content of its targets without any hash (Contents); and the tests that each
+// analyzer must pass (Suite).
 package conflicttest
 
 import (
@@ -16,8 +17,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Tree is a tree in memory. With and its like return changed copies; a Tree
-// never changes.
+// Tree is a tree in memory. With and similar methods return changed copies; a
+// Tree never changes.
 type Tree struct {
 	entries map[string]conflict.Entry
 	blobs   map[string][]byte
@@ -96,7 +97,7 @@ func (t *Tree) ID() queue.TreeID { return t.id }
 // Files returns all entries, sorted by path.
 func (t *Tree) Files(ctx context.Context) ([]conflict.Entry, error) { return t.sorted, ctx.Err() }
 
-// Blob returns the content of a blob, or what Failing was given.
+// Blob returns the content of a blob, or the error that Failing was given.
 func (t *Tree) Blob(ctx context.Context, oid string) ([]byte, error) {
 	if t.fail != nil {
 		return nil, t.fail

@@ -11,9 +11,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// Words is the analyzer of a small build system for tests, which has what
-// makes the large ones hard. Each directory with a file BUILD is a target named
-// after it. The words of BUILD say what it is made of:
+// Words is the analyzer of a small build system for tests, with the features
+// that make large ones hard. Each directory with a file BUILD is a target named
+// after it. The words of BUILD define the target:
 //
 //	dep:TARGET    it depends on a target, which may not exist
 //	src:PATH      it owns a file, if that is there
@@ -22,9 +22,9 @@ import (
 //	when:W:WORD   WORD counts while the file flags holds W
 //	internal      it cannot be verified on its own
 //
-// Any other word is an attribute, and one that begins with # says nothing. Code
-// is words as well; what they mean is up to the test. Contents says what is in a
-// target without any hash.
+// Any other word is an attribute, and one that begins with # is a comment. Code
+// is words as well; the test decides their meaning. Contents returns the content
+// of a target without any hash.
 //
 // BUILD, rules/NAME and flags are files of the targets that read them. With
 // Lean they are files of no target: their words are in hashes, their comments
@@ -95,14 +95,14 @@ func packages(files map[string]string) []string {
 	return dirs
 }
 
-// making is what a target is made of, each list sorted and without repetitions.
+// making has all parts of a target, each list sorted and without repetitions.
 type making struct {
 	internal           bool
 	attrs, deps, files []string
 	reads              []string // names of definition nodes and listings
 }
 
-// owned returns the files that are the target's.
+// owned returns the files that belong to the target.
 func (m *making) owned(lean bool) []string {
 	if !lean {
 		return m.files

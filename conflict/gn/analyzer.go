@@ -99,7 +99,7 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 }
 
 // forgetMade removes the definitions that a run has made, args.gn among them: the
-// next run would take them for the tree's.
+// next run would take them for files of the tree.
 func forgetMade(tree string) error {
 	root, err := os.OpenRoot(filepath.Join(tree, buildDir))
 	if err != nil {
@@ -142,8 +142,8 @@ type run struct {
 	dotfile string
 }
 
-// gn runs GN. Its messages are on standard output: where they are all that
-// matters, they count as what went wrong.
+// gn runs GN. Its messages are on standard output: with messages, they go to
+// standard error, so that an error shows them.
 func (r run) gn(ctx context.Context, messages bool, args ...string) ([]byte, error) {
 	script := `exec "$@"`
 	if messages {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// makeDotfile makes the .gn that GN reads of the tree's, and returns the path of
-// the build configuration. See the package's documentation.
+// makeDotfile makes the .gn that GN reads from the tree's .gn, and returns the
+// path of the build configuration. See the package's documentation.
 func makeDotfile(src string) (dotfile, buildconfig string, err error) {
 	list, err := tokens(src)
 	if err != nil {

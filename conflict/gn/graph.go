@@ -15,8 +15,8 @@ import (
 // missingMode marks a file that a target names and the tree does not have.
 const missingMode = "missing"
 
-// described is what the graph needs of a target's description by name; all
-// of the description is in the hash.
+// described has the fields of a target's description that the graph needs by
+// name; the whole description is in the hash.
 type described struct {
 	Type      string
 	Toolchain string
@@ -26,7 +26,7 @@ type described struct {
 	Gen       []string `json:"gen_deps"`
 }
 
-// graph makes the graph of what GN describes.
+// graph makes the graph of the targets that GN describes.
 func (s *scanned) graph(description, runtime []byte) (*conflict.Graph, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(description, &all); err != nil {
@@ -146,9 +146,9 @@ func buildFile(label string) string {
 }
 
 // named returns the files that a text of a description stands for: //x from the
-// root, ../x from the build directory, /tree/x; all below a folder, if it ends
-// with a slash. If it must be a file, one of the tree that is not there is
-// missing.
+// root, ../x from the build directory, /tree/x; all files below a folder, if it
+// ends with a slash. If it must be a file, a file that the tree does not have
+// is marked as missing.
 func (s *scanned) named(v string, must bool) []conflict.Entry {
 	file := ""
 	for _, prefix := range []string{"//", "../", "/tree/"} {
@@ -162,7 +162,7 @@ func (s *scanned) named(v string, must bool) []conflict.Entry {
 	}
 	if dir, ok := strings.CutSuffix(file, "/"); ok {
 		if !must {
-			return nil // include_dirs and the like: what is read there is in sources
+			return nil // e.g. include_dirs: the files that are read there are in sources
 		}
 		if _, through := s.Across(dir); through {
 			return []conflict.Entry{s.entry(dir)}

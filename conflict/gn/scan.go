@@ -15,10 +15,10 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
-// scanned is what the tree's definition files say without GN.
+// scanned is the content of the tree's definition files, read without GN.
 type scanned struct {
 	*layout.Layout
-	link        func(conflict.Entry) (string, error) // what is written in a link
+	link        func(conflict.Entry) (string, error) // the path that is written in a link
 	needs       map[string][]string                  // definition file → files that it imports or reads
 	refused     map[string]error                     // definition files that GN must not see, and why
 	dotfile     string
@@ -67,8 +67,9 @@ func scan(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*scanne
 	return s, nil
 }
 
-// needs returns what a definition file imports or reads, or why it cannot be
-// told. A file that GN would refuse as well is left to GN and its message.
+// needs returns the files that a definition file imports or reads, or why they
+// are not known. A file that GN would refuse as well is left to GN and its
+// message.
 func needs(file, src string) ([]string, error) {
 	list, err := tokens(src)
 	if err != nil {
@@ -108,13 +109,13 @@ func resolve(dir, name string) (string, bool) {
 	}
 	file = path.Clean(file)
 	if file == buildDir || strings.HasPrefix(file, buildDir+"/") {
-		return "", false // what a run has made is not the tree's
+		return "", false // files that a run has made are not the tree's
 	}
 	return file, file != "." && file != ".." && !strings.HasPrefix(file, "../") && !strings.HasPrefix(file, "/")
 }
 
-// closure returns the given definition files that exist and all that they
-// import or read.
+// closure returns the given definition files and all files that they import or
+// read, sorted.
 func (s *scanned) closure(files ...string) []string {
 	seen := map[string]bool{}
 	for len(files) > 0 {
@@ -134,7 +135,7 @@ func (s *scanned) closure(files ...string) []string {
 	return out
 }
 
-// explain says of a run that failed over a file that was taken away why it was.
+// explain says why a file was taken away, if the run failed because of that.
 func (s *scanned) explain(err error) error {
 	failed := err.Error()
 	for _, file := range slices.Sorted(maps.Keys(s.refused)) {
@@ -145,7 +146,7 @@ func (s *scanned) explain(err error) error {
 	return fmt.Errorf("gn gen: %w", err)
 }
 
-// checkRead refuses a run that has read other files than it should have.
+// checkRead refuses a run that has read files that it should not have read.
 func (s *scanned) checkRead(depfile, dotfile string) error {
 	data, err := os.ReadFile(depfile)
 	if err != nil {
@@ -167,7 +168,7 @@ func (s *scanned) checkRead(depfile, dotfile string) error {
 			full = name
 		}
 		rel, err := filepath.Rel(filepath.Dir(build), full)
-		if full == dotfile || full == filepath.Join(build, "args.gn") { // named whether or not it is there; at first it is not
+		if full == dotfile || full == filepath.Join(build, "args.gn") { // args.gn is named even if it does not exist, as at first
 			continue
 		}
 		if err != nil || !may[filepath.ToSlash(rel)] {

@@ -72,5 +72,5 @@ func wordly(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// plain reports whether a string means what it says: no expansion, no escapes.
+// plain reports whether a string stands for itself: it has no expansion and no escapes.
 func plain(s string) bool { return !strings.ContainsAny(s, `$\"`) }

@@ -19,14 +19,14 @@ const Name = "go"
 const cacheSize = 1 << 16
 
 // Options say on which platform packages must build to be targets. A package
-// that has no file for it is none, as `go test` of it fails.
+// without a file for the platform is no target, as `go test` of it fails.
 type Options struct {
 	OS   string // GOOS; linux if empty
 	Arch string // GOARCH; amd64 if empty
 }
 
-// Analyzer is the analyzer of Go modules. It remembers what it has scanned, so
-// keep one for many trees.
+// Analyzer is the analyzer of Go modules. It remembers scanned files, so keep
+// one for many trees.
 type Analyzer struct {
 	platform platform
 	scans    *lru.Cache[string, scan] // by object id
@@ -44,7 +44,8 @@ func New(o Options) *Analyzer {
 func (a *Analyzer) ID() string { return Name + "/1 " + a.platform.os + "/" + a.platform.arch }
 
 // Graph returns the packages of all modules of the tree. A tree without a
-// module has no graph, nor has one whose top go.mod or go.work is broken.
+// module has no graph. Neither has a tree with a broken go.mod at its top, or
+// with a broken go.work.
 func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	files, err := t.Files(ctx)
 	if err != nil {

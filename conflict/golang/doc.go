@@ -1,15 +1,15 @@
-// Package golang analyzes Go modules straight from git objects: no checkout,
-// no module download, no go command. It reads each go.mod and go.work and the
-// imports of each Go file, remembers what it has read by object id, and so
-// takes milliseconds for the next tree.
+// Package golang analyzes Go modules straight from git objects: no checkout, no
+// module download, no go command. It reads each go.mod and go.work and the
+// imports of each Go file, remembers read files by object id, and so takes
+// milliseconds for the next tree.
 //
-// From one tree to the next it goes by what differs (Follow): it reads again
-// the packages whose directory, test data or embedded files differ, or a link
-// of which leads to a file that differs, and makes the nodes of these and of
-// the importers of a package, link or submodule that has come or gone. The
-// new version of an external module is one node. A change of the modules, of
-// files in every hash or of the meaning of imports, such as a new
-// requirement, needs the whole.
+// From one tree to the next it goes by the difference (Follow): it reads again
+// the packages whose directory, test data or embedded files differ, and those
+// with a link to a file that differs. It makes the nodes of these, and of the
+// importers of a package, link or submodule that was added or removed. The new
+// version of an external module is one node. A change of the modules, of files
+// in every hash or of the meaning of imports, such as a new requirement, needs
+// the whole graph.
 //
 // # Nodes
 //
@@ -43,16 +43,16 @@
 //     as `go test` of it fails; its files are unowned unless a package that
 //     is a target imports it.
 //   - //go:embed takes all files that a pattern could match.
-//   - Which external module uses which is not written in a tree. So all of a
-//     go.mod are one node over go.mod, go.sum and vendor: who imports any of
-//     them, directly or not, is affected by each update; who imports the
-//     standard library alone is not.
+//   - A tree does not say which external module uses which. So all external
+//     modules of a go.mod are one node over go.mod, go.sum and vendor. A
+//     package that imports any of them, directly or not, is affected by each
+//     update; a package that imports only the standard library is not.
 //   - module, go, toolchain, godebug, tool and ignore lines and replacements
 //     by directories are in every hash of the repository, as go.work is.
-//   - An import leads to every directory that it may mean under any module
-//     that the importer can be built in: its own, those in one go.work with
-//     it, those that replace it by its directory. A path to a link or to a
-//     directory that does not exist is hashed as such.
+//   - An import leads to every directory that it may mean under any module that
+//     the importer can be built in: the importer's module, modules in one
+//     go.work with it, and modules that replace it by its directory. A path to
+//     a link or to a directory that does not exist is hashed as such.
 //   - A Go file whose imports cannot be read makes its node depend on the
 //     whole tree: it changes with every change until it is repaired.
 //   - A package with cgo, C or assembly depends on all files of the tree that
@@ -63,10 +63,10 @@
 //
 // # Undeclared inputs
 //
-// A plain file or test data of a package is its own. When the test of another
-// package reads it, through ../config/prod.yaml, that is written nowhere, and
-// an edit of the file does not run that test. `submitqueue audit inputs` finds
-// such tests; declare what they read in `inputs`:
+// A plain file or test data belongs to its package. When the test of another
+// package reads it, through ../config/prod.yaml, no file says so, and an edit
+// of the file does not run that test. `submitqueue audit inputs` finds such
+// tests; declare the files that they read in `inputs`:
 //
 //	analysis:
 //	  analyzer: go

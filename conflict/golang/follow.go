@@ -13,12 +13,12 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// followMost is how many files may differ before the whole is as cheap.
+// followMost is how many files may differ; beyond that the whole graph is as cheap.
 const followMost = 2000
 
 // Follow reads again the packages that the files are in, embed or lead to, and
-// makes the nodes of these and of the importers of packages that have come or
-// gone. It leaves changes of the modules or of the resolution of imports to
+// makes the nodes of these and of the importers of packages that were added or
+// removed. It leaves changes of the modules or of the resolution of imports to
 // Graph.
 func (a *Analyzer) Follow(ctx context.Context, memo any, files []conflict.FileChange, t conflict.Tree) (*conflict.Patch, error) {
 	was, ok := memo.(*state)
@@ -44,8 +44,8 @@ func (a *Analyzer) Follow(ctx context.Context, memo any, files []conflict.FileCh
 	return p, ctx.Err()
 }
 
-// sameModules reports whether the modules are what they were, but for versions
-// of external ones.
+// sameModules reports whether the modules are as they were, except for versions
+// of external modules.
 func (b *builder) sameModules(ctx context.Context, files []conflict.FileChange) (bool, error) {
 	for _, c := range files {
 		if !setsModules(c.Path) {
@@ -104,9 +104,9 @@ func touches(files []conflict.FileChange, at string) bool {
 	return i < len(files) && strings.HasPrefix(files[i].Path, at+"/")
 }
 
-// touchImporters marks the nodes that are to be made again though their
-// packages are what they were: their imports lead elsewhere, or it was not
-// known where.
+// touchImporters marks the nodes that must be made again though their packages
+// are as they were: their imports lead elsewhere, or it was not known where
+// they lead.
 func (b *builder) touchImporters(files []conflict.FileChange) {
 	for dir := range b.now.broken {
 		b.remake[dir] = true
@@ -123,7 +123,7 @@ func (b *builder) touchImporters(files []conflict.FileChange) {
 	isMoved := func(dir string) bool { return b.moved[dir] }
 	if len(b.moved) <= 8 {
 		few := slices.Collect(maps.Keys(b.moved))
-		isMoved = func(dir string) bool { return slices.Contains(few, dir) } // a look at most lengths
+		isMoved = func(dir string) bool { return slices.Contains(few, dir) } // mostly compares lengths
 	}
 	for dir, p := range b.now.packages.all() {
 		if slices.ContainsFunc(p.goals, isMoved) || len(crossings) > 0 && slices.ContainsFunc(p.goals, crossings.cross) {
@@ -154,8 +154,8 @@ func (b *builder) followExternal(p *conflict.Patch, files []conflict.FileChange)
 	}
 }
 
-// followNative adds the node of native files, if they differ or nobody had it,
-// or removes it.
+// followNative adds the node of native files, if they differ or the node is
+// new, or removes it.
 func (b *builder) followNative(p *conflict.Patch, files []conflict.FileChange, was *state) {
 	switch {
 	case b.now.natives == 0 && was.natives > 0:

@@ -9,13 +9,13 @@ import (
 
 // The nodes that are no targets.
 const (
-	libPrefix  = "lib:"   // what others import of a package
+	libPrefix  = "lib:"   // the part of a package that others import
 	extPrefix  = "ext:"   // the external modules of a go.mod
 	nativeNode = "native" // the files that C compilers, assemblers and linkers may read
 )
 
-// nodes makes the nodes of a package. It reports whether what one of them
-// depends on cannot be told.
+// nodes makes the nodes of a package. It reports whether the dependencies of
+// one of them are not known.
 func (b *builder) nodes(p *pkg) (list []conflict.Target, unknown bool) {
 	for i, h := range p.halves() {
 		t, broken := b.node(p, h)
@@ -51,7 +51,8 @@ func (b *builder) node(p *pkg, h *half) (t conflict.Target, unknown bool) {
 	return t, unknown
 }
 
-// depend adds what an import leads to. It reports whether that cannot be told.
+// depend adds the dependencies that an import leads to. It reports whether they are not
+// known.
 func (b *builder) depend(p *pkg, g goals, t *conflict.Target) (unknown bool) {
 	found, external := false, g.external
 	for _, dir := range g.dirs {
@@ -77,9 +78,9 @@ func (b *builder) depend(p *pkg, g goals, t *conflict.Target) (unknown bool) {
 	return unknown
 }
 
-// external is the node of a module's external modules. They are one node:
-// which of them uses which is not written in the tree, so each change of one
-// may reach all who use any.
+// external is the node of a module's external modules. They are one node: the
+// tree does not say which of them uses which, so a change of one may reach all
+// packages that use any.
 func (b *builder) external(dir string) conflict.Target {
 	t := conflict.Target{Name: nodeName(extPrefix, dir), Kind: "go external modules", Internal: true}
 	for _, name := range []string{"go.mod", "go.sum"} {

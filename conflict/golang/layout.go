@@ -45,8 +45,8 @@ func (l *layout) make(dir string) *folder {
 	return f
 }
 
-// run returns the directory of the first of a list, and how many of the list
-// follow on one another in it.
+// run returns the directory of the first entry of a list, and how many entries
+// at the beginning of the list are in it.
 func run[T any](list []T, pathOf func(T) string) (dir string, n int) {
 	dir = dirOf(pathOf(list[0]))
 	for n = 1; n < len(list) && dirOf(pathOf(list[n])) == dir; n++ {
@@ -57,8 +57,8 @@ func run[T any](list []T, pathOf func(T) string) (dir string, n int) {
 func entryPath(e conflict.Entry) string       { return e.Path }
 func changePath(c conflict.FileChange) string { return c.Path }
 
-// apply changes the layout to that of another tree. It reports whether the
-// layout was what the changes are changes of.
+// apply changes the layout to that of another tree. It returns false if the
+// changes do not fit the layout.
 func (l *layout) apply(changes []conflict.FileChange) bool {
 	for len(changes) > 0 {
 		dir, n := run(changes, changePath)
@@ -93,7 +93,7 @@ func (f *folder) apply(c conflict.FileChange) bool {
 	return true
 }
 
-// put replaces a directory. One without anything in it is none.
+// put replaces a directory. An empty one is removed.
 func (l *layout) put(dir string, f *folder) {
 	was := l.dirs.get(dir)
 	if len(f.files)+len(f.subs) > 0 || dir == "" {
@@ -107,7 +107,7 @@ func (l *layout) put(dir string, f *folder) {
 	}
 }
 
-// list has a directory in the one above, or not.
+// list adds a directory to the one above it, or removes it there.
 func (l *layout) list(dir string, there bool) {
 	up := &folder{}
 	if f := l.dirs.get(dirOf(dir)); f != nil {
@@ -158,7 +158,7 @@ func (l *layout) subs(dir string) []string {
 	return nil
 }
 
-// entry returns what is at a path, unless it is a directory.
+// entry returns the entry at a path; false if there is none, or a directory.
 func (l *layout) entry(path string) (conflict.Entry, bool) {
 	if f := l.dirs.get(dirOf(path)); f != nil {
 		if i, ok := f.find(path); ok {
@@ -191,10 +191,10 @@ func (l *layout) walk(dir string, yield func(conflict.Entry) bool) bool {
 	return true
 }
 
-// follow returns what a symbolic link leads to within the tree: a file, or all
-// that is below a directory. A link out of the tree, or in a circle, leads to
-// nothing. The answer holds as long as nothing changes at or below the paths
-// that look was called with.
+// follow returns the entries that a symbolic link leads to within the tree: a
+// file, or all entries below a directory. A link out of the tree, or in a
+// circle, leads to nothing. The answer holds as long as nothing changes at or
+// below the paths that look was called with.
 func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, error), look func(path string)) ([]conflict.Entry, error) {
 	const most = 8
 	at := link
@@ -232,12 +232,12 @@ func (l *layout) across(dir string) (conflict.Entry, bool) {
 	return conflict.Entry{}, false
 }
 
-// crossing reports whether what is below the entry's path is elsewhere.
+// crossing reports whether the files below the entry's path are elsewhere.
 func crossing(e conflict.Entry) bool {
 	return e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule
 }
 
-// hasGo reports whether a directory has Go files of its own.
+// hasGo reports whether Go files are directly in a directory.
 func (l *layout) hasGo(dir string) bool { return slices.ContainsFunc(l.files(dir), isGo) }
 
 // isGo reports whether the go command takes the entry for a Go file.

@@ -20,11 +20,11 @@ type goModule struct {
 	file    *modfile.File
 	locals  map[string]string   // module path → directory, as seen when this is the main module
 	visible map[string][]string // the same joined over all main modules that this one is built in
-	exts    []string            // the nodes of external modules of those
-	require map[string]bool     // paths of external modules of those
+	exts    []string            // the nodes of the external modules of these main modules
+	require map[string]bool     // paths of the external modules of these main modules
 }
 
-// modules are all modules of the tree, with what go.work adds.
+// modules are all modules of the tree, with the additions of go.work.
 type modules struct {
 	byDir   map[string]*goModule
 	barrier []conflict.Entry // go.work and its sum
@@ -50,7 +50,7 @@ func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (
 			}
 			continue
 		}
-		if e.Mode == conflict.ModeLink { // nobody would be told when what it leads to changes
+		if e.Mode == conflict.ModeLink { // a change of the file that it leads to would not be noticed
 			return nil, fmt.Errorf("%s is a symbolic link: put the file itself there", e.Path)
 		}
 		data, err := t.Blob(ctx, e.OID)
@@ -98,8 +98,8 @@ func setsModules(file string) bool {
 	return (base == "go.mod" || base == "go.work" || base == "go.work.sum") && !hidden(dirOf(file))
 }
 
-// same reports whether another go.mod makes the same of all modules but for the
-// versions of external ones: the same salt, and the same meaning of imports.
+// same reports whether another go.mod differs only in the versions of external
+// modules: it gives the same salt, and the same meaning of imports.
 func (m *goModule) same(f *modfile.File) bool {
 	alone := func(f *modfile.File) *goModule {
 		a := &goModule{dir: m.dir, path: f.Module.Mod.Path, file: f}
@@ -117,8 +117,8 @@ func (m *goModule) same(f *modfile.File) bool {
 		maps.Equal(replaced(m.dir, m.file.Replace), replaced(m.dir, f.Replace)) && maps.Equal(required(m.file), required(f))
 }
 
-// anyVersion keeps versions as they are written; which of them exist is the
-// go command's business.
+// anyVersion keeps versions as they are written; the go command checks that
+// they exist.
 func anyVersion(_, version string) (string, error) { return version, nil }
 
 // dirs returns the directories of the modules that could be read, sorted.
@@ -185,8 +185,9 @@ func (m *modules) use(dir string, w *modfile.WorkFile) {
 	}
 }
 
-// join gives each module what it sees as part of any main module: a package is
-// built in the context of its importers, and its hash must cover all of these.
+// join gives each module the modules that it sees as part of any main module: a
+// package is built in the context of its importers, and its hash must cover all
+// of these contexts.
 func (m *modules) join() {
 	dirs := m.dirs()
 	for _, d := range dirs {
@@ -211,7 +212,7 @@ func (m *goModule) parts() map[string]bool {
 	return dirs
 }
 
-// join adds what a module sees where another is the main module.
+// join adds the modules that a module sees where another one is the main module.
 func (m *goModule) join(main *goModule) {
 	m.exts = append(m.exts, nodeName(extPrefix, main.dir))
 	for path, dir := range main.locals {
@@ -226,8 +227,8 @@ func (m *goModule) join(main *goModule) {
 	}
 }
 
-// salt returns what of a go.mod changes how every package is built or found:
-// all but the external modules, which only their users depend on.
+// salt returns the parts of a go.mod that change how every package is built or
+// found: all but the external modules, on which only their users depend.
 func (m *goModule) salt() []string {
 	s := []string{"module", m.dir, m.path}
 	if m.file.Go != nil {
@@ -256,7 +257,7 @@ func (m *goModule) importPath(dir string) string {
 	return path.Join(m.path, strings.TrimPrefix(strings.TrimPrefix(dir, m.dir), "/"))
 }
 
-// goals are what an import may mean.
+// goals are the packages that an import may mean.
 type goals struct {
 	dirs     []string // directories of the tree
 	external bool

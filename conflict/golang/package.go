@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// pkg is a directory with Go files: its library, which others import, and its
-// tests, which nobody does. It never changes once it is read.
+// pkg is a directory with Go files: its library, which other packages import,
+// and its tests, which they cannot import. It never changes once it is read.
 type pkg struct {
 	dir     string
 	libName string // the name of its library's node
@@ -21,7 +21,7 @@ type pkg struct {
 	lib     half
 	test    half
 	goals   []string // all directories that its imports may mean
-	watches []string // what is at these paths and below has part in it, wherever they are
+	watches []string // files at these paths and below are part of it, in any directory
 }
 
 // half is one of the two nodes of a package.
@@ -32,10 +32,10 @@ type half struct {
 	goals   []goals // of those imports that leave the standard library
 	reads   []string
 	native  bool // cgo, C or assembly
-	broken  bool // what it depends on cannot be told
+	broken  bool // its dependencies are not known
 }
 
-// halves are those that nodes are made of.
+// halves returns the halves that have nodes.
 func (p *pkg) halves() []*half {
 	if p.target {
 		return []*half{&p.lib, &p.test}
@@ -43,8 +43,8 @@ func (p *pkg) halves() []*half {
 	return []*half{&p.lib}
 }
 
-// odd reports whether other changes than those in its directory may change
-// what the package is, or whether it is there.
+// odd reports whether changes outside of its directory may change the package,
+// or whether it exists.
 func (p *pkg) odd() bool {
 	if len(p.watches) > 0 || hidden(p.dir) {
 		return true
@@ -63,7 +63,7 @@ func (b *builder) isPackage(dir string) bool {
 	return in != nil && b.now.layout.hasGo(dir) && module.CheckImportPath(in.importPath(dir)) == nil
 }
 
-// linked returns what a symbolic link leads to.
+// linked returns the files that a symbolic link leads to.
 func (b *builder) linked(ctx context.Context, p *pkg, e conflict.Entry) ([]conflict.Entry, error) {
 	if e.Mode != conflict.ModeLink {
 		return nil, nil
@@ -113,7 +113,7 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 	return p, nil
 }
 
-// resolve finds what the imports may mean, each once.
+// resolve finds the packages that the imports may mean, each import once.
 func (b *builder) resolve(p *pkg, h *half) {
 	known := b.resolved[p.in]
 	if known == nil {
@@ -141,14 +141,14 @@ func (b *builder) resolve(p *pkg, h *half) {
 	h.imports = nil
 }
 
-// resolved is what an import means to a module.
+// resolved is the meaning of an import in a module.
 type resolved struct {
 	goals
-	half *half // the one that had it last
+	half *half // the half that had the import last
 	pkg  *pkg  // the same
 }
 
-// readGo adds one Go file, with what it leads to if it is a link.
+// readGo adds one Go file, with the file that it leads to if it is a link.
 func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []conflict.Entry) error {
 	oid := e.OID
 	broken := false
@@ -181,7 +181,7 @@ func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []con
 }
 
 // readTestdata adds the files of the directories below that are no packages
-// of their own by name, testdata and those that begin with an underscore.
+// because of their names: testdata, and names that begin with an underscore.
 func (b *builder) readTestdata(ctx context.Context, p *pkg) error {
 	seen := map[string]bool{}
 	for _, sub := range b.now.layout.subs(p.dir) {
@@ -204,7 +204,7 @@ func (b *builder) readTestdata(ctx context.Context, p *pkg) error {
 	return nil
 }
 
-// holds reports whether all below a directory of this name is test data.
+// holds reports whether all files below a directory of this name are test data.
 func (p *pkg) holds(name string) bool {
 	return name == "testdata" || name[0] == '_' && p.dir != p.in.dir
 }

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// scan is what the graph needs of the content of one Go file.
+// scan has the parts of one Go file that the graph needs.
 type scan struct {
 	imports []string
 	embeds  []string // patterns of //go:embed
-	broken  bool     // the imports cannot be told
+	broken  bool     // the imports cannot be read
 	script  bool     // built only under the tag "ignore": run by hand
 	builds  bool     // its constraint lets it build on the platform
 }
@@ -41,7 +41,7 @@ func (p *platform) named(base string) bool {
 	return ok && err == nil
 }
 
-// tag reports whether a build tag holds. All versions of Go do.
+// tag reports whether a build tag holds. Tags for versions of Go always do.
 func (p *platform) tag(t string) bool {
 	switch t {
 	case p.os, p.arch, "gc", "cgo":
@@ -112,8 +112,8 @@ func needsIgnore(x constraint.Expr) bool {
 	return false
 }
 
-// embedPatterns returns the patterns of all lines that look like //go:embed.
-// One inside a string or comment counts, too: more inputs are safe.
+// embedPatterns returns the patterns of all lines that look like //go:embed. A
+// line inside a string or comment counts, too: more inputs are safe.
 func embedPatterns(src []byte) []string {
 	var patterns []string
 	for line := range bytes.Lines(src) {

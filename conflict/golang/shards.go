@@ -6,9 +6,9 @@ import (
 	"maps"
 )
 
-// shards is a map whose copies share what none of them has changed since: a
-// copy costs as little as a change. A copy may be read by many at once; who
-// has forked one changes it alone until he hands it on.
+// shards is a map whose copies share the parts that none of them has changed: a
+// copy costs as little as a change. Many goroutines may read a copy at once;
+// until a copy is handed on, only the goroutine that forked it may change it.
 type shards[V any] struct {
 	parts [shardCount]map[string]V
 	mine  [shardCount]bool // made by this copy, and so free to change

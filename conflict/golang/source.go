@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// scanBatch is how many files are read at once: enough for the way to git to
-// cost little, few enough to have them in memory.
+// scanBatch is how many files are read at once: enough that the round trip to
+// git costs little, few enough to hold them in memory.
 const scanBatch = 64
 
 // scanDirty scans the Go files of the dirty packages. Files in no cache are
@@ -43,8 +43,8 @@ func (b *builder) scanDirty(ctx context.Context) error {
 	return err
 }
 
-// unknownSources returns those of the dirty packages' Go files that have not
-// been scanned, in the order of their paths, near which git has packed them.
+// unknownSources returns the Go files of dirty packages that have not been
+// scanned, in the order of their paths: git packs files of near paths together.
 func (b *builder) unknownSources() []string {
 	var unknown []string
 	asked := map[string]bool{}

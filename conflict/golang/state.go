@@ -7,9 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// state is all that the graph of one tree is made of. It is the graph's memo,
-// and does not change once it is handed out: the states of trees near it are
-// forks that share with it what they have in common.
+// state has all data that the graph of one tree is made of. It is the graph's
+// memo, and does not change once it is handed out: the states of similar trees
+// are forks that share the common parts with it.
 type state struct {
 	layout   *layout
 	modules  *modules
@@ -52,7 +52,7 @@ func natives(p *pkg) int {
 	return n
 }
 
-// builder brings a state to what its layout and modules say.
+// builder brings a state up to date with its layout and modules.
 type builder struct {
 	analyzer *Analyzer
 	tree     conflict.Tree
@@ -75,8 +75,8 @@ func (a *Analyzer) builder(t conflict.Tree, now *state) *builder {
 		moved: map[string]bool{}, scans: map[string]scan{}, resolved: map[*goModule]map[string]*resolved{}}
 }
 
-// load reads the dirty packages of all modules, and of skipped directories
-// those that somebody imports.
+// load reads the dirty packages of all modules, and the packages in skipped
+// directories that another package imports.
 func (b *builder) load(ctx context.Context) error {
 	if err := b.scanDirty(ctx); err != nil {
 		return err
@@ -150,8 +150,8 @@ func (b *builder) put(dir string, p *pkg) {
 	}
 }
 
-// targets makes the nodes that are to be made, and tells which nodes of the
-// state before are no more.
+// targets makes the nodes that must be made again, and returns the names of
+// nodes that were in the former state and are gone.
 func (b *builder) targets(was *state) (made []conflict.Target, gone []string) {
 	for dir := range b.remake {
 		p, old := b.now.packages.get(dir), was.packages.get(dir)

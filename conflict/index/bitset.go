@@ -59,8 +59,8 @@ func (b bitset) or(other bitset) bitset {
 	return b
 }
 
-// union adds the other's members and returns those that were new, which are
-// written over the other.
+// union adds the other's members and returns the new ones; it writes them over
+// the other.
 func (b *bitset) union(other bitset) bitset {
 	for len(*b) < len(other) {
 		*b = append(*b, 0)

@@ -100,10 +100,10 @@ func (x *Index) influence(c, d *entry) bool {
 }
 
 // search notes the hits of a change that is not All among others that are not
-// All, by the first of these that holds: both write a target; one writes what
-// the other newly depends on; both come to write a target by the edges that
-// others add; both write a definition node; one writes a definition node or
-// listing that the other newly reads.
+// All, by the first of these that holds: both write a target; one writes a
+// target that the other newly depends on; both write a target by the edges that
+// other changes add; both write a definition node; one writes a definition node
+// or listing that the other newly reads.
 func (x *Index) search(c *entry, among bitset) {
 	x.settle()
 	x.hits.begin(len(x.parts))

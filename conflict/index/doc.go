@@ -6,8 +6,8 @@
 // those that it newly reads. Two changes conflict when
 //
 //   - one of them is All and the other is not empty, or
-//   - both write a name, or one writes what the other newly reads, counted with
-//     the edges that all pending changes add (below), or
+//   - both write a name, or one writes a name that the other newly reads,
+//     counted with the edges that all pending changes add (below), or
 //   - they touch a common path and git has not yet merged the two (paths.go).
 //
 // A conflict has the first kind that holds and, as its reason, up to five names
@@ -37,11 +37,11 @@
 //	x.Conflict("b", "c") // true
 //	x.Conflicts("b")     // a: read-write [U]; c: target [T]
 //
-// So A'(c) is what c writes, closed over the edges that all pending changes
-// add: a change that writes an edge's head influences all that is above its
-// tail. Edges of one change with the same upper part are one hub. Beyond 4,096
-// hubs, all pending changes together, A'(c) is what c writes and no more: the
-// gate is enough.
+// So A'(c) is the set of names that c writes, closed over the edges that all
+// pending changes add: a change that writes an edge's head influences all names
+// above its tail. Edges of one change with the same upper part are one hub.
+// Beyond 4,096 hubs of all pending changes together, A'(c) is only the names
+// that c writes: the gate is enough.
 //
 // # How it is stored
 //

@@ -6,10 +6,10 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// hit is what one question finds of one other change.
+// hit is the result of one question for one other change.
 type hit struct {
-	names [conflict.MaxWitnesses]names.ID // the first by name of those that were noted
-	pass  uint32                          // in which the last of them came
+	names [conflict.MaxWitnesses]names.ID // the first by name of the noted names
+	pass  uint32                          // in which the last of them was noted
 	n     uint8
 	kind  kind
 }
@@ -31,7 +31,7 @@ var kinds = [...]queue.ConflictKind{kindTarget: queue.ConflictTarget, kindReadWr
 	kindDefinition: queue.ConflictDefinition, kindTextual: queue.ConflictTextual,
 	kindGlobal: queue.ConflictGlobal, kindUnknown: queue.ConflictUnknown}
 
-// hits are what a question has found so far. They are used again by the next.
+// hits are the results of a question so far. The next question uses their memory again.
 type hits struct {
 	of      []hit // by slot
 	touched []int // slots with names and no kind yet
@@ -56,8 +56,8 @@ func (h *hits) settle(slot int, k kind) {
 	h.settled = append(h.settled, slot)
 }
 
-// note adds a name to those of a change, and reports whether it does not
-// matter what names after this one may follow.
+// note adds a name to those of a change, and reports whether later names in
+// this order no longer matter.
 func (x *Index) note(slot int, id names.ID) (enough bool) {
 	h := &x.hits.of[slot]
 	if h.n == 0 {
@@ -83,7 +83,7 @@ func (x *Index) note(slot int, id names.ID) (enough bool) {
 	return at == x.hits.most-1
 }
 
-// witnesses turns the names of hits into texts, those of like hits once.
+// witnesses turns the names of hits into texts; equal hits share them.
 type witnesses struct {
 	texts []string
 	known [16]struct {

@@ -15,17 +15,17 @@ import (
 // it can be made again from the footprints at any time, and the order in which
 // they were put does not matter.
 //
-// An index without a change that adds an edge may call two changes independent
-// that conflict in an index with it. An Index keeps no footprint: a name of one
-// is four bytes in a list and a bit in a row.
+// Two changes that are independent in an index may conflict once the index has
+// a change that adds an edge. An Index keeps no footprint: a name of one is
+// four bytes in a list and a bit in a row.
 //
 // An Index is for one goroutine at a time: questions, too, may bring it up to
 // date.
 type Index struct {
 	limits  limits
 	names   names.Table
-	writers rows.Rows // what changes write and what is above the tails of hubs
-	readers rows.Rows // what changes read and the heads of hubs
+	writers rows.Rows // names that changes write, and names above the tails of hubs
+	readers rows.Rows // names that changes read, and the heads of hubs
 	changes map[queue.ChangeID]*entry
 	order   []place  // by id
 	parts   []part   // by slot
@@ -46,12 +46,12 @@ type place struct {
 	slot int
 }
 
-// limits are where one way of doing something ends and another begins. Apart
-// from hubs they do not show in answers.
+// limits are the bounds between two ways of doing the same. Except for hubs
+// they do not change answers.
 type limits struct {
 	dense int // names that a set has to have at least to be a dense column
-	sets  int // a list of so many names for each small set is not gone through: the sets are
-	hubs  int // above so many the overlay is left out
+	sets  int // for a list with so many names for each small set, the sets are gone through and not the list
+	hubs  int // with more hubs the overlay is left out
 }
 
 const (
@@ -61,7 +61,7 @@ const (
 	maxHubs   = 4096
 )
 
-// set is what stands in the rows under one slot: what a change writes and
+// set has the names in the rows under one slot: those that a change writes and
 // reads, or the upper part and the heads of a hub.
 type set struct {
 	slot  int
@@ -70,7 +70,7 @@ type set struct {
 	next  bitset // slots of hubs with a head in write
 }
 
-// held returns what the set holds in the rows of writers or of readers.
+// held returns the names of the set in the rows of writers or of readers.
 func (s *set) held(reads bool) []names.ID {
 	if reads {
 		return s.read
@@ -92,7 +92,7 @@ type entry struct {
 	unknown bool
 	files   []string // why it is All
 	hubs    []*hub
-	reach   bitset // slots of the hubs that it comes to, by way of others too
+	reach   bitset // slots of the hubs that it comes to, also through other hubs
 }
 
 // New returns an index of no changes.
@@ -135,8 +135,8 @@ func (x *Index) Put(id queue.ChangeID, f queue.Footprint) {
 
 func compareID(p place, id queue.ChangeID) int { return strings.Compare(string(p.id), string(id)) }
 
-// refer returns a list in order and each name once, which it mostly is already,
-// and its ids, which it holds.
+// refer returns the ids of a list's names, which it holds, and the list in
+// order and without repetitions, as it mostly is already.
 func (x *Index) refer(list []string) ([]names.ID, []string) {
 	if len(list) == 0 {
 		return nil, nil

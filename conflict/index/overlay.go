@@ -8,17 +8,17 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// hub is where added edges of a change with the same upper part meet: what
-// reaches one of its heads (read) influences all of the upper part (write).
-// In the rows it is a set like a change. The overlay's effect on a change is
-// not written into the rows: it is the change's reach, a set of hubs.
+// hub is where added edges of a change with the same upper part meet: a change
+// that reaches one of its heads (read) influences all of the upper part
+// (write). In the rows it is a set like a change. The overlay's effect on a
+// change is not written into the rows: it is the change's reach, a set of hubs.
 type hub struct {
 	set
 	reached bitset // slots of the changes whose reach it is in
 }
 
-// link makes the hubs of a change, the names that it writes being given, and
-// finds the changes that come to them.
+// link makes the hubs of a change, and finds the changes that come to them.
+// write is the names that the change writes.
 func (x *Index) link(c *entry, edges []queue.AddedEdge, write []string) {
 	c.hubs = x.hubsOf(c, edges, write)
 	x.hubs += len(c.hubs)
@@ -38,8 +38,8 @@ func (x *Index) link(c *entry, edges []queue.AddedEdge, write []string) {
 	}
 }
 
-// unlink takes a change's hubs out of the overlay. A change that has come to one
-// may reach less now; settle looks at it with the next question.
+// unlink takes a change's hubs out of the overlay. A change that came to one of
+// them may reach less now; settle looks at it with the next question.
 func (x *Index) unlink(c *entry) {
 	before := x.hubs
 	x.hubs -= len(c.hubs)
@@ -122,7 +122,8 @@ func (x *Index) referPart(list, whole []string, ids []names.ID) []names.ID {
 	return out
 }
 
-// attach puts a hub into the overlay: it comes to hubs, and others come to it.
+// attach puts a hub into the overlay, and finds the hubs that it comes to, and the changes
+// and hubs that come to it.
 func (x *Index) attach(h *hub) {
 	x.enter(&h.set, part{hub: h})
 	x.linked.add(h.slot)
@@ -160,7 +161,7 @@ func (x *Index) detachAll(c *entry) {
 	}
 }
 
-// reachFrom finds the hubs that a set comes to at once.
+// reachFrom finds the hubs that a set comes to directly.
 func (x *Index) reachFrom(s *set) {
 	s.next = nil
 	if x.linked.empty() {
@@ -176,7 +177,7 @@ func (x *Index) forgetReach(c *entry) {
 	c.reach = nil
 }
 
-// settle computes again what changes reach where that may be another.
+// settle computes again the reach of each change whose reach may differ.
 func (x *Index) settle() {
 	if x.dirty.empty() {
 		return

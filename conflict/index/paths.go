@@ -10,7 +10,7 @@ import (
 )
 
 // The textual layer: changes that touch a common path may fail to merge though
-// no target is common to them. A path stands for itself and all below it, so
+// they have no target in common. A path stands for itself and all below it, so
 // that a change that removes a directory, or puts a file in its place, meets
 // one that writes into it:
 //
@@ -18,8 +18,8 @@ import (
 //	b adds docs/setup.md         touches docs/setup.md, which is below docs
 //	c edits manual.md            touches manual.md: it meets neither
 //
-// Git tells whether they do fail (Footprint.Merges); until it has, they count
-// as in conflict, which costs a moment.
+// Git tells whether they do fail (Footprint.Merges). Until then they count as
+// in conflict, which costs a moment.
 
 // touched is an index of changes by the paths that they touch.
 type touched struct {
@@ -53,7 +53,7 @@ func (x *touched) put(id queue.ChangeID, f *queue.Footprint) {
 		for _, dir := range upward(p) {
 			list := x.below[dir]
 			if len(list) > 0 && list[len(list)-1] == c {
-				break // and so it is in all above
+				break // so it is in the lists of all directories above
 			}
 			x.below[dir] = append(list, c)
 		}
@@ -71,7 +71,7 @@ func (x *touched) remove(id queue.ChangeID) {
 			delete(m, path)
 		}
 	}
-	left := map[string]bool{} // a list may be as long as there are changes: each is gone through once
+	left := map[string]bool{} // a list may have all changes: each list is gone through once
 	for _, p := range c.paths {
 		drop(x.at, p)
 		for _, dir := range upward(p) {
@@ -128,8 +128,8 @@ func (x *touched) mayClash(a, b queue.ChangeID) bool {
 // merged reports whether one of two was seen to merge with the other.
 func (c *toucher) merged(o *toucher) bool { return c.merges[o.id] || o.merges[c.id] }
 
-// common reports whether a path of one sorted list is, or is above or below, one
-// of the other.
+// common reports whether a path of one sorted list is equal to, above or below
+// one of the other.
 func common(a, b []string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -165,8 +165,9 @@ func (x *Index) Textual(id queue.ChangeID) []queue.ChangeID {
 	return out
 }
 
-// Touching returns the changes that may not merge with one, whatever else they
-// conflict by, sorted by id: both touch a path, and nobody has seen them merge.
+// Touching returns the changes that may not merge with one, sorted by id: both
+// touch a path, and were not seen to merge. They may conflict in other ways,
+// too.
 func (x *Index) Touching(id queue.ChangeID) []queue.ChangeID {
 	return slices.Sorted(maps.Keys(x.touched.clashes(id)))
 }

@@ -11,9 +11,9 @@ import (
 type search struct {
 	x      *Index
 	c      *entry
-	rest   bitset       // changes of which nothing is known yet
+	rest   bitset       // changes that have no kind of conflict yet
 	pieces [][]names.ID // A'(c), each name once, each piece sorted by name
-	hubs   bitset       // that changes of rest come to
+	hubs   bitset       // hubs that changes of rest come to
 }
 
 // found ends the search for one kind of conflict.
@@ -25,7 +25,7 @@ func (s *search) found(k kind) {
 	s.x.hits.touched = s.x.hits.touched[:0]
 }
 
-// close finds A'(c), and the hubs through which others come to a name.
+// close finds A'(c), and the hubs through which other changes come to a name.
 func (s *search) close() {
 	x, c := s.x, s.c
 	s.pieces = append(x.scratch.pieces[:0], c.write)
@@ -69,8 +69,8 @@ func (s *search) overlaid() bool { return len(s.pieces) > 1 || !s.hubs.empty() }
 // or that are above the tails of hubs which they come to.
 //
 // The names are gone through once for each dense block and once for all sparse
-// ones, each time in their order: so a change needs no more names in one pass
-// when it has five, and a later pass finds those that come before them.
+// ones, each time in their order. So a change that has five names needs no more
+// in one pass, and a later pass finds names that come before them.
 func (s *search) walk(r *rows.Rows, ids []names.ID, hubs bitset) {
 	if len(ids) == 0 || s.rest.empty() {
 		return
@@ -106,9 +106,9 @@ func (s *search) walk(r *rows.Rows, ids []names.ID, hubs bitset) {
 	})
 }
 
-// walkSets is the other way round, for a list that is long beside the number
-// of small sets: it looks for the names of each of them in the list. The first
-// few mostly are there. It takes out of the mask what it is done with, and
+// walkSets goes the other way round, for a list that is long compared with the
+// number of small sets: it looks for the names of each set in the list. The
+// first few names mostly are in it. It removes finished sets from the mask, and
 // gives up when it has looked for as many names as the list has.
 func (s *search) walkSets(p *pass, r *rows.Rows, ids []names.ID) {
 	x := s.x
@@ -131,8 +131,8 @@ func (s *search) walkSets(p *pass, r *rows.Rows, ids []names.ID) {
 }
 
 // walkSet notes the marked names of one set, and returns for how many it has
-// looked. It is a pass of its own: a change that has five names after it may
-// find names that come before these in the next set.
+// looked. It is a separate pass: a change that has five names after it may find
+// names in the next set that come before these.
 func (s *search) walkSet(slot int, r *rows.Rows, marks bitset) (looked int) {
 	s.x.hits.pass++
 	owner, reads := s.x.parts[slot], r == &s.x.readers
@@ -162,7 +162,7 @@ func (s *search) walkSet(slot int, r *rows.Rows, marks bitset) (looked int) {
 // pass is one way through a list.
 type pass struct {
 	open bitset // changes of rest that may need further names
-	mask bitset // these, and hubs that they come to
+	mask bitset // these changes, and hubs that they come to
 }
 
 func (p *pass) begin(s *search, hubs bitset) {
@@ -173,7 +173,7 @@ func (p *pass) begin(s *search, hubs bitset) {
 	x.scratch.mask = p.mask
 }
 
-// reopen has all changes of rest need further names.
+// reopen notes that all changes of rest need further names.
 func (p *pass) reopen(s *search) {
 	p.open = s.x.scratch.open.copyOf(s.rest, len(s.rest))
 	s.x.scratch.open = p.open
@@ -199,7 +199,7 @@ func (p *pass) hit(s *search, id names.ID, block int, word uint64) (smaller bool
 }
 
 // through notes a name above a hub for each change that comes to it. It reports
-// whether there is any that may need names, and whether there are fewer now.
+// whether any of these changes needs names, and whether fewer need names now.
 func (p *pass) through(s *search, h *hub, id names.ID) (some, fewer bool) {
 	for i := range min(len(h.reached), len(p.open)) {
 		for w := h.reached[i] & p.open[i]; w != 0; w &= w - 1 {

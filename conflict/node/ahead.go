@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// aheadBatch is how many files are read at once: enough for the way to git to
-// cost little, few enough to have them in memory.
+// aheadBatch is how many files are read at once: enough that the round trip to
+// git costs little, few enough to hold them in memory.
 const aheadBatch = 64
 
 // reading is a file that a step is about to read.
@@ -22,9 +22,9 @@ type reading struct {
 }
 
 // ahead reads files in batches and parses them on all processors, so that the
-// steps, one after the other, find them in memory. A file that cannot be
-// parsed is left to the step, which says so; and so are files that memory has
-// no room for.
+// steps, one after the other, find them in memory. A file that cannot be parsed
+// is left to the step, which reports it; so are files for which the memory has
+// no room.
 func (b *builder) ahead(ctx context.Context, files []reading) error {
 	if len(files) > cacheSize/2 {
 		files = files[:cacheSize/2]
@@ -60,7 +60,7 @@ func (b *builder) ahead(ctx context.Context, files []reading) error {
 	return nil
 }
 
-// keep parses a file into memory. A panic of the parser is dropped: it comes
+// keep parses a file into memory. A panic of the parser is dropped: it happens
 // again in the step, whose goroutine expects it.
 func (b *builder) keep(r reading, content []byte) {
 	defer func() { _ = recover() }()
@@ -74,8 +74,8 @@ func (b *builder) remembered(r reading) bool {
 	return r.entry.Mode == conflict.ModeLink || r.entry.Mode == conflict.ModeSubmodule || b.analyzer.seen.Contains(r.kind+r.entry.OID)
 }
 
-// readManifests reads what says where packages are: first of all lock files,
-// which take longest.
+// readManifests reads the files that say where packages are: lock files first,
+// as they take longest.
 func (b *builder) readManifests(ctx context.Context) error {
 	var locks, files []reading
 	for _, e := range b.layout.Sorted {

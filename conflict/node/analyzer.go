@@ -13,12 +13,12 @@ import (
 // Name is the analyzer's name in the configuration.
 const Name = "node"
 
-// cacheSize is how many read files an analyzer remembers: a few hundred bytes
-// each, lock files aside.
+// cacheSize is how many files an analyzer remembers: a few hundred bytes each,
+// except lock files.
 const cacheSize = 1 << 16
 
-// Analyzer is the analyzer of JavaScript workspaces. It remembers what it has
-// read, so keep one for many trees.
+// Analyzer is the analyzer of JavaScript workspaces. It remembers the files
+// that it has read, so keep one for many trees.
 type Analyzer struct {
 	seen *lru.Cache[string, any] // by kind and object id
 }
@@ -35,7 +35,7 @@ func New() *Analyzer {
 func (a *Analyzer) ID() string { return Name + "/3" }
 
 // Graph returns the packages of all workspaces of the tree. A tree without a
-// package.json has no graph, nor has one in which the package.json of a
+// package.json has no graph. Neither has a tree in which the package.json of a
 // package, or the configuration of its workspace, cannot be read.
 func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	files, err := t.Files(ctx)

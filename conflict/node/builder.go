@@ -21,16 +21,16 @@ type pkg struct {
 	inputs  []conflict.Entry
 	reads   []string
 	facts   []string
-	deps    map[string]bool // targets, and what does not exist yet
-	uses    []found         // of each lock of the root, what it leads to
-	foreign map[string]bool // names that mean an external package here, though a package of the workspace is called so
+	deps    map[string]bool // targets, and names of targets that do not exist yet
+	uses    []found         // by lock of the root: the packages that its dependencies lead to
+	foreign map[string]bool // names that mean an external package here, though a package of the workspace has the same name
 	scope   scope
-	loose   []conflict.Entry // of its inputs what no package owns and imports more
-	seen    map[string]bool  // paths of such
-	broken  bool             // what it depends on cannot be told
+	loose   []conflict.Entry // those of its inputs that no package owns and that import others
+	seen    map[string]bool  // paths of files that no package owns, and that were looked at
+	broken  bool             // its dependencies are not known
 }
 
-// root is a directory that packages are installed for as one: the root of a
+// root is a directory for which packages are installed together: the root of a
 // workspace, or a single package.
 type root struct {
 	dir     string
@@ -66,10 +66,10 @@ type builder struct {
 	barred   map[string]bool
 	defs     map[string]queue.Digest
 	globs    map[string][]conflict.Entry
-	links    map[string]string     // symbolic links, with what is written in them
+	links    map[string]string     // symbolic links, with the paths that are written in them
 	fits     map[[2]string]bool    // memo of fit
 	valid    map[string]bool       // memo of validName
-	scans    map[string]specifiers // by object id, of what was remembered
+	scans    map[string]specifiers // by object id, of files that were remembered
 }
 
 func newBuilder(a *Analyzer, t conflict.Tree, l *layout.Layout) *builder {
@@ -78,8 +78,8 @@ func newBuilder(a *Analyzer, t conflict.Tree, l *layout.Layout) *builder {
 		links: map[string]string{}, fits: map[[2]string]bool{}, valid: map[string]bool{}}
 }
 
-// read returns what parse makes of a file, from memory if it can. A link is
-// read where it leads to.
+// read returns the result of parse for a file, from memory if it can. For a
+// link it reads the file that the link leads to.
 func (b *builder) read(ctx context.Context, r reading) (any, error) {
 	e := r.entry
 	if e.Mode == conflict.ModeLink {
@@ -111,7 +111,7 @@ func (b *builder) read(ctx context.Context, r reading) (any, error) {
 	return v, nil
 }
 
-// linked returns what a symbolic link leads to.
+// linked returns the files that a symbolic link leads to.
 func (b *builder) linked(ctx context.Context, e conflict.Entry) ([]conflict.Entry, error) {
 	to, _, ok, err := b.layout.Resolve(e.Path, func(link conflict.Entry) (string, error) { return b.goal(ctx, link) })
 	if err != nil || !ok {
@@ -120,7 +120,7 @@ func (b *builder) linked(ctx context.Context, e conflict.Entry) ([]conflict.Entr
 	return b.layout.At(to), nil
 }
 
-// goal returns what is written in a symbolic link.
+// goal returns the path that is written in a symbolic link.
 func (b *builder) goal(ctx context.Context, link conflict.Entry) (string, error) {
 	if v, ok := b.analyzer.seen.Get("link" + link.OID); ok {
 		return v.(string), nil
@@ -200,7 +200,7 @@ func (b *builder) fit(want, version string) bool {
 	return ok
 }
 
-// validName reports whether a package may be called so.
+// validName reports whether a package may have this name.
 func (b *builder) validName(name string) bool {
 	ok, known := b.valid[name]
 	if !known {

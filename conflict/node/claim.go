@@ -12,11 +12,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// validName is what npm lets a package be called, with capitals as it did once.
+// validName matches the names that npm allows for packages, with capitals, as it once
+// allowed.
 var validName = regexp.MustCompile(`^(@[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*$`)
 
-// name gives each package the name of its target: the package's, or its
-// directory's where that is missing, taken twice, or no name.
+// name gives each package the name of its target: the package's name, or its
+// directory where that name is missing, taken twice, or not valid.
 func (b *builder) name() {
 	count := map[string]int{}
 	for _, r := range b.roots {
@@ -44,8 +45,8 @@ func (b *builder) name() {
 	}
 }
 
-// claim gives each file to the innermost package that it is in, to all
-// members of a root, or to nobody.
+// claim gives each file to the innermost package that it is in, to all members
+// of a root, or to none.
 func (b *builder) claim(ctx context.Context) error {
 	for dir, p := range b.pkgs {
 		if !p.root.space || dir != p.root.dir {
@@ -76,7 +77,7 @@ func (b *builder) claim(ctx context.Context) error {
 				d = layout.Dir(d)
 			}
 			if r != nil && (e.Mode == conflict.ModeSubmodule || everybodys(path.Base(e.Path))) {
-				b.share(r, e) // of a submodule nothing is seen: it may be a package that any may depend on
+				b.share(r, e) // a submodule's content is not known: it may be a package that any package depends on
 			} else {
 				b.loose(e)
 			}
@@ -104,7 +105,8 @@ func (b *builder) claim(ctx context.Context) error {
 }
 
 // loose lets the root of a workspace that is a package itself depend on a file
-// that no package owns. It does not own it, as any other may read it, too.
+// that no package owns. The root does not own the file, as any other package
+// may read it, too.
 func (b *builder) loose(e conflict.Entry) {
 	for dir := layout.Dir(e.Path); ; dir = layout.Dir(dir) {
 		if p := b.pkgs[dir]; p != nil && p.root.space && p.dir == p.root.dir {
@@ -130,8 +132,8 @@ func everybodys(base string) bool {
 	return slices.Contains(opaqueLocks, base)
 }
 
-// readLocks reads the lock files of all roots. One that cannot be read is in
-// the hash of all that is installed by it.
+// readLocks reads the lock files of all roots. A lock file that cannot be read
+// is in every hash.
 func (b *builder) readLocks(ctx context.Context) error {
 	for _, r := range b.roots {
 		for _, name := range lockNames {

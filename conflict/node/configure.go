@@ -102,8 +102,8 @@ func (b *builder) turboAt(ctx context.Context, dir string) (*turbo, error) {
 	return nil, nil
 }
 
-// configureShared adds what all members of a root depend on: files that the
-// settings call global, and packages that the root itself uses.
+// configureShared adds the dependencies of all members of a root: files that
+// the settings call global, and packages that the root itself uses.
 func (b *builder) configureShared(r *root) {
 	var globs []string
 	if r.turbo != nil {

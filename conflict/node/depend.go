@@ -16,8 +16,8 @@ func (b *builder) depend(p, q *pkg) {
 	}
 }
 
-// dependName adds the edges that a name means: to each package called so, and
-// to the name itself where there is none, as one may be added.
+// dependName adds the edges that a name means: to each package of this name,
+// or, where there is none, to the name itself, as such a package may be added.
 func (b *builder) dependName(p *pkg, name string) {
 	if p.deps[name] {
 		return
@@ -30,8 +30,8 @@ func (b *builder) dependName(p *pkg, name string) {
 	}
 }
 
-// dependPath adds what a path leads to: the package that it is in, all
-// packages below it if it is a glob, or a file that no package owns.
+// dependPath adds the dependencies that a path leads to: the package that it is
+// in, all packages below it if it is a glob, or a file that no package owns.
 func (b *builder) dependPath(p *pkg, from, rel string) {
 	at, ok := layout.Join(from, strings.TrimSuffix(rel, "/"))
 	if !ok {
@@ -57,7 +57,7 @@ func (b *builder) dependPath(p *pkg, from, rel string) {
 		}
 	}
 	if _, own := below(fixed, p.dir); !wild && (own || fixed == p.dir) {
-		return // where others are looked for
+		return // a directory above p, in which others are looked for
 	}
 	if wild {
 		for dir, q := range b.pkgs {
@@ -69,7 +69,7 @@ func (b *builder) dependPath(p *pkg, from, rel string) {
 	b.readLoose(p, fixed)
 }
 
-// endings are what a specifier may leave out.
+// endings are the endings of files that a specifier may leave out.
 var endings = []string{"", ".ts", ".tsx", ".d.ts", ".js", ".mjs", ".cjs", ".jsx", ".json", ".css", ".scss", ".sass", ".less", ".mts", ".cts", ".vue", ".svelte"}
 
 // readLoose adds a file that no package owns, or the files of a directory.
@@ -93,8 +93,8 @@ func (b *builder) readLoose(p *pkg, at string) {
 	}
 }
 
-// addLoose adds a file if no package owns it: with code all that lies beside
-// it, as that is what it imports.
+// addLoose adds a file if no package owns it. For code it also adds all files
+// beside it, as the code may import them.
 func (b *builder) addLoose(p *pkg, e conflict.Entry) {
 	dir := layout.Dir(e.Path)
 	if p.seen[e.Path] || b.owner(dir) != nil {
@@ -118,7 +118,7 @@ func (b *builder) addLoose(p *pkg, e conflict.Entry) {
 	}
 }
 
-// declared adds what the fields of a package.json name.
+// declared adds the dependencies that the fields of a package.json name.
 func (b *builder) declared(p *pkg) {
 	for _, f := range p.man.deps {
 		spec := p.root.pnpm.catalogued(f)
@@ -140,7 +140,8 @@ func (b *builder) declared(p *pkg) {
 }
 
 // scripts adds the external packages whose programs the scripts run: where they
-// are installed for all, nobody asks who has declared them.
+// are installed for all packages, a script may run one that its package has not
+// declared.
 func (b *builder) scripts(p *pkg) {
 	at, _ := below(p.root.dir, p.dir)
 	for i, l := range p.root.locks {
@@ -176,7 +177,7 @@ func (b *builder) declaredName(p *pkg, f field, a asked) {
 	}
 }
 
-// locked adds what the lock files say of a dependency.
+// locked adds the packages that the lock files have for a dependency.
 func (b *builder) locked(p *pkg, name, want string) {
 	at, _ := below(p.root.dir, p.dir)
 	if p.dir == p.root.dir {
@@ -193,11 +194,11 @@ func (b *builder) locked(p *pkg, name, want string) {
 	}
 }
 
-// imports adds what a file's specifiers may lead to.
+// imports adds the dependencies that a file's specifiers may lead to.
 func (b *builder) imports(p *pkg, file string, s specifiers) {
 	for _, rel := range s.up {
 		if strings.HasSuffix(rel, "*") && isTSConfig(file) {
-			continue // a pattern of paths, which says where imports lead
+			continue // a pattern of paths: it says where imports lead
 		}
 		b.dependPath(p, layout.Dir(file), rel)
 		if layout.Dir(file) != p.dir {
@@ -240,7 +241,7 @@ func (b *builder) imported(p *pkg, spec string) {
 	}
 }
 
-// scan reads the imports of all files, and what the manifests name.
+// scan reads the imports of all files, and the dependencies that the manifests name.
 func (b *builder) scan(ctx context.Context) error {
 	for _, r := range b.roots {
 		for _, p := range r.members {

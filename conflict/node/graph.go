@@ -13,7 +13,7 @@ import (
 
 // The nodes that are no targets.
 const (
-	rootPrefix     = "root:" // what all packages of a workspace depend on
+	rootPrefix     = "root:" // the node that all packages of a workspace depend on
 	usedPrefix     = "used:" // the packages that the root uses
 	externalPrefix = "ext:"  // a package of a lock file
 )
@@ -44,8 +44,8 @@ func (b *builder) graph() *conflict.Graph {
 	return g
 }
 
-// nest lets each package depend on those within its directory: they are where
-// its own files could be.
+// nest lets each package depend on the packages within its directory: a file of
+// its own could be in their place.
 func (b *builder) nest() {
 	for dir, p := range b.pkgs {
 		for d := dir; d != ""; {
@@ -58,9 +58,9 @@ func (b *builder) nest() {
 	}
 }
 
-// reach returns the packages that a root uses, with all that they depend on.
-// They do not depend on what the root uses in turn, or all of them would be one
-// cycle.
+// reach returns the packages that a root uses, with all their dependencies.
+// These do not depend on the node of the packages that the root uses, or all of
+// them would be one cycle.
 func (b *builder) reach(r *root) map[string]bool {
 	index := make(map[string]*pkg, len(b.pkgs))
 	for _, p := range b.pkgs {
@@ -110,9 +110,9 @@ func externals(l rootLock, f found) []string {
 	return names
 }
 
-// shared returns the node of what all members of a root depend on, and those
-// of its external packages. Of what nobody is known to use it cannot be told
-// who does: it is everybody's.
+// shared returns the node on which all members of a root depend, and the nodes
+// of its external packages. An external package without a known user may be
+// used by any member, so it is in the node of all.
 func (b *builder) shared(r *root) []conflict.Target {
 	t := conflict.Target{Name: rootPrefix + layout.Dotted(r.dir), Kind: "node workspace", Internal: true}
 	t.Sources = append(slices.Clone(r.claims), r.files...)
@@ -188,7 +188,7 @@ func idsOf(members []*pkg, lock int) []string {
 	return ids
 }
 
-// closure returns external packages with all that they use.
+// closure returns external packages with all packages that they use.
 func (l *lock) closure(ids []string) map[string]bool {
 	seen := map[string]bool{}
 	for todo := ids; len(todo) > 0; {

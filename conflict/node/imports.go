@@ -8,14 +8,14 @@ import (
 )
 
 // specifiers are the strings of a file that may lead to another package. They
-// are found without a parser of the language: all that looks like one counts,
-// in comments, too.
+// are found without a parser of the language: every string that looks like one
+// counts, in comments, too.
 type specifiers struct {
 	bare []string // "react", "@acme/ui/button", "~/x": packages and aliases
 	up   []string // "../../ui/src": paths that leave the file's directory
 }
 
-// scannable reports whether a file of this name may import others.
+// scannable reports whether a file of this name may import other files.
 func scannable(file string) bool {
 	switch path.Ext(file) {
 	case ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".astro", ".mdx",
@@ -30,7 +30,7 @@ func scannable(file string) bool {
 const maxSpecifier = 300
 
 // scanImports reads one file. Every quote counts as an opening one, so that an
-// apostrophe in a comment hides nothing that follows it.
+// apostrophe in a comment does not hide the text after it.
 func scanImports(src []byte) specifiers {
 	var s specifiers
 	for i := 0; i < len(src); i++ {
@@ -58,9 +58,9 @@ func scanImports(src []byte) specifiers {
 	return s
 }
 
-// quoted returns what stands between the quote that src begins with and the
-// next one, "" if that is not on the line. Of a template it is what comes
-// before the first value.
+// quoted returns the text between the quote that src begins with and the next
+// one, "" if that is not on the line. For a template it is the text before the
+// first value.
 func quoted(src []byte) string {
 	for j := 1; j < len(src) && j <= maxSpecifier; j++ {
 		switch c := src[j]; {
@@ -80,11 +80,11 @@ func bareStart(word string) bool {
 		'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// importers are the words that stand before what is imported.
+// importers are the words that stand before an imported name.
 var importers = []string{"from", "import", "require", "resolve", "mock", "doMock", "unmock", "requireActual", "requireMock",
 	"importActual", "importMock", "use", "forward", "types=", "path=", "src=", "extends", "extends:", "reference", "module", "presets", "plugins", "preset", "preset:"}
 
-// imported reports whether a quote after this text opens what is imported.
+// imported reports whether a quote after this text opens an imported name.
 func imported(before []byte) bool {
 	before = trimComment(before)
 	for len(before) > 0 && (before[len(before)-1] == '(' || before[len(before)-1] == '[') {

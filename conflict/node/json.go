@@ -15,8 +15,8 @@ import (
 )
 
 // object is a JSON object whose values are not read yet. Keys are as written:
-// encoding/json alone would take "Name" for "name". Of a key written twice the
-// last counts, as in Node.
+// encoding/json alone would take "Name" for "name". If a key is written twice,
+// the last one counts, as in Node.
 type object map[string]json.RawMessage
 
 // parseObject reads a file that holds one object.
@@ -68,8 +68,8 @@ func (o object) object(key string) object {
 	return sub
 }
 
-// texts returns the strings of a field that is a list; what else the list
-// holds is left out.
+// texts returns the strings of a field that is a list; other members of the
+// list are left out.
 func (o object) texts(key string) []string {
 	var out []string
 	for _, raw := range o.list(key) {

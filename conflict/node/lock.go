@@ -12,19 +12,19 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// lock is what a lock file says: which external packages there are, what each
-// of them uses, and what the packages of the workspace have of them.
-// Directories are relative to the lock file's.
+// lock is the content of a lock file: the external packages, the packages that
+// each of them uses, and those that the packages of the workspace have.
+// Directories are relative to the lock file's directory.
 type lock struct {
-	facts    queue.Digest         // of all that is about no single package
+	facts    queue.Digest         // of all fields that are not about a single package
 	packages map[string]*external // by an id of the lock file's own
 	byName   map[string][]string  // name → ids, sorted
-	own      map[string]string    // directory → digests of what is said of the workspace's package there
-	catalogs map[entryOf]string   // digest of what pnpm has looked up in a catalog
-	hoisted  []string             // ids of what every package sees without asking
+	own      map[string]string    // directory → digests of the fields about the workspace's package there
+	catalogs map[entryOf]string   // digest of the value that pnpm has looked up in a catalog
+	hoisted  []string             // ids of packages that every package sees without naming them
 	find     func(dir, name, want string) found
 
-	byProgram map[string][]string // program → ids of what installs it for all; nil if each package has only its own
+	byProgram map[string][]string // program → ids of packages that install it for all; nil if each package has only its own programs
 }
 
 // external is one external package.
@@ -52,11 +52,11 @@ var lockNames = []string{"npm-shrinkwrap.json", "package-lock.json", "pnpm-lock.
 // opaqueLocks are lock files that cannot be read: they are in every hash.
 var opaqueLocks = []string{"bun.lock", "bun.lockb", "deno.lock"}
 
-// parseLock reads a lock file. An error says that nothing can be told apart by
-// it: a change of it may reach everything.
+// parseLock reads a lock file. An error says that the packages in it cannot be
+// told apart: a change of the file may reach every package.
 func parseLock(file string, data []byte) (l *lock, err error) {
 	defer func() {
-		// The YAML library is not ours, and what it reads may be hostile.
+		// The YAML library is not ours, and its input may be hostile.
 		if p := recover(); p != nil {
 			l, err = nil, fmt.Errorf("%s: %v", file, p)
 		}
@@ -85,9 +85,9 @@ func newLock() *lock {
 	return &lock{packages: map[string]*external{}, byName: map[string][]string{}, own: map[string]string{}, catalogs: map[entryOf]string{}}
 }
 
-// factsOf returns what is said of a package of the workspace, as far as it is not in
-// the external packages that it uses. An installer refuses the whole file over
-// one of them that is not so.
+// factsOf returns the fields about a package of the workspace, as far as they are
+// not in the external packages that it uses. An installer refuses the whole file if
+// one of these fields is wrong.
 func (l *lock) factsOf(dir string, deps []field) []string {
 	facts := []string{l.own[dir]}
 	for _, f := range deps {
@@ -98,7 +98,7 @@ func (l *lock) factsOf(dir string, deps []field) []string {
 	return facts
 }
 
-// rest returns what is said of other directories than those of packages, and of
+// rest returns the fields about directories that are no package's, and about
 // entries of catalogs that no dependency looks up.
 func (l *lock) rest(dirs map[string]bool, deps []field) []string {
 	var rest []string

@@ -17,8 +17,8 @@ type npmLock struct {
 	uses  map[string][]string
 }
 
-// roleFlags say why a package is installed, not what it is: they move when
-// somebody else begins to use it.
+// roleFlags say why a package is installed, not which one: they change when
+// another package begins to use it.
 var roleFlags = []string{"dev", "optional", "devOptional", "peer", "extraneous"}
 
 func parseNpm(file string, data []byte) (*lock, error) {
@@ -91,8 +91,9 @@ func (n *npmLock) readTree(under string, deps object) {
 	}
 }
 
-// link notes that a package of the workspace is installed by a link. Without it
-// npm refuses the file: it is part of what is said of that package.
+// link notes that a package of the workspace is installed by a link. Without
+// the link npm refuses the file, so it is part of the fields about that
+// package.
 func (n *npmLock) link(at, to string) {
 	dir := strings.TrimPrefix(to, "./")
 	n.links[at] = dir
@@ -107,7 +108,7 @@ func (n *npmLock) put(at, name string, d queue.Digest, deps ...object) {
 }
 
 // resolve finds a package as Node does: in the folder of installed packages
-// beside who asks, else beside each directory above.
+// beside the package that asks, else in those of the directories above.
 func (n *npmLock) resolve(from, name string) found {
 	for at := from; ; at = layout.Dir(at) {
 		place := strings.TrimPrefix(at+"/node_modules/"+name, "/")

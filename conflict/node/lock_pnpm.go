@@ -59,7 +59,7 @@ func parsePnpm(data []byte) (*lock, error) {
 		dir, ok := layout.Join("", name)
 		p.own[dir] += string(importers.sub(name).digest())
 		if !ok {
-			continue // outside of the tree, so is who asks
+			continue // the importer is outside of the tree
 		}
 		deps, err := p.readImporter(dir, importers.sub(name))
 		if err != nil {
@@ -73,7 +73,7 @@ func parsePnpm(data []byte) (*lock, error) {
 		facts = append(facts, string(d.digest()))
 	}
 	p.facts = digest.Of(facts...)
-	if strings.HasPrefix(version, "5") { // pnpm of then puts types where all compiler runs find them
+	if strings.HasPrefix(version, "5") { // these versions of pnpm put types where all compiler runs find them
 		for name, ids := range p.byName {
 			if strings.HasPrefix(name, "@types/") {
 				p.hoisted = append(p.hoisted, ids...)
@@ -121,7 +121,7 @@ func (p pnpmLock) readPackages(packages, snapshots mapping) {
 	}
 }
 
-// readImporter reads what one package of the workspace has.
+// readImporter reads the dependencies of one package of the workspace.
 func (p pnpmLock) readImporter(dir string, entry mapping) (map[string]found, error) {
 	deps := map[string]found{}
 	for _, kind := range pnpmKinds {
@@ -150,7 +150,7 @@ func (p pnpmLock) resolve(dir, name, ref string) (found, bool) {
 		if at, ok := layout.Join(dir, to); ok {
 			f.dirs = append(f.dirs, at)
 		}
-		return f, true // what is outside of the tree is not ours
+		return f, true // a directory outside of the tree is not ours
 	}
 	if i := strings.Index(bare, "file:"); i >= 0 {
 		if at, ok := layout.Join("", bare[i+len("file:"):]); ok {

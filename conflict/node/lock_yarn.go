@@ -92,8 +92,9 @@ func (y *yarnLock) read(entries mapping) {
 	}
 }
 
-// resolve finds what a dependency leads to. A descriptor may be written in
-// another way, or be replaced by resolutions: then every package of the name.
+// resolve finds the packages that a dependency leads to. If a descriptor is
+// written in another way, or replaced by resolutions, they are all packages of
+// the name.
 func (y *yarnLock) resolve(name, want string) found {
 	for _, d := range []string{name + "@" + want, name + "@npm:" + want} {
 		id, ok := y.ids[d]

@@ -10,18 +10,18 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// manifest is what the graph needs of one package.json.
+// manifest has the fields of one package.json that the graph needs.
 type manifest struct {
 	object     object
 	name       string
 	version    string
-	deps       []field  // name and what is asked for, of all kinds, sorted
+	deps       []field  // name and range (or other specifier), of all kinds, sorted
 	words      []string // of all scripts, sorted
 	workspaces []string
 	hasSpaces  bool // it is the root of a workspace, even of an empty one
 }
 
-// depKinds are the fields that name what a package depends on.
+// depKinds are the fields that name the dependencies of a package.
 var depKinds = []string{"dependencies", "devDependencies", "optionalDependencies", "peerDependencies"}
 
 // parseManifest reads a package.json. An error names file and line.
@@ -82,14 +82,14 @@ func parseManifest(file string, data []byte) (*manifest, error) {
 	return m, nil
 }
 
-// asked is what a dependency asks for.
+// asked is the package and the versions that a dependency asks for.
 type asked struct {
-	name string // of the package, "" if a path says which
-	path string // relative to who asks, or to the root of the workspace
+	name string // of the package, "" if path leads to it
+	path string // relative to the package that asks, or to the root of the workspace
 	want string // the range of versions, "" for any
 }
 
-// ask reads what stands behind a dependency's name.
+// ask reads the specifier behind a dependency's name.
 func ask(name, spec string) asked {
 	protocol, rest, ok := strings.Cut(spec, ":")
 	if !ok {
@@ -120,8 +120,8 @@ func ask(name, spec string) asked {
 	return asked{name: name}
 }
 
-// alias splits "other@range". Without an at sign there may be a name or a
-// range; it is a name if it could not be a range.
+// alias splits "other@range". Without an at sign it is either a name or a
+// range: a name if it cannot be a range.
 func alias(s string) (name, want string) {
 	if i := strings.LastIndexByte(s, '@'); i > 0 {
 		return s[:i], s[i+1:]

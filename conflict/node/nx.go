@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
-// project is what a project.json, or nx in a package.json, says.
+// project is the content of a project.json, or of nx in a package.json.
 type project struct {
 	name     string
 	tags     []string
@@ -19,7 +19,7 @@ type project struct {
 	on       []string // projects whose tasks run before its own
 	inputs   []string // globs beside its own files
 	tools    []string // packages that hold its executors
-	paths    []string // what in options and commands may be a path from the root
+	paths    []string // the words in options and commands that may be paths from the root
 }
 
 func parseProject(file string, data []byte) (*project, error) {
@@ -68,7 +68,7 @@ func (p *project) readTarget(t object) {
 	}
 }
 
-// readPaths reads options, which tools take for paths from the root.
+// readPaths reads options that tools may take for paths from the root.
 func (p *project) readPaths(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -121,7 +121,7 @@ func (p *project) readInputs(lists object) {
 	}
 }
 
-// parseNx reads nx.json: its files are everybody's.
+// parseNx reads nx.json: the files that it names are in the hashes of all projects.
 func parseNx(file string, data []byte) (*project, error) {
 	o, err := parseCommented(file, data)
 	if err != nil {
@@ -171,10 +171,10 @@ func (b *builder) applyProject(p *pkg, x *project) {
 	}
 }
 
-// dependPattern adds edges to the projects that a pattern of Nx names: a name,
-// a glob of names or directories, or a tag. A project that is excluded is left
-// out of globs only: an edge that is found elsewhere stays. For a glob or a tag,
-// p looks at the names of all projects, those to come included.
+// dependPattern adds edges to the projects that a pattern of Nx names: a name, a
+// glob of names or directories, or a tag. A project that is excluded is only
+// left out of globs: an edge that is found elsewhere stays. For a glob or a tag,
+// p reads the names of all projects, and those of future ones.
 func (b *builder) dependPattern(p *pkg, pattern string, all []string) {
 	if strings.HasPrefix(pattern, "!") {
 		return
@@ -207,7 +207,7 @@ func (b *builder) dependPattern(p *pkg, pattern string, all []string) {
 	}
 }
 
-// globbed reports whether a name matches; a glob that is none matches all.
+// globbed reports whether a name matches; an invalid glob matches all names.
 func globbed(pattern, name string) bool {
 	if pattern == "*" {
 		return true

@@ -21,7 +21,7 @@ type pnpmWorkspace struct {
 
 func parsePnpmWorkspace(file string, data []byte) (w *pnpmWorkspace, err error) {
 	defer func() {
-		// The YAML library is not ours, and what it reads may be hostile.
+		// The YAML library is not ours, and its input may be hostile.
 		if p := recover(); p != nil {
 			w, err = nil, fmt.Errorf("%s: %v", file, p)
 		}
@@ -46,9 +46,9 @@ func parsePnpmWorkspace(file string, data []byte) (w *pnpmWorkspace, err error) 
 	return w, nil
 }
 
-// soundCatalogs reports whether pnpm takes the catalogs: one entry that is no
-// string, such as 5 for '5', or two default catalogs, and it refuses to do
-// anything.
+// soundCatalogs reports whether pnpm accepts the catalogs. If one entry is no
+// string, such as 5 for '5', or if there are two default catalogs, pnpm refuses
+// to do anything.
 func soundCatalogs(m mapping) bool {
 	named, ok := m["catalogs"].(map[string]any)
 	if m["catalogs"] != nil && !ok || m["catalog"] != nil && named["default"] != nil {
@@ -75,13 +75,14 @@ func (e entryOf) compare(f entryOf) int {
 	return cmp.Or(strings.Compare(e.catalog, f.catalog), strings.Compare(e.name, f.name))
 }
 
-// inCatalog returns where a dependency is looked up, if it is.
+// inCatalog returns the entry of a catalog in which a dependency is looked up, if there is
+// one.
 func inCatalog(f field) (entryOf, bool) {
 	catalog, ok := strings.CutPrefix(f.value, "catalog:")
 	return entryOf{cmp.Or(catalog, "default"), f.key}, ok
 }
 
-// catalogued returns what a dependency asks for, looked up in the catalogs.
+// catalogued returns the specifier of a dependency, looked up in the catalogs.
 func (w *pnpmWorkspace) catalogued(f field) string {
 	at, ok := inCatalog(f)
 	if !ok || w == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
-// tsconfig is what a tsconfig.json or jsconfig.json says of other files.
+// tsconfig has the fields of a tsconfig.json or jsconfig.json that are about other files.
 type tsconfig struct {
 	broken  bool
 	extends []string
@@ -84,8 +84,8 @@ func (c *tsconfig) match(specifier string) []string {
 	return out
 }
 
-// scope is what imports of a package may go through: its own tsconfig files
-// and what they extend.
+// scope has the configurations that imports of a package may go through: its
+// own tsconfig files and those that they extend.
 type scope struct {
 	dirs    []string
 	configs []*tsconfig
@@ -104,8 +104,8 @@ func (b *builder) tsconfigAt(ctx context.Context, e conflict.Entry) (*tsconfig, 
 	return v.(*tsconfig), nil
 }
 
-// addTSConfig adds a configuration and what it extends to the scope of a
-// package, with the edges that it means.
+// addTSConfig adds a configuration, and those that it extends, to the scope of
+// a package, with the edges that they mean.
 func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, left int) error {
 	c, err := b.tsconfigAt(ctx, e)
 	if err != nil {

@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// turboNames are what Turborepo's configuration may be called.
+// turboNames are the names that Turborepo's configuration may have.
 var turboNames = []string{"turbo.json", "turbo.jsonc"}
 
-// turbo is what a turbo.json says of files and packages.
+// turbo has the fields of a turbo.json that are about files and packages.
 type turbo struct {
 	global  []string // files that every package depends on
 	extends []string // packages whose configuration this one continues
@@ -44,7 +44,8 @@ func parseTurbo(file string, data []byte) (*turbo, error) {
 }
 
 // splitTask returns the package of "package#task". A task without a package is
-// one of all or, with a caret, of dependencies: these are edges already.
+// a task of all packages or, with a caret, of dependencies: these are edges
+// already.
 func splitTask(name string) (string, bool) {
 	i := strings.LastIndexByte(name, '#')
 	if i <= 0 {

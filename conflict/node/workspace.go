@@ -56,7 +56,7 @@ func (b *builder) has(dir, base string) (conflict.Entry, bool) {
 	return e, ok
 }
 
-// isRoot reports whether packages are installed for a directory by itself. A
+// isRoot reports whether packages are installed for a directory separately. A
 // package.json within a package is a fixture of that package.
 func (b *builder) isRoot(dir string) bool {
 	_, manifest := b.has(dir, "package.json")
@@ -92,7 +92,7 @@ func (b *builder) addRoot(ctx context.Context, dir string, places []string) erro
 		return err
 	}
 	_, nx := b.has(dir, "nx.json")
-	top := false // the root is a package by its own wish
+	top := false // the root is a package because its configuration says so
 	for _, at := range places {
 		rel, in := below(dir, at)
 		if at == dir {
@@ -158,8 +158,8 @@ func (b *builder) manifestAt(ctx context.Context, e conflict.Entry) (*manifest, 
 	return v.(*manifest), nil
 }
 
-// globsOf returns what a root says of where its packages are, and whether
-// later globs overrule earlier ones; else exclusions overrule all.
+// globsOf returns the globs by which a root names its packages, and whether
+// later globs overrule earlier ones; if not, exclusions overrule all others.
 func (b *builder) globsOf(ctx context.Context, r *root) (globs []string, ordered bool, err error) {
 	globs, from := r.man.workspaces, "package.json"
 	ordered = true

@@ -1,6 +1,6 @@
 // Package paths analyzes a tree by areas: sets of files that a maintainer has
 // written down as globs, with the areas that each of them needs. It suits any
-// language and is as good as what is written.
+// language and is as good as the areas that are written.
 //
 //	analysis:
 //	  analyzer: paths
@@ -9,10 +9,9 @@
 //	    - {name: web, files: ["web/**"], needs: [api]}
 //
 // A change to api/v1.proto changes the hashes of api and web; one to
-// web/index.html that of web only. The two areas' changes conflict where they
-// meet: two changes to api conflict, a change to api and one to web do, too,
-// as both change web. A file that several areas match belongs to all of them;
-// one that no area matches follows `unowned`.
+// web/index.html that of web only. Two changes to api conflict; a change to api
+// and one to web do, too, as both change web. A file that several areas match
+// belongs to all of them; one that no area matches follows `unowned`.
 package paths
 
 import (
@@ -39,7 +38,7 @@ type Analyzer struct {
 	known map[string][]int // path → areas; a function of the path alone
 }
 
-// keptPaths bounds what is remembered of paths; past it all is forgotten.
+// keptPaths bounds how many paths are remembered; beyond it all are forgotten.
 const keptPaths = 200_000
 
 // claims returns the areas that a file belongs to.

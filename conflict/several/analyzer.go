@@ -86,7 +86,7 @@ func (a *Analyzer) label() string {
 }
 
 // ID returns the name and version with the ids of the parts, and a digest of
-// all that makes them what they are.
+// all their settings.
 func (a *Analyzer) ID() string { return a.id }
 
 // Graph returns the graphs of all parts as one.
@@ -140,7 +140,7 @@ func joined(errs []error) error {
 	return all
 }
 
-// graph is what the part's analyzer says of the tree that the part sees.
+// graph returns the graph of the part's analyzer for the tree that the part sees.
 func (p Part) graph(ctx context.Context, seen conflict.Tree) (*conflict.Graph, error) {
 	g, err := p.Analyzer.Graph(ctx, seen)
 	switch {
@@ -183,9 +183,9 @@ func (p Part) base(g *conflict.Graph, t conflict.Tree, links links, files []conf
 	return n
 }
 
-// allOf names the node above all targets of a part; no other is called so, as
-// the names of parts are without "/" and others begin with that of a part and
-// ":".
+// allOf names the node above all targets of a part. No other node has this
+// name: names of parts have no "/", and other names begin with the name of a
+// part and ":".
 func allOf(part string) string { return part + "/*" }
 
 func (p Part) all(targets map[string]bool) conflict.Target {

@@ -11,11 +11,11 @@ var (
 	_ conflict.Versioned = guarded{}
 )
 
-// mostElder bounds the elder versions: those of parts multiply.
+// mostElder bounds the elder versions: the numbers of versions of all parts multiply.
 const mostElder = 64
 
-// Elder implements conflict.Versioned: the parts in all versions that there are
-// of them, but for all newest ones.
+// Elder implements conflict.Versioned: it returns all combinations of versions
+// of the parts, except that of the newest ones.
 func (a *Analyzer) Elder() []conflict.Analyzer {
 	all := [][]Part{nil}
 	for _, p := range a.parts {
@@ -31,7 +31,7 @@ func (a *Analyzer) Elder() []conflict.Analyzer {
 	}
 	var out []conflict.Analyzer
 	for _, parts := range all[1:] {
-		if v, err := New(parts); err == nil { // nothing but the versions is another than in a
+		if v, err := New(parts); err == nil { // only the versions differ from those of a
 			out = append(out, v)
 		}
 	}

@@ -16,12 +16,12 @@ type partMemo struct {
 	memo    any             // of the part's analyzer
 	links   links           // by which its folder is left
 	unread  bool            // one target stands for it
-	targets map[string]bool // what "NAME/*" is above; nil where nobody needs it
+	targets map[string]bool // the targets below "NAME/*"; nil where no part needs it
 }
 
-// Follow implements conflict.Follower. A part of whose files none has changed
-// is as it was, whether or not its analyzer can follow. Only Graph can tell of a
-// part that could not be read, or cannot any more.
+// Follow implements conflict.Follower. A part without changed files is as it
+// was, whether or not its analyzer can follow. Only Graph can handle a part that
+// could not be read, or that can no longer be read.
 func (a *Analyzer) Follow(ctx context.Context, last any, files []conflict.FileChange, t conflict.Tree) (*conflict.Patch, error) {
 	m, ok := last.(*memo)
 	if !ok || len(m.parts) != len(a.parts) {
@@ -58,7 +58,7 @@ func (a *Analyzer) Follow(ctx context.Context, last any, files []conflict.FileCh
 }
 
 // rebased reports whether changes reach the node below all others of the part,
-// beside what its analyzer knows of.
+// in a way that its analyzer does not see.
 func (p Part) rebased(files []conflict.FileChange, l links) bool {
 	return len(files) > 0 && l.lost || slices.ContainsFunc(files, func(c conflict.FileChange) bool {
 		link := p.Under != "" && strings.HasPrefix(c.Path, p.Under+"/") && (c.From.Mode == conflict.ModeLink || c.To.Mode == conflict.ModeLink)

@@ -9,9 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// guarded is several analyzers of which some run programs out of the tree. It
-// is no conflict.Follower: the programs that may run change with the target
-// branch.
+// guarded is several analyzers of which some run programs of the tree. It is no
+// conflict.Follower: the programs that may run change with the target branch.
 type guarded struct{ all *Analyzer }
 
 var _ conflict.Guarded = guarded{}
@@ -28,7 +27,7 @@ func (g guarded) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, e
 // folder of the target branch.
 func (g guarded) Trusting(target conflict.Tree) conflict.Analyzer { return trusting{g.all, target} }
 
-// trusting is several analyzers that may run what a target branch holds.
+// trusting is several analyzers that may run the programs of a target branch.
 type trusting struct {
 	all    *Analyzer
 	target conflict.Tree

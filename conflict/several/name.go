@@ -17,7 +17,7 @@ func (p Part) add(out *conflict.Graph, g *conflict.Graph, base conflict.Target) 
 	out.Definitions = append(out.Definitions, p.definitions(g.Definitions)...)
 }
 
-// name is what a target of the part is called among those of all.
+// name returns the name of a target of the part among the targets of all parts.
 func (p Part) name(target string) string { return config.TargetOf(p.Name, target) }
 
 // target is a target of the part among those of all. Reports know it by the
@@ -44,8 +44,8 @@ func (p Part) target(t conflict.Target) conflict.Target {
 	return t
 }
 
-// read is what a definition input of the part is called: listings are of
-// folders of the whole tree, whoever reads them.
+// read returns the name of a definition input of the part among those of all
+// parts. Listings are of folders of the whole tree, whichever part reads them.
 func (p Part) read(name string) string {
 	if rest, ok := strings.CutPrefix(name, conflict.DefinitionPrefix); ok {
 		return conflict.DefinitionPrefix + p.name(rest)

@@ -11,10 +11,10 @@ import (
 // whole is the graph of a part that cannot be read: one target over all files
 // that the part sees.
 //
-// A folder is its analyzer's own: the target claims what is in it, as the targets
-// would of which nobody knows. A part of the whole tree claims nothing, else no
-// file would be unowned while it cannot be read, and a test of another part that
-// reads one would not run.
+// A folder belongs to its analyzer: the target claims the files in it, as the
+// unknown targets would. A part of the whole tree claims nothing. Otherwise no
+// file would be unowned while the part cannot be read, and a test of another part
+// that reads an unowned file would not run.
 func (p Part) whole(ctx context.Context, seen conflict.Tree) (*conflict.Graph, error) {
 	files, err := seen.Files(ctx)
 	if err != nil {

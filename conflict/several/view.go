@@ -21,7 +21,7 @@ type view struct {
 	mu    sync.Mutex
 	files []conflict.Entry // nil: not asked for yet
 	id    queue.TreeID
-	err   error // why ID is not what it should be
+	err   error // why ID is not the id of these files
 }
 
 var _ conflict.BatchTree = (*view)(nil)
@@ -106,13 +106,13 @@ func (v *view) ID() queue.TreeID {
 	return v.id
 }
 
-// links are the symbolic links by which a folder of a tree is left.
+// links are the symbolic links that lead out of a folder of a tree.
 type links struct {
-	goals []string // what they lead to, files or folders of the whole tree
+	goals []string // files or folders of the whole tree that they lead to
 	lost  bool     // one leads to nothing that can be seen in the list of files
 }
 
-// maxLinks bounds how many links are followed; past it they are lost.
+// maxLinks bounds how many links are followed; further links are lost.
 const maxLinks = 1000
 
 // linksOf reads the links of a folder that lead out of it and stay in the tree.
@@ -150,7 +150,7 @@ func linksOf(ctx context.Context, t conflict.Tree, under string, files []conflic
 func climbs(clean string) bool { return clean == ".." || strings.HasPrefix(clean, "../") }
 
 // winding reports whether a link goes up after it went down: through another
-// link that is not where the names say.
+// link, the result is not where the names say.
 func winding(text string) bool {
 	down := false
 	for _, name := range strings.Split(text, "/") {
@@ -168,7 +168,7 @@ func winding(text string) bool {
 }
 
 // there reports whether the list has a file or folder of this path. A link at
-// its end leads further, so nobody knows what it stands for.
+// its end leads further, so its goal is not known.
 func there(files []conflict.Entry, goal string) bool {
 	if at, ok := find(files, goal); ok {
 		return files[at].Mode != conflict.ModeLink
@@ -177,7 +177,7 @@ func there(files []conflict.Entry, goal string) bool {
 	return len(in) > 0 && !slices.ContainsFunc(in, func(e conflict.Entry) bool { return e.Mode == conflict.ModeLink })
 }
 
-// reach reports whether a file is what one of the links leads to.
+// reach reports whether one of the links leads to a file, or to a folder above it.
 func (l links) reach(file string) bool {
 	return slices.ContainsFunc(l.goals, func(g string) bool { return file == g || strings.HasPrefix(file, g+"/") })
 }

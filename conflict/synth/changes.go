@@ -11,8 +11,8 @@ type Target struct {
 	Deps []uint32 // ascending
 }
 
-// Change is what one change does to a graph. The graphs of all changes of one
-// call, and of all of them together, have no cycles.
+// Change is the effect of one change on a graph. The graphs of all changes of
+// one call, and of all of them together, have no cycles.
 type Change struct {
 	Edited  []uint32 // nodes with other content, ascending: files, or rules that have none
 	Added   []Edge   // dependencies of rules that get them

@@ -33,7 +33,7 @@ func (g *Graph) Len() int { return len(g.rule) }
 // Edges returns the number of edges.
 func (g *Graph) Edges() int { return len(g.deps) }
 
-// Deps returns what a node depends on, ascending. The caller does not modify it.
+// Deps returns the nodes that a node depends on, ascending. The caller does not modify it.
 func (g *Graph) Deps(node uint32) []uint32 { return g.deps[g.off[node]:g.off[node+1]] }
 
 // Rule reports whether a node is a rule; the others are files.
@@ -75,7 +75,7 @@ func New(nodes, edges int, seed uint64) *Graph {
 		}
 		picked = picked[:0]
 		if layer > 0 {
-			// The lowest layer has no rules below it; the others make up for it.
+			// The lowest layer has no rules below it; the other layers get its share.
 			picked = g.pick(&r, picked, share(between, i-from[1], rules-from[1]), ids, from[:layer+1])
 		}
 		g.deps = append(g.deps, picked...)

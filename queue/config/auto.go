@@ -10,24 +10,25 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Auto is a rule by which an open pull request enters the queue without a command: where
-// all that it names holds, of the head that enters. It is never a draft, and always one
-// that asks for the queue's branch. Each rule takes somebody with write
-// access besides: the author, one who approves of the head, or an author whom the rule names.
+// Auto is a rule by which an open pull request enters the queue without a command: all
+// conditions of the rule must hold for the head that enters. The pull request must not
+// be a draft, and must ask for the queue's branch. Besides, each rule needs somebody
+// with write access: the author, somebody who approves of the head, or an author whom
+// the rule names.
 type Auto struct {
 	// Name is shown to everybody whose pull request the rule enters; each rule has its own.
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
-	// Labels are all set, in any case of letters. Taking one of them off takes out what has entered by the rule. Default none.
+	// Labels must all be set, in any case of letters. Taking one of them off takes out a pull request that has entered by the rule. Default none.
 	Labels []string `json:"labels,omitempty" yaml:"labels,omitempty" jsonschema:"maxItems=20,pattern=^\\S([^\\r\\n\\x00]*\\S)?$"`
-	// Authors are users, Apps such as "dependabot[bot]" and teams ("@org/team"), by the forge's own names; one of them has opened it. Default anybody.
+	// Authors are users, Apps such as "dependabot[bot]" and teams ("@org/team"), by the forge's own names; one of them must have opened it. Default anybody.
 	Authors []string `json:"authors,omitempty" yaml:"authors,omitempty" jsonschema:"maxItems=100,pattern=^(@?[a-zA-Z0-9][a-zA-Z0-9_-]*(\\[bot\\])?|@[a-zA-Z0-9][a-zA-Z0-9_-]*/[a-zA-Z0-9._-]+)$"`
 	// Approvals are how many people with write access, other than the author, have approved of exactly its head. Default 0.
 	Approvals int `json:"approvals,omitempty" yaml:"approvals,omitempty" jsonschema:"minimum=0,maximum=20,default=0"`
-	// Checks are names of checks and statuses, or globs of such: of each one has passed on its head, and none that it names has failed or runs still. A check that has not appeared yet is not known to a glob. Default none.
+	// Checks are names of checks and statuses, or globs of names. For each entry at least one check that it names has passed on the head, and none has failed or is still running. A glob does not know a check that has not appeared yet. Default none.
 	Checks []string `json:"checks,omitempty" yaml:"checks,omitempty" jsonschema:"maxItems=50"`
-	// Paths are globs: all paths that it changes are among them. Default any.
+	// Paths are globs: each path that it changes matches one of them. Default any.
 	Paths []string `json:"paths,omitempty" yaml:"paths,omitempty" jsonschema:"maxItems=100"`
-	// Touches are globs: some path that it changes is one of them. Default any.
+	// Touches are globs: at least one path that it changes matches one of them. Default any.
 	Touches []string `json:"touches,omitempty" yaml:"touches,omitempty" jsonschema:"maxItems=100"`
 	// Priority is the lane that it enters in, as in /land priority=LANE. Default default_lane.
 	Priority string `json:"priority,omitempty" yaml:"priority,omitempty" jsonschema:"maxLength=32"`
@@ -54,7 +55,7 @@ func (a Auto) LacksLabels(labels []string) (out []string) {
 func (a Auto) Teams() []string { return Who(strings.Join(a.Authors, " ")).Teams() }
 
 // Names reports whether the rule names an author by login. Case does not count; an App and
-// a user of the same name are two.
+// a user of the same name are different.
 func (a Auto) Names(author string) bool {
 	return author != "" && slices.ContainsFunc(a.Authors, func(name string) bool {
 		return !strings.Contains(name, "/") && strings.EqualFold(strings.TrimPrefix(name, "@"), author)
@@ -78,7 +79,7 @@ func all(list []string, is func(string) bool) bool {
 	return !slices.ContainsFunc(list, func(s string) bool { return !is(s) })
 }
 
-// CheckNamed reports whether a name, or glob, of the rule's checks is that of a check. In
+// CheckNamed reports whether a name, or glob, of the rule's checks matches a check. In
 // names of checks a slash is a letter like any other.
 func CheckNamed(pattern, check string) bool {
 	if strings.EqualFold(pattern, check) {
@@ -103,7 +104,7 @@ func (r Rules) AutoRule(name string) (Auto, bool) {
 	return r.Auto[i], true
 }
 
-// checkAuto reports what single fields of the rules cannot show.
+// checkAuto reports mistakes that a single field of the rules cannot show.
 func checkAuto(d *document, q *Rules) {
 	lanes := q.LaneNames()
 	if len(q.Lanes) == 0 {

@@ -3,7 +3,7 @@ package config
 // Batch says when several changes are built, or landed, together.
 type Batch string
 
-// The kinds of batches. What lands passes the same gate under each.
+// The kinds of batches. A change that lands passes the same gate under each.
 const (
 	BatchOff         Batch = "off"         // each change has its own builds and its own commit
 	BatchIndependent Batch = "independent" // under overload changes without a common target share a build

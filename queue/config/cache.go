@@ -9,12 +9,12 @@ import (
 )
 
 // Cache is a part of a step's checkout that runners keep from build to build, beside the
-// files of the commit. What one step has left there another one finds, of whatever change
-// that was: a cache makes steps faster, and is no place for what a result depends on.
+// files of the commit. A step finds the files there that another step has left, of any
+// change: a cache makes steps faster, and must hold nothing that a result depends on.
 type Cache struct {
-	// Paths are the folders and files that are kept, from the root of the repository, e.g. node_modules or target. No globs, and none in another one's.
+	// Paths are the folders and files that are kept, from the root of the repository, e.g. node_modules or target. They are no globs, and no path lies in another one.
 	Paths []string `json:"paths" yaml:"paths" jsonschema:"required,minItems=1,maxItems=20,minLength=1,maxLength=300"`
-	// Key are globs of files of the commit whose content selects the cache, e.g. package-lock.json: what is kept under one content is not found under another. Default none: there is one cache for all commits.
+	// Key are globs of files of the commit whose content selects the cache, e.g. package-lock.json: files that are kept under one content are not found under another. Default none: there is one cache for all commits.
 	Key []string `json:"key,omitempty" yaml:"key,omitempty" jsonschema:"maxItems=20,minLength=1,maxLength=300"`
 }
 
@@ -24,8 +24,8 @@ func (c Cache) Equal(d Cache) bool { return slices.Equal(c.fields(), d.fields())
 // Name says for people which cache it is.
 func (c Cache) Name() string { return strings.Join(c.Paths, ", ") }
 
-// fields returns what the cache adds to the digest of its step. The order of the paths and
-// of the globs means nothing.
+// fields returns the fields that the cache adds to the digest of its step. The order of
+// the paths and of the globs means nothing.
 func (c Cache) fields() []string {
 	sorted := func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 	paths, key := sorted(c.Paths), sorted(c.Key)
@@ -33,7 +33,7 @@ func (c Cache) fields() []string {
 	return append(fields, key...)
 }
 
-// cacheFields are those of all caches of a step, whose order means nothing.
+// cacheFields are the fields of all caches of a step, whose order means nothing.
 func (s Step) cacheFields() (fields []string) {
 	each := make([][]string, len(s.Caches))
 	for i, c := range s.Caches {
@@ -47,7 +47,7 @@ func (s Step) cacheFields() (fields []string) {
 func Within(name, in string) bool { return name == in || strings.HasPrefix(name, in+"/") }
 
 // checkCaches reports paths of a step's caches that lead out of the repository or into one
-// another, and globs that are none.
+// another, and invalid globs.
 func checkCaches(d *document, at string, s Step) {
 	type seen struct {
 		path string

@@ -23,7 +23,7 @@ const (
 // maxGlob bounds the length, and so the cost, of one glob.
 const maxGlob = 300
 
-// checkAll reports what single fields cannot show: names that must be
+// checkAll reports mistakes that a single field cannot show: names that must be
 // unique, references, and settings that do not go together.
 func checkAll(d *document, c *Config) {
 	names := map[string]int{}
@@ -60,7 +60,7 @@ func (d *document) report(path, format string, args ...any) {
 	d.reportAt(d.place(path), path, fmt.Sprintf(format, args...))
 }
 
-// reportAt is report of a value that is known to stand at a place.
+// reportAt is report for a value whose place is known.
 func (d *document) reportAt(at position, path, message string) {
 	if !d.refused[path] {
 		d.refused[path] = true
@@ -100,9 +100,9 @@ func checkStep(d *document, path string, s Step, a Analysis) {
 	case noTargets && known && perTarget:
 		d.report(path+".run", "%s.run names {targets}, but without an analyzer the tree is one target: set analysis.analyzer to go, cargo, node or paths, or take {targets} out", path)
 	case !noTargets && known && s.Scope != ScopeRepository && !perTarget && !strings.Contains(s.Run, "SUBMITQUEUE_TARGETS") && strings.TrimSpace(s.Run) != "":
-		// A result counts for each target by itself, and changes to different
-		// targets do not wait for each other: a command on the whole tree would
-		// have its result taken for trees that it has never seen.
+		// A result counts for each target on its own, and changes to different
+		// targets do not wait for each other: the result of a command on the
+		// whole tree would be taken for trees that it has never seen.
 		d.report(path+".run", "%s.run is not told its targets: put {targets} into the command, or read $SUBMITQUEUE_TARGETS; for a command that looks at the whole tree say scope: repository", path)
 	}
 	checkStepPart(d, path, s, a)
@@ -214,7 +214,8 @@ func checkCycles(d *document, at, format string, list []needing) {
 	}
 }
 
-// glob reports what is wrong with any glob, and whether there is more to be looked at.
+// glob reports the mistakes that globs of all kinds can have, and returns whether the caller
+// has to check further.
 func (d *document) glob(path, g string) bool {
 	switch {
 	case g == "" || d.refused[path]:

@@ -10,7 +10,7 @@ import (
 // waited for it would wait for ever.
 const ownCheck = "submitqueue"
 
-// checkChecks checks what a step with checks may say. It reports whether the
+// checkChecks checks the keys of a step with checks. It reports whether the
 // step is to be checked as one with a command.
 func checkChecks(d *document, path string, s Step, a Analysis) bool {
 	at := path + ".checks"
@@ -81,8 +81,8 @@ func checkChecks(d *document, path string, s Step, a Analysis) bool {
 	}
 	if s.Scope == "" && a.HasTargets() && d.read("analysis") && !d.refused[path+".scope"] {
 		// As with a command that is not told its targets, a result would be
-		// taken for trees that it has never seen; here nobody but the author
-		// of the workflow can tell.
+		// taken for trees that it has never seen; here only the author of the
+		// workflow can tell.
 		d.report(path+".scope", "%s.scope is missing: say scope: targets where the workflow tests each target by itself (all of them, or those that the build asks for), "+
 			"scope: repository where it looks at the whole tree", path)
 	}

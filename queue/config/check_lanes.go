@@ -53,7 +53,7 @@ func usualLane(lanes []Lane) string {
 	return lanes[len(lanes)-1].Name
 }
 
-// checkQueue reports what single fields of lanes, projects and quotas cannot show.
+// checkQueue reports mistakes that a single field of lanes, projects and quotas cannot show.
 func checkQueue(d *document, c *Config) {
 	q := &c.Queue
 	lanes := map[string]int{}
@@ -76,8 +76,8 @@ func checkQueue(d *document, c *Config) {
 	checkQuotas(d, q)
 }
 
-// checkUsual refuses a permission for the default lane: who asks for no lane is
-// in it, too.
+// checkUsual refuses a permission for the default lane: a change for which no
+// lane is asked is in it, too.
 func checkUsual(d *document, c *Config) {
 	q := &c.Queue
 	if len(q.Lanes) == 0 || d.refused["queue.lanes"] || d.refused["queue.default_lane"] {

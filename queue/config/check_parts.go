@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// read reports whether nothing at a path or below it was refused, but for the
-// steps' sake.
+// read reports whether checks of other values can rely on the value at a path:
+// neither it nor the analyzers in it were refused.
 func (d *document) read(path string) bool {
 	for bad := range d.refused {
 		if bad == path || strings.HasPrefix(bad, path+".analyzer") {

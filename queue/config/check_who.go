@@ -43,9 +43,9 @@ func (d *document) who(path string, who Who) {
 	}
 }
 
-// Unrunnable returns what a valid file asks for and no runner of this version offers, as
-// errors with their places; nil: nothing. A server takes such a file: its steps wait for
-// a runner.
+// Unrunnable returns the keys of a valid file that ask for things which no runner of
+// this version offers, as errors with their places; nil: none. A server takes such a
+// file: its steps wait for a runner.
 func Unrunnable(file string, data []byte, c *Config) error {
 	d := &document{findings: newFindings(file, string(data)), refused: map[string]bool{}}
 	d.guarded(func() { d.root = parseYAML(d.findings, strings.TrimPrefix(string(data), "\ufeff")) })

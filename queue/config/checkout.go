@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Checkout is what the checkouts of steps with run hold beside the files that git has in
-// the commit. Steps with checks are checked out by their workflow.
+// Checkout says which files the checkouts of steps with run hold beside those that git
+// has in the commit. Steps with checks are checked out by their workflow.
 type Checkout struct {
 	// Submodules says whether submodules are filled: true (those of the commit), recursive (theirs, too) or false. Default false: each is an empty folder.
 	Submodules Submodules `json:"submodules,omitempty" yaml:"submodules,omitempty"`
@@ -18,7 +18,8 @@ type Checkout struct {
 	Depth int `json:"depth,omitempty" yaml:"depth,omitempty" jsonschema:"minimum=1,maximum=100000"`
 }
 
-// Plain reports whether the checkout holds what git has in the commit, and no more.
+// Plain reports whether the checkout holds the files that git has in the commit, and no
+// others.
 func (c Checkout) Plain() bool { return !c.Submodules.On() && !c.LFS.On() }
 
 // Equal reports whether checkouts of one commit hold the same files.
@@ -34,7 +35,7 @@ func (c Checkout) Commits() int { return max(1, c.Depth) }
 // that somebody has written.
 type Switch string
 
-// The values of Switch; "" is SwitchOff, but where the file has a default.
+// The values of Switch; "" is SwitchOff, unless the file has a default.
 const (
 	SwitchOff Switch = "false"
 	SwitchOn  Switch = "true"
@@ -50,7 +51,7 @@ func (s Switch) MarshalYAML() (any, error) { return s == SwitchOn, nil }
 // recursive.
 type Submodules string
 
-// The values of Submodules; "" is SubmodulesOff, but where the file has a default.
+// The values of Submodules; "" is SubmodulesOff, unless the file has a default.
 const (
 	SubmodulesOff Submodules = "false"
 	SubmodulesTop Submodules = "true"      // those that the commit names
@@ -69,8 +70,9 @@ func (s Submodules) MarshalYAML() (any, error) {
 	return string(s), nil
 }
 
-// fields returns what the checkout adds to the digest of its step: two fields for each
-// part, the first no name of a variable, so that no variables of a step read the same.
+// fields returns the fields that the checkout adds to the digest of its step: two for
+// each part. The first is no valid name of a variable, so that no variables of a step
+// make the same fields.
 func (c Checkout) fields() []string {
 	var fields []string
 	if c.Submodules.On() {

@@ -8,12 +8,12 @@ import (
 // AppActions is the slug of the App as which GitHub Actions reports.
 const AppActions = "github-actions"
 
-// Check is a check that a step waits for. Without an App, whoever reports under
-// the name counts; with one, only the check runs of that App do, because any App,
-// and anybody who may post statuses, can take any name. In the file, and stored,
-// one without an App is its name.
+// Check is a check that a step waits for. Without an App, every report under the
+// name counts. With one, only the check runs of that App do, because any App, and
+// anybody who may post statuses, can take any name. In the file and in the store,
+// a check without an App is only its name.
 type Check struct {
-	// Name is what the check run or commit status is called, in any case of letters.
+	// Name is the name of the check run or commit status, in any case of letters.
 	Name string `json:"name" yaml:"name" jsonschema:"required,minLength=1,maxLength=255,pattern=^\\S([^\\r\\n\\x00]*\\S)?$"`
 	// App is the slug of the App that reports it, as in github.com/apps/SLUG; github-actions is GitHub Actions. No one else's check of this name counts, and no commit status. Default: anybody's counts.
 	App string `json:"app,omitempty" yaml:"app,omitempty" jsonschema:"minLength=1,maxLength=100,pattern=^[a-z0-9][a-z0-9-]*$"`

@@ -14,15 +14,15 @@ const Path = ".submitqueue.yml"
 type Config struct {
 	// Version is the version of this format: 1.
 	Version int `json:"version" yaml:"version" jsonschema:"required,enum=1"`
-	// Steps are what must pass, in any order; at least one.
+	// Steps must all pass, in any order; at least one.
 	Steps []Step `json:"steps" yaml:"steps" jsonschema:"required,minItems=1,maxItems=100"`
-	// Environment is that of each step with run that names none: see there. Default none.
+	// Environment is the environment of each step with run that names none: see steps[].environment. Default none.
 	Environment string `json:"environment,omitempty" yaml:"environment,omitempty" jsonschema:"minLength=1,maxLength=2000"`
 	// Env are variables of each step with run, where the step does not set them itself. Secrets do not belong here: give them to the runner. Default none.
 	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
-	// Checkout is that of each step with run, where the step says nothing else.
+	// Checkout is the checkout of each step with run, where the step does not say otherwise.
 	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
-	// Quarantine are entries of each step with run on targets, beside those of the step itself: see there. Default none.
+	// Quarantine are entries of each step with run on targets, beside those of the step itself: see steps[].quarantine. Default none.
 	Quarantine []Quarantine `json:"quarantine,omitempty" yaml:"quarantine,omitempty" jsonschema:"maxItems=100"`
 	// Analysis says how changes are told apart. Default: they are not, each conflicts with all others.
 	Analysis Analysis `json:"analysis,omitzero" yaml:"analysis,omitempty"`
@@ -34,17 +34,17 @@ type Config struct {
 
 // Analysis says how a tree is turned into targets.
 type Analysis struct {
-	// Analyzer is what reads the tree: none (the tree is one target), paths (the areas below), go (packages), cargo (crates), node (packages of npm, yarn and pnpm), gn (the targets of GN), bazel (those of Bazel) or command (the targets that the command below prints). Default none.
+	// Analyzer is the program that reads the tree: none (the tree is one target), paths (the areas below), go (packages), cargo (crates), node (packages of npm, yarn and pnpm), gn (the targets of GN), bazel (those of Bazel) or command (the targets that the command below prints). Default none.
 	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"enum=none,enum=paths,enum=go,enum=cargo,enum=node,enum=gn,enum=bazel,enum=command,default=none"`
-	// Analyzers are what reads the tree where one analyzer is not enough; it takes the place of analyzer. Default none.
+	// Analyzers are the programs that read the tree where one is not enough; the list takes the place of analyzer. Default none.
 	Analyzers []SubAnalysis `json:"analyzers,omitempty" yaml:"analyzers,omitempty" jsonschema:"minItems=1,maxItems=20"`
 	// Areas are the targets of the analyzer paths, required there and refused elsewhere.
 	Areas []Area `json:"areas,omitempty" yaml:"areas,omitempty" jsonschema:"maxItems=1000"`
 	// Command is the shell command of the analyzer command, required there and refused elsewhere: it prints the targets of $SUBMITQUEUE_TREE, one JSON object a line.
 	Command string `json:"command,omitempty" yaml:"command,omitempty" jsonschema:"minLength=1,maxLength=2000"`
-	// Program are globs of all files of the repository that the command runs. It runs as they are on the target branch; a change to one of them has no targets until it has landed. Default none.
+	// Program are globs of all files of the repository that the command runs. It runs with these files as they are on the target branch; a change to one of them has no targets until it has landed. Default none.
 	Program []string `json:"program,omitempty" yaml:"program,omitempty"`
-	// Definitions are globs of files that shape what the command prints: every target depends on them, unless each target says what it reads. Default none.
+	// Definitions are globs of files that shape the output of the command: every target depends on them, unless each target says which files it reads. Default none.
 	Definitions []string `json:"definitions,omitempty" yaml:"definitions,omitempty"`
 	// Timeout ends the tool of the analyzers command, gn and bazel when it takes longer; the tree is one target then. From 1s to 10m; default 1m.
 	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=10m"`
@@ -54,15 +54,15 @@ type Analysis struct {
 	Ignore []string `json:"ignore,omitempty" yaml:"ignore,omitempty"`
 	// Barrier are globs of files that every target depends on, beside the built-in ones. Default none.
 	Barrier []string `json:"barrier,omitempty" yaml:"barrier,omitempty"`
-	// Inputs are files that targets read beyond what the analyzer sees of them. They are in the hashes of these targets, too, and take no file out of another hash. Default none.
+	// Inputs are files that targets read and that the analyzer does not see. They are in the hashes of these targets, too; no other hash loses a file by that. Default none.
 	Inputs []Inputs `json:"inputs,omitempty" yaml:"inputs,omitempty" jsonschema:"minItems=1,maxItems=200"`
 }
 
-// Inputs says of some files that some targets read them.
+// Inputs says that some targets read some files.
 type Inputs struct {
 	// Targets are globs of target names, e.g. ./cmd/*; a leading "./" may be left out, and ** is all of them.
 	Targets []string `json:"targets" yaml:"targets" jsonschema:"required,minItems=1"`
-	// Files are globs, from the repository's root, of the files that they read; those that ignore names, too.
+	// Files are globs, from the repository's root, of the files that they read; they may be files that ignore names.
 	Files []string `json:"files" yaml:"files" jsonschema:"required,minItems=1"`
 }
 
@@ -86,7 +86,7 @@ const (
 	UnownedIgnore Unowned = "ignore" // those that Analysis.Ignore names are in no hash, the others in every one
 )
 
-// Order says who is ahead of whom.
+// Order says which changes are ahead of which.
 type Order string
 
 // The orders.
@@ -118,7 +118,7 @@ const (
 	IngredientFlips           Ingredient = "flips"            // futures other than the likeliest
 	IngredientJustInTime      Ingredient = "just-in-time"     // re-verifications wait for those ahead
 	IngredientLanes           Ingredient = "lanes"            // the order by lanes; without it all arrive in one
-	IngredientMargin          Ingredient = "margin"           // nobody is overtaken for less than it costs
+	IngredientMargin          Ingredient = "margin"           // no change is overtaken for less than it costs
 	IngredientPreempt         Ingredient = "preempt"          // a build takes the slot of one worth less
 	IngredientQuotas          Ingredient = "quotas"           // caps on the builds of a team, an author or a project
 	IngredientTargetThreshold Ingredient = "target-threshold" // re-verifications take only targets that are likely enough to be needed
@@ -159,21 +159,21 @@ const (
 	SpareNever  Spare = "never"  // cost before latency
 )
 
-// Rules are the queue's own settings. Those of one topic may stand in a struct of
-// their own, which the file does not show. The zero value of each field means its
-// default, which Parse and Defaults fill in.
+// Rules are the queue's own settings. The settings of one topic may stand in a
+// separate struct, which the file does not show. The zero value of each field
+// means its default, which Parse and Defaults fill in.
 type Rules struct {
 	// Label asks to land when it is set, and cancels when it is taken off; LABEL:LANE does the same in a lane. Default land.
 	Label string `json:"label,omitempty" yaml:"label,omitempty" jsonschema:"minLength=1,maxLength=50,pattern=^\\S([^\\r\\n\\x00]*\\S)?$,default=land"`
-	// Order says who is ahead of whom: finish (by expected finish, overtaking bounded by max_overtake) or arrival. Default finish.
+	// Order says which changes are ahead of which: finish (by expected finish, overtaking bounded by max_overtake) or arrival. Default finish.
 	Order Order `json:"order,omitempty" yaml:"order,omitempty" jsonschema:"enum=finish,enum=arrival,default=finish"`
 	// Landing says how a change gets onto the branch.
 	Landing `yaml:",inline"`
 	// External says what a commit that the queue did not make does to landings: hold (they wait until it is proven) or trust. Default hold where the branch is protected, else trust.
 	External External `json:"external,omitempty" yaml:"external,omitempty" jsonschema:"enum=hold,enum=trust"`
-	// VerifyMain is after how long what has passed on the branch is run there again, in slots that nothing else wants: a duration from 10m to 8760h, or off. Default 24h.
+	// VerifyMain is how old a pass on the branch may be before it is run there again, in slots that nothing else wants: a duration from 10m to 8760h, or off. Default 24h.
 	VerifyMain string `json:"verify_main,omitempty" yaml:"verify_main,omitempty" jsonschema:"pattern=^(off|([0-9]+(\\.[0-9]+)?[hms])+)$,default=24h" jsonschema_extras:"x-minimum=10m,x-maximum=8760h"`
-	// RedMain says what is done when the branch is red and the commit that turned it so is known.
+	// RedMain says what is done when the branch is red and the commit that turned it red is known.
 	RedMain RedMain `json:"red_main,omitzero" yaml:"red_main,omitempty"`
 	// Retries are the runs that must fail again before a failure decides. Default 1.
 	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5,default=1"`
@@ -183,15 +183,15 @@ type Rules struct {
 	BuildsPerChange int `json:"builds_per_change,omitempty" yaml:"builds_per_change,omitempty" jsonschema:"minimum=1,maximum=1000,default=20"`
 	// BuildsPerHour caps the builds of the whole queue; 0 is no cap. Default 0.
 	BuildsPerHour int `json:"builds_per_hour,omitempty" yaml:"builds_per_hour,omitempty" jsonschema:"minimum=0,maximum=1000000,default=0"`
-	// MaxOvertake bounds overtaking: nobody is overtaken by who arrived later than this. From 1m to 168h; default 4h.
+	// MaxOvertake bounds overtaking: no change is overtaken by one that arrived later than this after it. From 1m to 168h; default 4h.
 	MaxOvertake time.Duration `json:"max_overtake,omitempty" yaml:"max_overtake,omitempty" jsonschema:"default=4h" jsonschema_extras:"x-minimum=1m,x-maximum=168h"`
-	// Margin is the share of a change's own duration that it may come later for, rather than overtake one that must then be built again. Default 0.4.
+	// Margin is how much later a change may come, as a share of its own duration, rather than overtake one that must then be built again. Default 0.4.
 	Margin float64 `json:"margin,omitempty" yaml:"margin,omitempty" jsonschema:"minimum=0.01,maximum=2,default=0.4"`
 	// Lanes are classes of urgency, the most urgent first. Default: high (benefit 3), normal (1) and low (0.5).
 	Lanes []Lane `json:"lanes,omitempty" yaml:"lanes,omitempty" jsonschema:"maxItems=10"`
-	// DefaultLane is the lane of who asks for none. Default: normal, where there is such a lane, else the last.
+	// DefaultLane is the lane of changes for which none is asked. Default: normal, where there is such a lane, else the last.
 	DefaultLane string `json:"default_lane,omitempty" yaml:"default_lane,omitempty" jsonschema:"maxLength=32"`
-	// LaneMaxWait is how long a lane may hold up the one below it, where that says nothing else. From 1m to 168h; default 2h.
+	// LaneMaxWait is how long a lane may hold up the one below it, where that does not say otherwise. From 1m to 168h; default 2h.
 	LaneMaxWait time.Duration `json:"lane_max_wait,omitempty" yaml:"lane_max_wait,omitempty" jsonschema:"default=2h" jsonschema_extras:"x-minimum=1m,x-maximum=168h"`
 	// Projects are parts of the repository whose changes are worth more or less than others. Default none.
 	Projects []Project `json:"projects,omitempty" yaml:"projects,omitempty" jsonschema:"maxItems=100"`
@@ -209,7 +209,7 @@ type Rules struct {
 	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=early,enum=flips,enum=just-in-time,enum=lanes,enum=margin,enum=preempt,enum=quotas,enum=target-threshold,enum=trials"`
 	// Spare says when free slots build unlikely futures, too: auto (while nothing is known of changes but an average, and half of the slots are free), always or never. Default auto.
 	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=auto"`
-	// Batch says when several changes are built or landed together: off, independent (under overload changes without a common target share a build, where each step says which target has failed) or rollup (besides, under heavy overload changes that share most of their work land as one merge, as many as take the fewest builds, and a failed one is split down to who is to blame). Default off.
+	// Batch says when several changes are built or landed together: off, independent (under overload changes without a common target share a build, where each step says which target has failed) or rollup (besides, under heavy overload changes that share most of their work land as one merge, as many as take the fewest builds, and a failed one is split down to the change that is to blame). Default off.
 	Batch Batch `json:"batch,omitempty" yaml:"batch,omitempty" jsonschema:"enum=off,enum=independent,enum=rollup,default=off"`
 	// BatchMax is how many changes may be in one batch; refused while batch is off. From 2 to 16; default 4.
 	BatchMax int `json:"batch_max,omitempty" yaml:"batch_max,omitempty" jsonschema:"minimum=2,maximum=16,default=4"`
@@ -222,13 +222,13 @@ type Landing struct {
 	Method Method `json:"method,omitempty" yaml:"method,omitempty" jsonschema:"enum=merge,enum=squash,enum=rebase,enum=semi-linear,enum=fast-forward,default=merge"`
 	// Methods are the methods that a change may ask for, as in /land method=squash; the one above is always among them. Default none.
 	Methods []Method `json:"methods,omitempty" yaml:"methods,omitempty" jsonschema:"uniqueItems=true,enum=merge,enum=squash,enum=rebase,enum=semi-linear,enum=fast-forward"`
-	// Intermediate says what becomes of the commits before the last of a change that lands as several: verify (each must pass like the last one) or skip (only what lands last is verified, and the proof says so). Default verify.
+	// Intermediate says what becomes of the commits before the last of a change that lands as several: verify (each must pass like the last one) or skip (only the last is verified, and the proof says so). Default verify.
 	Intermediate Intermediate `json:"intermediate,omitempty" yaml:"intermediate,omitempty" jsonschema:"enum=verify,enum=skip,default=verify"`
 	// Head says what becomes of the branch of a pull request that lands as another commit than its head (squash, rebase, semi-linear): move (to that commit, right before the target branch moves, so that the forge shows the pull request as merged) or leave (it stays as it is, and the pull request is closed with the label landed). Default move.
 	Head Head `json:"head,omitempty" yaml:"head,omitempty" jsonschema:"enum=move,enum=leave,default=move"`
 	// HeadWait is how long a landing waits at most until the forge has taken note of a head that was moved; the target branch moves then in any case. From 1s to 2m; default 15s.
 	HeadWait time.Duration `json:"head_wait,omitempty" yaml:"head_wait,omitempty" jsonschema:"default=15s" jsonschema_extras:"x-minimum=1s,x-maximum=2m"`
-	// MergeAPI has the forge merge a pull request itself where it lands alone, by squash and right where it was proven, so that those of forks are shown as merged, too. The commit of the forge is compared with the proven one; if it differs, the queue pauses. Needs squash among the methods. Default off.
+	// MergeAPI lets the forge merge a pull request itself where it lands alone, by squash and right where it was proven, so that pull requests of forks are shown as merged, too. The commit of the forge is compared with the proven one; if it differs, the queue pauses. Needs squash among the methods. Default off.
 	MergeAPI MergeAPI `json:"merge_api,omitempty" yaml:"merge_api,omitempty" jsonschema:"enum=on,enum=off,default=off"`
 	// Freeze are the times at which landings are held, again and again. Default none.
 	Freeze []Freeze `json:"freeze,omitempty" yaml:"freeze,omitempty" jsonschema:"maxItems=50"`
@@ -262,7 +262,7 @@ type Permissions struct {
 	Land Who `json:"land,omitempty" yaml:"land,omitempty"`
 	// Cancel is who may take out the changes of others. Default what land says.
 	Cancel Who `json:"cancel,omitempty" yaml:"cancel,omitempty"`
-	// Retry is who may have failures forgotten. Default what land says.
+	// Retry is who may make the queue forget failures. Default what land says.
 	Retry Who `json:"retry,omitempty" yaml:"retry,omitempty"`
 	// Try is who may say /land try. Default what land says.
 	Try Who `json:"try,omitempty" yaml:"try,omitempty"`
@@ -272,7 +272,7 @@ type Permissions struct {
 	Now Who `json:"now,omitempty" yaml:"now,omitempty"`
 	// Queue is who may say /queue pause, /queue freeze, /queue resume and /queue forget. Default maintain.
 	Queue Who `json:"queue,omitempty" yaml:"queue,omitempty"`
-	// Bots are the Apps whose commands and labels are followed, by login; they count as having write access. Those of all others are ignored. Default none.
+	// Bots are the Apps whose commands and labels are followed, by login; they count as having write access. The commands and labels of all other Apps are ignored. Default none.
 	Bots []string `json:"bots,omitempty" yaml:"bots,omitempty" jsonschema:"maxItems=100,pattern=^[a-zA-Z0-9][a-zA-Z0-9_-]*(\\[bot\\])?$"`
 	// Protected are globs of paths; a change of them enters only with an administrator's approval of its head. The written list replaces the default: .github/**, .gitlab-ci.yml, .submitqueue.yml and the CODEOWNERS files.
 	Protected []string `json:"protected_paths,omitempty" yaml:"protected_paths,omitempty" jsonschema:"minItems=1"`

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// DefaultRetries is Rules.Retries where the file does not say it: nobody is
-// rejected for what has happened once.
+// DefaultRetries is Rules.Retries where the file does not say it: no change is
+// rejected for a failure that has happened once.
 const DefaultRetries = 1
 
 // defaultTimeout is Step.Timeout where the file does not say it.
@@ -23,8 +23,8 @@ func DefaultProtected() []string {
 }
 
 // Defaults fills in the documented default of each field that is not set. Rules.External
-// stays empty: its default depends on the branch's protection. Rules.Retries stays what
-// it is: 0 is a value that means something.
+// stays empty: its default depends on the branch's protection. Rules.Retries stays as it
+// is: 0 is a value with a meaning.
 func (c *Config) Defaults() {
 	for i := range c.Steps {
 		s := &c.Steps[i]

@@ -24,8 +24,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// Errors are all things found wrong with one file, by line and column.
-// It is what Parse returns, and never empty there.
+// Errors are all mistakes found in one file, by line and column. Parse returns
+// them, and the list is never empty there.
 type Errors []*Error
 
 // maxShownErrors bounds the text of Errors; the list itself is whole.

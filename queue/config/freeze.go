@@ -11,8 +11,8 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Freeze is a rule by which landings are held again and again: builds go on, and what is
-// proven lands when the window ends. Emergencies land meanwhile.
+// Freeze is a rule by which landings are held again and again: builds go on, and proven
+// changes land when the window ends. Emergencies land meanwhile.
 type Freeze struct {
 	// Cron says when it begins: minute, hour, day of the month, month and day of the week, as in crontab(5), e.g. "0 16 * * FRI". At most once an hour.
 	Cron string `json:"cron" yaml:"cron" jsonschema:"required,maxLength=100,pattern=^[0-9A-Za-z*/?-][0-9A-Za-z*/?\\x2c \\x2d]*$"`
@@ -20,19 +20,19 @@ type Freeze struct {
 	For time.Duration `json:"for" yaml:"for" jsonschema:"required" jsonschema_extras:"x-minimum=1m,x-maximum=744h"`
 	// Reason is shown to everybody who waits.
 	Reason string `json:"reason" yaml:"reason" jsonschema:"required,maxLength=200,pattern=^\\S([^\\r\\n\\x00]*\\S)?$"`
-	// TimeZone is the one of cron, by its name in the IANA database, e.g. Europe/Berlin. Default UTC.
+	// TimeZone is the time zone of cron, by its name in the IANA database, e.g. Europe/Berlin. Default UTC.
 	TimeZone string `json:"time_zone,omitempty" yaml:"time_zone,omitempty" jsonschema:"maxLength=64,default=UTC"`
 	// Except says which changes land nevertheless. Default none.
 	Except FreezeExcept `json:"except,omitzero" yaml:"except,omitempty"`
 }
 
-// FreezeExcept says which changes a freeze does not hold: those of which one of these holds.
+// FreezeExcept says which changes a freeze does not hold: one of these conditions is enough.
 type FreezeExcept struct {
 	// Lanes are lanes whose changes land nevertheless.
 	Lanes []string `json:"lanes,omitempty" yaml:"lanes,omitempty" jsonschema:"maxItems=10"`
 	// Labels are labels of pull requests that land nevertheless, in any case of letters.
 	Labels []string `json:"labels,omitempty" yaml:"labels,omitempty" jsonschema:"maxItems=50,pattern=^\\S([^\\r\\n\\x00]*\\S)?$"`
-	// Paths are globs: a change lands nevertheless where each path that it touches is one of them.
+	// Paths are globs: a change lands nevertheless where each path that it touches matches one of them.
 	Paths []string `json:"paths,omitempty" yaml:"paths,omitempty" jsonschema:"maxItems=100"`
 }
 
@@ -67,7 +67,7 @@ type Window struct {
 	Rule       int // index of its rule
 }
 
-// maxStarts bounds the starts of a rule that are looked at: of 744 hours, one an hour, with
+// maxStarts bounds the starts of a rule that are looked at: one an hour in 744 hours, with
 // room for two days.
 const maxStarts = 800
 
@@ -76,17 +76,17 @@ var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month 
 // Windows returns the first n windows of the rule that end after a moment, in order; fewer
 // where there are no more within five years, none where the rule is not valid.
 //
-// Cron is read on the clock on the wall of the time zone. Where that clock leaps over the
-// start, the window begins at the leap; where it shows the start twice, the first time.
-// A window lasts the same time always, whatever clocks do meanwhile.
+// Cron is read on the wall clock of the time zone. Where that clock leaps over the start,
+// the window begins at the leap; where it shows the start twice, the window begins at the
+// first time. A window always lasts the same time, even if clocks change meanwhile.
 func (f Freeze) Windows(from time.Time, n int) (out []Window) {
 	s, err := cronParser.Parse(f.Cron)
 	zone, known := zoneOf(f.TimeZone)
 	if err != nil || !known {
 		return nil
 	}
-	// The library is shown the wall's clock as if it were UTC, which never leaps: shown a
-	// time zone, it leaves out starts that are leapt over.
+	// The library is shown the wall clock as if it were UTC, which never leaps: with a
+	// time zone, it would leave out starts that the clock leaps over.
 	wall := wallOf(from.Add(-f.For).In(zone)).Add(-3 * time.Hour)
 	for range maxStarts + n {
 		if wall = s.Next(wall); wall.IsZero() || len(out) == n {
@@ -99,13 +99,13 @@ func (f Freeze) Windows(from time.Time, n int) (out []Window) {
 	return out
 }
 
-// wallOf returns what the clock on the wall shows, as if it were UTC.
+// wallOf returns the time that the wall clock shows, as if it were UTC.
 func wallOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
-// onWall returns the first moment at which the clock on the wall of a zone shows a time, or
-// has leapt over it.
+// onWall returns the first moment at which the wall clock of a zone shows a time, or has
+// leapt over it.
 func onWall(wall time.Time, zone *time.Location) time.Time {
 	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, zone)
 	begin, end := t.ZoneBounds()
@@ -157,7 +157,7 @@ func (r Rules) Freezes(from time.Time, n int) (out []Window) {
 	return out[:min(n, len(out))]
 }
 
-// checkFreeze reports what single fields of freezes cannot show.
+// checkFreeze reports mistakes that a single field of freezes cannot show.
 func checkFreeze(d *document, c *Config) {
 	lanes := c.Queue.LaneNames()
 	if len(c.Queue.Lanes) == 0 {

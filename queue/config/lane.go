@@ -9,13 +9,13 @@ import (
 )
 
 // Lane is a class of urgency. A change of a lane goes before those of the lanes
-// below it, but for those that have waited for too long (Rules.HeadStart).
+// below it, except those that have waited for too long (Rules.HeadStart).
 type Lane struct {
-	// Name is what /land priority=NAME says: small letters, digits, ".", "_" and "-".
+	// Name is the NAME in /land priority=NAME: small letters, digits, ".", "_" and "-".
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=32,pattern=^[a-z0-9][a-z0-9._-]*$"`
-	// Benefit is how many times more a build is worth for a change of this lane: who gets a slot first, and how unlikely a future is still built. From 0.1 to 10; default 1.
+	// Benefit is how many times more a build is worth for a change of this lane: it decides which change gets a slot first, and how unlikely a future may be that is still built. From 0.1 to 10; default 1.
 	Benefit float64 `json:"benefit,omitempty" yaml:"benefit,omitempty" jsonschema:"minimum=0.1,maximum=10"`
-	// MaxWait is how long the lane above this one may hold it up: a change here is not overtaken by one of that lane that came later than this after it. Without meaning in the first lane. From 1m to 168h; default lane_max_wait.
+	// MaxWait is how long the lane above this one may hold it up: a change here is not overtaken by one of that lane that came later than this after it. It has no meaning in the first lane. From 1m to 168h; default lane_max_wait.
 	MaxWait time.Duration `json:"max_wait,omitempty" yaml:"max_wait,omitempty" jsonschema_extras:"x-minimum=1m,x-maximum=168h"`
 	// Least is who may ask for this lane: the least role, or a list as in permissions. Default: permissions.queue above the default lane, permissions.land elsewhere.
 	Least Who `json:"least,omitempty" yaml:"least,omitempty"`
@@ -23,9 +23,9 @@ type Lane struct {
 
 // Project is a part of the repository whose changes are worth more or less.
 type Project struct {
-	// Name is what quotas say: letters, digits, ".", "_" and "-".
+	// Name is the name that quotas use: letters, digits, ".", "_" and "-".
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
-	// Targets are globs of names of targets, as the analyzer makes them: areas, or folders of packages. A change that affects one of them is one of the project.
+	// Targets are globs of names of targets, as the analyzer makes them: areas, or folders of packages. A change that affects one of them belongs to the project.
 	Targets []string `json:"targets" yaml:"targets" jsonschema:"required,minItems=1"`
 	// Benefit is how many times more a build is worth for a change of this project; of several projects the greatest counts. From 0.1 to 10; default 1.
 	Benefit float64 `json:"benefit,omitempty" yaml:"benefit,omitempty" jsonschema:"minimum=0.1,maximum=10"`
@@ -36,8 +36,8 @@ type Per string
 
 // A quota is counted for these.
 const (
-	PerAll    Per = "all"    // all that it is about
-	PerAuthor Per = "author" // each author for himself
+	PerAll    Per = "all"    // all changes that it is about
+	PerAuthor Per = "author" // each author separately
 )
 
 // When says when a quota binds.
@@ -52,13 +52,13 @@ const (
 // Quota caps the builds that run at one time for the changes of some people or
 // of a project. A change above it waits, and is never parked or rejected for it.
 type Quota struct {
-	// Name is what people are told that a change waits for: letters, digits, ".", "_" and "-".
+	// Name is shown to people whose changes wait for the quota: letters, digits, ".", "_" and "-".
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
-	// Authors are whose changes it is about; a name that ends in * means all that begin like it. Default: everybody's.
+	// Authors are the people whose changes it is about; a name that ends in * means all names that begin like it. Default: everybody's.
 	Authors []string `json:"authors,omitempty" yaml:"authors,omitempty" jsonschema:"maxItems=1000"`
 	// Project is the project whose changes it is about. Default: any. Where authors are named, too, both must hold.
 	Project string `json:"project,omitempty" yaml:"project,omitempty" jsonschema:"maxLength=64"`
-	// Per says what is counted together: all of these changes, or those of each author. Default all.
+	// Per says which changes are counted together: all of these, or those of each author. Default all.
 	Per Per `json:"per,omitempty" yaml:"per,omitempty" jsonschema:"enum=all,enum=author,default=all"`
 	// Builds are how many may run at one time. This or share is needed; of both the smaller counts.
 	Builds int `json:"builds,omitempty" yaml:"builds,omitempty" jsonschema:"anyof_required=builds,minimum=1,maximum=100000"`
@@ -89,10 +89,9 @@ func (r Rules) laneAt(name string) int {
 	return slices.IndexFunc(r.Lanes, func(l Lane) bool { return l.Name == name })
 }
 
-// HeadStart returns how much earlier than one of the default lane a change of a
-// lane counts as arrived: the waits that the lanes from there to here allow, one
-// on top of the other. It is negative below the default lane and 0 for a lane
-// that there is not.
+// HeadStart returns how much earlier a change of a lane counts as arrived than
+// one of the default lane: the sum of the waits that the lanes between them
+// allow. It is negative below the default lane, and 0 for an unknown lane.
 func (r Rules) HeadStart(lane string) time.Duration {
 	at, usual := r.laneAt(lane), max(r.laneAt(r.DefaultLane), 0)
 	if at < 0 {

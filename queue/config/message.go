@@ -9,13 +9,13 @@ import (
 )
 
 // Message is the template of a commit that the queue makes. {title}, {number},
-// {author}, {body}, {head}, {branch}, {url} and {commits} stand for what they say
-// of the pull request, {co_authors} for the trailers of everybody who wrote a part
-// of it; {{ is a brace.
+// {author}, {body}, {head}, {branch}, {url} and {commits} stand for these facts of
+// the pull request, {co_authors} for the trailers of everybody who wrote a part of
+// it; {{ is a brace.
 type Message struct {
 	// Title is the template of the first line.
 	Title string `json:"title,omitempty" yaml:"title,omitempty" jsonschema:"minLength=1,maxLength=300"`
-	// Body is the template of what follows it; "{body}" is the pull request's description. An empty one is written as " ".
+	// Body is the template of the text below the title; "{body}" is the pull request's description. An empty one is written as " ".
 	Body string `json:"body,omitempty" yaml:"body,omitempty" jsonschema:"minLength=1,maxLength=4000"`
 }
 
@@ -28,7 +28,7 @@ type Messages struct {
 	Squash Message `json:"squash,omitzero" yaml:"squash,omitempty"`
 }
 
-// Worded is what a template can speak of. All of it is hostile text.
+// Worded has the facts that a template can use. All of it is hostile text.
 type Worded struct {
 	Title, Author, Body, Branch, URL string
 	Number                           int
@@ -42,7 +42,7 @@ const (
 	maxBody  = 8000 // bytes of a whole message
 )
 
-// templateNames are what may stand in braces.
+// templateNames are the names that may stand in braces.
 var templateNames = []string{"author", "body", "branch", "co_authors", "commits", "head", "number", "title", "url"}
 
 func (w Worded) value(name string) string {
@@ -78,7 +78,7 @@ func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }), " ")
 }
 
-// printable takes out whatever is no text; git makes no commit that says it.
+// printable takes out control characters that are no text; git makes no commit with them.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
@@ -88,7 +88,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// withoutComments takes out HTML comments, which are for who writes the
+// withoutComments takes out HTML comments, which are for the author of the
 // description.
 func withoutComments(s string) string {
 	for {
@@ -104,9 +104,9 @@ func withoutComments(s string) string {
 	}
 }
 
-// Of returns the template for a method and whether there is one: where nobody has
-// written one for merge, the usual line is kept. mark is what the forge writes before the
-// number of a change, in titles that nobody has written.
+// Of returns the template for a method and whether there is one: where nobody has written
+// one for merge, the usual line is kept. mark is the sign that the forge writes before
+// the number of a change, in titles that nobody has written.
 func (m Messages) Of(method Method, mark string) (Message, bool) {
 	switch method {
 	case "", MethodMerge, MethodSemiLinear:
@@ -132,7 +132,7 @@ func (m Messages) Of(method Method, mark string) (Message, bool) {
 }
 
 // Saying returns the configuration for a repository whose own settings have templates: they
-// hold where the file has none of its own.
+// apply where the file has none.
 func (c *Config) Saying(m Messages) *Config {
 	out := *c
 	own := &out.Queue.Messages
@@ -179,7 +179,7 @@ func fill(template string, w Worded) string {
 }
 
 // eachPart goes through a template: text, then a name that is in braces; the last
-// name is empty. The error says what is wrong with the first brace that is.
+// name is empty. The error says what is wrong with the first bad brace.
 func eachPart(template string, take func(text, name string)) error {
 	var text strings.Builder
 	for rest := template; ; {

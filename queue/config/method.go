@@ -17,9 +17,8 @@ const (
 	MethodFastForward Method = "fast-forward" // the change's own commits as they are, which must stand on the branch as it is
 )
 
-// Keeps reports whether what a change was made of is on the branch under its own
-// name once it has landed: its head is an ancestor of the commit that it landed
-// as.
+// Keeps reports whether a change's own commits are on the branch once it has
+// landed: its head is an ancestor of the commit that it landed as.
 func (m Method) Keeps() bool { return m == "" || m == MethodMerge || m == MethodFastForward }
 
 // ByCommit reports whether each of a change's own commits is on the branch's line
@@ -44,7 +43,7 @@ func (q Rules) Allowed() []Method {
 }
 
 // MethodFor returns the method that a command asks for ("": none), and whether
-// it may. Merge is returned as "", as it is stored.
+// that is allowed. Merge is returned as "", as it is stored.
 func (q Rules) MethodFor(asked string) (Method, bool) {
 	allowed := q.Allowed()
 	m := allowed[0]
@@ -58,8 +57,8 @@ func (q Rules) MethodFor(asked string) (Method, bool) {
 	return m, ok
 }
 
-// Following returns the configuration for a repository whose own settings say by what methods
-// changes land, the first by default. None: the settings say nothing.
+// Following returns the configuration for a repository whose own settings say by which
+// methods changes land, the first by default. None: the settings say nothing.
 func (c *Config) Following(methods []Method) *Config {
 	if len(methods) == 0 {
 		return c
@@ -98,10 +97,10 @@ type Intermediate string
 // The policies for them.
 const (
 	IntermediateVerify Intermediate = "verify" // each adds only keys that have passed
-	IntermediateSkip   Intermediate = "skip"   // nobody looks at them
+	IntermediateSkip   Intermediate = "skip"   // they are not verified
 )
 
-// checkMethods reports what single fields of landing cannot show.
+// checkMethods reports mistakes that a single field of landing cannot show.
 func checkMethods(d *document, q *Rules) {
 	if q.MergeAPI == MergeAPIOn && !slices.Contains(q.Allowed(), MethodSquash) {
 		d.report("queue.merge_api", "queue.merge_api is for changes that land by squash, and neither queue.method nor queue.methods allows that: "+

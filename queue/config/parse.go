@@ -9,19 +9,19 @@ import (
 )
 
 // Parse reads a configuration file strictly and fills in the documented
-// defaults. file is its name in messages. The error is a Errors with all
+// defaults. file is its name in messages. The error is an Errors with all
 // independent mistakes, by line; a file of another version has that one error.
 func Parse(file string, data []byte) (*Config, error) {
 	c, _, err := ParseSaid(file, data)
 	return c, err
 }
 
-// Said is what a file says itself, and has no default of.
+// Said tells which settings a file has itself, not by default.
 type Said struct {
-	Landing bool // by what method changes land
+	Landing bool // the method by which changes land
 }
 
-// ParseSaid is Parse, and tells what the file says itself.
+// ParseSaid is Parse, and tells which settings the file has itself.
 func ParseSaid(file string, data []byte) (*Config, Said, error) {
 	if len(data) > maxSize {
 		r := newFindings(file, "")
@@ -52,8 +52,8 @@ func ParseSaid(file string, data []byte) (*Config, Said, error) {
 	return c, Said{Landing: d.written("queue.method") || d.written("queue.methods")}, nil
 }
 
-// guarded runs what works on hostile files: those of pull requests come here, too.
-// The YAML library has had inputs it panicked on; one such file must not stop
+// guarded runs code that works on hostile files: files of pull requests come here,
+// too. The YAML library has had inputs it panicked on; one such file must not stop
 // everybody's queue.
 func (d *document) guarded(run func()) {
 	defer func() {
@@ -64,8 +64,8 @@ func (d *document) guarded(run func()) {
 	run()
 }
 
-// otherVersion reports, as the one error, a file of another format: whatever
-// else it says must not be judged by this one.
+// otherVersion reports, as the one error, a file of another format: the rest of
+// it must not be judged by this format.
 func (d *document) otherVersion() bool {
 	p, written := d.find([]string{"version"})
 	n, number := (*p.value).(*ast.IntegerNode)
@@ -76,8 +76,8 @@ func (d *document) otherVersion() bool {
 	return true
 }
 
-// decode fills in the configuration from the tree but for values that are unfit,
-// so that what the rest says can be checked, too.
+// decode fills in the configuration from the tree except for unfit values, so
+// that the rest can be checked, too.
 func (d *document) decode(c *Config, unfit []place) {
 	for _, p := range unfit {
 		was := *p.value

@@ -16,7 +16,7 @@ const (
 	datePattern     = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 	verifyPattern   = `^(off|([0-9]+(\.[0-9]+)?[hms])+)$`
 
-	// UserPattern is what the name of a user looks like in commands.
+	// UserPattern matches the name of a user in commands.
 	UserPattern = `^@?[a-zA-Z0-9][a-zA-Z0-9_-]*(\[bot\])?$`
 )
 

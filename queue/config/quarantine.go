@@ -54,7 +54,7 @@ func (q Quarantine) names(s Step, target string) bool {
 }
 
 // Quarantined reports whether an entry of the step that counts at a moment names a target.
-// Whether a failure counts, the core decides by the steps of two commits.
+// The core decides by the steps of two commits whether a failure counts.
 func (s Step) Quarantined(target string, now time.Time) bool {
 	return slices.ContainsFunc(s.Quarantine, func(q Quarantine) bool { return q.Counts(now) && q.names(s, target) })
 }
@@ -76,7 +76,7 @@ func (c *Config) StepNamed(name string) (Step, bool) {
 	return c.Steps[at], true
 }
 
-// QuarantineRow is an entry of a configuration with the steps that it is of.
+// QuarantineRow is an entry of a configuration with the steps that have it.
 type QuarantineRow struct {
 	Quarantine
 	Steps []string // in the order of the file
@@ -114,7 +114,7 @@ func (q Quarantine) String() string {
 	return text
 }
 
-// quarantineFields are those of the digest; none without entries.
+// quarantineFields are the fields that the entries add to the digest; none without entries.
 func (s Step) quarantineFields() []string {
 	if len(s.Quarantine) == 0 {
 		return nil

@@ -38,7 +38,7 @@ func (r *Rules) Blocking(labels []string) []string {
 	return out
 }
 
-// checkBlocking refuses labels that block and that are none, or that ask to land.
+// checkBlocking refuses blocking labels that ask to land.
 func checkBlocking(d *document, q Rules) {
 	ask := cmp.Or(q.Label, "land")
 	for i, l := range q.BlockingLabels {

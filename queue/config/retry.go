@@ -14,7 +14,7 @@ const (
 	maxProgram = 2000
 )
 
-// ownLine is how a line begins that the queue's runner writes into a log.
+// ownLine begins each line that the queue's runner writes into a log.
 const ownLine = "[submitqueue] "
 
 // RetriedFor returns the first pattern of RetryOn that the end of a failed run's log
@@ -64,7 +64,7 @@ func compilePattern(p string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// checkRetryOn checks the patterns of a step, and that its log can be had.
+// checkRetryOn checks the patterns of a step, and that its log can be read.
 func checkRetryOn(d *document, path string, s Step) {
 	at := path + ".retry_on"
 	for i, p := range s.RetryOn {

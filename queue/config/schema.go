@@ -46,7 +46,7 @@ var compiled = sync.OnceValue(func() *rules {
 	return r
 })
 
-// collect enters a schema, and whatever it consists of, into the table.
+// collect enters a schema, and all of its parts, into the table.
 func (r *rules) collect(s *jsonschema.Schema) {
 	if s == nil || r.at[s.Location] != nil {
 		return

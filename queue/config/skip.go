@@ -7,10 +7,10 @@ import (
 )
 
 var (
-	// skipWords are what has GitHub Actions start nothing for a commit whose
-	// message has it; many another CI knows the first two.
+	// skipWords match the markers in a commit's message for which GitHub
+	// Actions starts nothing; many other CIs know the first two.
 	skipWords = regexp.MustCompile(`(?i)\[[ \t]*(skip[ \t]+ci|ci[ \t]+skip|no[ \t]+ci|skip[ \t]+actions|actions[ \t]+skip)[ \t]*\]`)
-	// skipTrailer has GitHub ask no App for checks of the commit.
+	// skipTrailer matches the trailer for which GitHub asks no App for checks of the commit.
 	skipTrailer = regexp.MustCompile(`(?im)^[ \t]*skip-checks[ \t]*:[ \t]*true[ \t]*\r?$`)
 )
 

@@ -37,9 +37,9 @@ const (
 // TargetPlaceholder stands for the folder of a target in report_files.
 const TargetPlaceholder = "{target}"
 
-// Step is one command of a build, as written in the configuration of the
-// commit that is judged. All fields but StrictNew are in its digest: what has passed
-// otherwise has passed, however often it was run.
+// Step is one command of a build, as written in the configuration of the commit that
+// is judged. All fields but StrictNew are in its digest: a pass counts, however
+// often the step was run.
 type Step struct {
 	// Name is the step's name in comments and checks, unique in the file.
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`
@@ -47,13 +47,13 @@ type Step struct {
 	Run string `json:"run" yaml:"run,omitempty" jsonschema:"oneof_required=run,minLength=1"`
 	// Checks are the names of check runs or commit statuses that the forge's own CI reports on the commit, in any case of letters, or {name, app} where only an App's count; all of them must pass. They take the place of run.
 	Checks []Check `json:"checks,omitempty" yaml:"checks,omitempty" jsonschema:"oneof_required=checks,minItems=1,maxItems=50"`
-	// Counts is what a pass of checks counts for: asked (what the build was asked for) or tree (all that the commit has, where the CI runs everything on every push). Default asked.
+	// Counts is what a pass of checks counts for: asked (the targets that the build was asked for) or tree (all targets of the commit, where the CI runs everything on every push). Default asked.
 	Counts Counts `json:"covers,omitempty" yaml:"covers,omitempty" jsonschema:"enum=asked,enum=tree"`
 	// Appear is how long checks may take to appear after the commit was pushed. From 1s to 24h; default 10m.
 	Appear time.Duration `json:"appear,omitempty" yaml:"appear,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
 	// Rerun is how often the failed jobs of a workflow run are run again before they have failed: 0 or 1. Default 0.
 	Rerun int `json:"rerun,omitempty" yaml:"rerun,omitempty" jsonschema:"minimum=0,maximum=1"`
-	// Earlier is what passes of the checks on the pull request's own head are: ignore, or count for what has the same content on the branch as there, where a push started the workflow, which does the same on every branch. Default ignore.
+	// Earlier says what passes of the checks on the pull request's own head count for: ignore (nothing) or count (targets that have the same content on the branch as there). They count only where a push started the workflow, and it does the same on every branch. Default ignore.
 	Earlier string `json:"earlier,omitempty" yaml:"earlier,omitempty" jsonschema:"enum=ignore,enum=count"`
 	// Scope is what one run covers: targets (the affected ones) or repository (the whole tree, verified on the very commit that lands). Default targets.
 	Scope Scope `json:"scope" yaml:"scope,omitempty" jsonschema:"enum=targets,enum=repository,default=targets"`
@@ -61,7 +61,7 @@ type Step struct {
 	Analyzer string `json:"analyzer,omitempty" yaml:"analyzer,omitempty" jsonschema:"maxLength=32"`
 	// Dir is the folder of the repository that the command runs in. Default: the folder that the step's analyzer is under, or the repository's root.
 	Dir string `json:"dir,omitempty" yaml:"dir,omitempty" jsonschema:"minLength=1,maxLength=300"`
-	// Report is how results are read: exit-code (for all targets of the run), go-test-json (go test -json), junit (XML files), bazel-bep (the file of --build_event_json_file), cargo-json (cargo test --message-format json), jest-json (the file of jest --json, or of Vitest's reporter json), tap (Test Anything Protocol), or targets-json (lines of JSON for whatever has none of these). Default exit-code.
+	// Report is how results are read: exit-code (for all targets of the run), go-test-json (go test -json), junit (XML files), bazel-bep (the file of --build_event_json_file), cargo-json (cargo test --message-format json), jest-json (the file of jest --json, or of Vitest's reporter json), tap (Test Anything Protocol), or targets-json (lines of JSON for tools that have none of these). Default exit-code.
 	Report Report `json:"report" yaml:"report,omitempty" jsonschema:"enum=exit-code,enum=go-test-json,enum=junit,enum=bazel-bep,enum=cargo-json,enum=jest-json,enum=tap,enum=targets-json,default=exit-code"`
 	// ReportFiles are globs of the files that the command writes its report to, from the folder that it runs in, e.g. "reports/*.xml"; {target} stands for the folder of a target, e.g. "{target}/build/test-results/**/*.xml". Only files that the step has written count. Default none: the report is on standard output.
 	ReportFiles []string `json:"report_files,omitempty" yaml:"report_files,omitempty" jsonschema:"maxItems=20"`
@@ -71,41 +71,41 @@ type Step struct {
 	OS string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1,pattern=^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$"`
 	// Arch is the processor that the runner must have, e.g. arm64. Default: any.
 	Arch string `json:"arch,omitempty" yaml:"arch,omitempty" jsonschema:"minLength=1,pattern=^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$"`
-	// Tags are what the runner must offer, all of them. Default none.
+	// Tags are the tags that the runner must offer, all of them. Default none.
 	Tags []string `json:"tags,omitempty" yaml:"tags,omitempty" jsonschema:"pattern=^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$"`
 	// Env are variables of the step. Secrets do not belong here: give them to the runner.
 	Env map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
-	// Environment is a shell command that prints what of a host's tools the step's results depend on, e.g. gcc --version: each host of the runners runs it every ten minutes, for at most 30 seconds, outside the repository. A pass with one output says nothing of another. Default: that of the file, or none.
+	// Environment is a shell command that prints the facts about a host's tools that the step's results depend on, e.g. gcc --version. Each host of the runners runs it every ten minutes, for at most 30 seconds, outside the repository. A pass with one output says nothing of another. Default: that of the file, or none.
 	Environment string `json:"environment,omitempty" yaml:"environment,omitempty" jsonschema:"minLength=1,maxLength=2000"`
-	// Fingerprint is of what Environment has printed on the hosts that run the step; empty: on any. It is in no file.
+	// Fingerprint is of the output of Environment on the hosts that run the step; empty: on any. It is in no file.
 	Fingerprint string `json:"fingerprint,omitempty" yaml:"-" jsonschema:"-"`
-	// Checkout is what the step's checkout holds beside what git has in the commit. Default: that of the file, or nothing.
+	// Checkout says which files the step's checkout holds beside those that git has in the commit. Default: that of the file, or nothing.
 	Checkout Checkout `json:"checkout,omitzero" yaml:"checkout,omitempty"`
 	// Caches are folders of the checkout that runners keep from build to build, such as node_modules and target. Default none: each build begins with the files of the commit.
 	Caches []Cache `json:"caches,omitempty" yaml:"caches,omitempty" jsonschema:"maxItems=10"`
 	// Timeout ends the step when it takes longer. From 1s to 24h; default 1h.
 	Timeout time.Duration `json:"timeout" yaml:"timeout,omitempty" jsonschema:"default=1h" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
-	// TimeoutFrom has the queue learn when to end the step: after three times what nearly all of its runs have taken (the 99th percentile), no earlier than this and no later than timeout. A run that is ended earlier than timeout is run again with all of timeout before it counts as a failure. From 1s to timeout; default: nothing is learned.
+	// TimeoutFrom lets the queue learn when to end the step: after three times the duration of nearly all of its runs (the 99th percentile), no earlier than this and no later than timeout. A run that is ended earlier than timeout is run again with all of timeout before it counts as a failure. From 1s to timeout; default: nothing is learned.
 	TimeoutFrom time.Duration `json:"timeout_from,omitempty" yaml:"timeout_from,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=24h"`
-	// Retries is how often a step with run is run again, in the same build, for the targets that have not passed, before it has failed: 0 to 5. A pass then is one, and counts as a flake of the target. A step that runs on an agent other than the server's own is not run again this way. Default 0.
+	// Retries is how often a step with run is run again, in the same build, for the targets that have not passed, before it has failed: 0 to 5. A pass then counts as a pass, and as a flake of the target. A step that runs on an agent other than the server's own is not run again this way. Default 0.
 	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5"`
 	// StrictNew is how often a target that a change brings is run before the change may land: each run must pass, and one that fails decides, whatever queue.retries and retries say. From 2 to 10, for steps with run and scope targets. Default: once, as other targets.
 	StrictNew int `json:"strict_new,omitempty" yaml:"strict_new,omitempty" jsonschema:"minimum=2,maximum=10"`
 	// Repeat says which of these runs the step is, from 1; 0: it is the step as it is written. It is in no file.
 	Repeat int `json:"repeat,omitempty" yaml:"-" jsonschema:"-"`
-	// RetryOn are patterns of RE2 that only a fault of the infrastructure prints, e.g. "connection reset by peer". A failed run whose log ends with a match, in its last 4 KiB, is no result: it is run again as after other infrastructure errors (queue.infra_retries). Of steps with checks, for jobs of GitHub Actions only. Default none.
+	// RetryOn are patterns of RE2 that only a fault of the infrastructure prints, e.g. "connection reset by peer". A failed run whose log ends with a match, in its last 4 KiB, is no result: it is run again as after other infrastructure errors (queue.infra_retries). In steps with checks, it is for jobs of GitHub Actions only. Default none.
 	RetryOn []string `json:"retry_on,omitempty" yaml:"retry_on,omitempty" jsonschema:"maxItems=20"`
-	// Quarantine are targets whose failures do not count: they are run, shown and counted, and refuse no change. It holds where both the target branch and the commit that is judged have it, so no change excuses its own failures. Where the report names no targets, a failure counts unless all targets of the run are in quarantine. Of steps with run. Default: the entries of the file.
+	// Quarantine are targets whose failures do not count: they are run, shown and counted, and refuse no change. It holds where both the target branch and the commit that is judged have it, so no change excuses its own failures. Where the report names no targets, a failure counts unless all targets of the run are in quarantine. For steps with run. Default: the entries of the file.
 	Quarantine []Quarantine `json:"quarantine,omitempty" yaml:"quarantine,omitempty" jsonschema:"maxItems=100"`
 }
 
-// Digest identifies the step in keys: what has passed under another command,
-// image, platform, environment or time-out has not passed this step.
+// Digest identifies the step in keys: a pass under another command, image,
+// platform, environment or time-out is no pass of this step.
 func (s Step) Digest() digest.Digest {
 	fields := []string{"step1", s.Name, s.Run, string(s.Scope), string(s.Report), s.Image, s.OS, s.Arch,
 		strconv.FormatInt(int64(s.Timeout), 10), strconv.Itoa(len(s.Tags))}
 	if s.Analyzer != "" || s.Dir != "" {
-		fields[0] = "step2" // so that steps without these keep what has passed
+		fields[0] = "step2" // so that steps without these keep their passes
 		fields = append(fields, s.Analyzer, s.Dir)
 	}
 	tags := append([]string(nil), s.Tags...)
@@ -152,8 +152,8 @@ func (s Step) Digest() digest.Digest {
 // checkout, with `{targets}` replaced by the names that its tool has for the
 // targets, each quoted for a POSIX shell. A command that does not name
 // `{targets}` gets them in SUBMITQUEUE_TARGETS only. Targets that stand for the
-// whole tree, for an analyzer's whole part of it, or for what no analyzer claims,
-// are written `./...`: everything.
+// whole tree, for an analyzer's whole part of it, or for files that no analyzer
+// claims, are written `./...`: everything.
 func (s Step) CommandFor(targets []string) string {
 	var quoted []string
 	whole := false

@@ -51,9 +51,9 @@ func (s *Step) checkDefaults() {
 	}
 }
 
-// checkFields adds what a step with checks has to the fields of its digest. The
-// order of the checks and the case of their letters mean nothing. Steps that name
-// no App keep what has passed.
+// checkFields adds the settings of a step with checks to the fields of its
+// digest. The order of the checks and the case of their letters mean nothing.
+// Steps that name no App keep their passes.
 func (s Step) checkFields(fields []string) []string {
 	if fields[0] == "step1" {
 		fields = append(fields, "", "") // analyzer and dir

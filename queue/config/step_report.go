@@ -10,20 +10,21 @@ import (
 // workers/report reads them.
 type ReportRow struct {
 	Name Report
-	// Noun is what one of the targets is called that it names, as in "no package has
-	// passed", and Of what they are, as in "Go packages"; "": it names none, and the exit
-	// status stands for all. Analyzers are those whose targets they are; nil: of any.
+	// Noun is the word for one of the targets that it names, as in "no package has
+	// passed", and Of the words for all of them, as in "Go packages"; "": it names none,
+	// and the exit status stands for all. Analyzers are the analyzers of these targets;
+	// nil: any.
 	Noun, Of  string
 	Analyzers []string
 	// Files says whether the report is in files; Places, whether the name of a file can
 	// tell the target.
 	Files  InFiles
 	Places bool
-	// Reports says whether a simple command, in words, is one whose report is whole: what
-	// it does not name has not run.
+	// Reports says whether a simple command, in words, has a report that is whole: a
+	// target that it does not name has not run.
 	Reports func(words []string) bool
-	// Ending is how a command ends that reports, and Example a step with one that does, in
-	// lines; for people.
+	// Ending is the end of a command that reports, and Example the lines of a step with
+	// such a command; for people.
 	Ending, Example string
 }
 
@@ -65,7 +66,7 @@ const cargoExample = `run: |
   done
   exit $failed`
 
-// row returns the row of a report; for one that is not known, that of exit codes.
+// row returns the row of a report; for an unknown report, a row like that of exit codes.
 func (r Report) row() ReportRow {
 	for _, row := range Reports() {
 		if row.Name == r {
@@ -79,12 +80,12 @@ func (r Report) row() ReportRow {
 // changes' targets can then be told apart.
 func (r ReportRow) NamesTargets() bool { return r.Of != "" }
 
-// NamesTargets is that of the step's report.
+// NamesTargets reports whether the step's report names targets.
 func (s Step) NamesTargets() bool { return s.Report.row().NamesTargets() }
 
-// Unread returns, for people, what no failed run of the step passes though its report
-// names them, since its command is none that Reporter can split, and what to do; "": there
-// is nothing of the kind.
+// Unread returns, for people, the word for the targets that no failed run of the step
+// passes, though its report names them, and what to do about it. The cause is that
+// Reporter cannot split the step's command. "": there is no such cause.
 func (s Step) Unread() (what, instead string) {
 	row := s.Report.row()
 	if _, _, ok := s.Reporter(); ok || !row.NamesTargets() {
@@ -127,8 +128,8 @@ func checkReport(d *document, path string, s Step, a Analysis, row ReportRow) {
 	}
 }
 
-// checkReportFiles refuses files that no report is in, and a report without files that is
-// in them.
+// checkReportFiles refuses files for a report that is not in files, and a report in files
+// without their names.
 func checkReportFiles(d *document, path string, s Step, row ReportRow) {
 	at := path + ".report_files"
 	switch {

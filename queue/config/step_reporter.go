@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Reporter splits the command of a step with a report into what it runs first and the
-// one that reports, its last: Run is the same as `before && last`, or as last where
-// before is empty. It returns false where it cannot tell that Run is so: then, when the
-// command fails, nobody knows whether all of it was run for the targets that a report
-// calls passed.
+// Reporter splits the command of a step with a report into the commands that it runs
+// first and its last one, which reports: Run is the same as `before && last`, or as
+// last where before is empty. It returns false where it cannot tell that Run is so:
+// then, when the command fails, nobody knows whether all of it was run for the targets
+// that a report calls passed.
 //
 // It reads a small part of the shell's language: simple commands joined by `&&`, of
 // plain and quoted words and of variables, the last one a command that reports; and the
@@ -37,10 +37,10 @@ func (s Step) Reporter() (before, last string, ok bool) {
 	return strings.TrimSpace(strings.TrimSuffix(before, "&&")), strings.TrimSpace(run[at:]) + excused, true
 }
 
-// noTests ends a command of Bazel whose status 4, there was no test, is none.
+// noTests ends a command of Bazel for which status 4 (there was no test) is no failure.
 const noTests = " || [ $? = 4 ]"
 
-// reports says whether all of a list of commands is simple, and the last of them reports.
+// reports says whether all commands of a list are simple, and the last of them reports.
 func reports(commands [][]string, report ReportRow) bool {
 	for _, words := range commands {
 		if len(words) == 0 || slices.Contains(notSimple, words[0]) {
@@ -108,8 +108,8 @@ func shellLoop(run string, report ReportRow) (before, last string, ok bool) {
 	return strings.Join(lines[:at], "\n"), strings.Join(lines[at:], "\n"), true
 }
 
-// notSimple are words with which something begins that is no simple command, or that
-// has effects on those after it.
+// notSimple are words that begin something other than a simple command, or a command
+// that affects those after it.
 var notSimple = []string{"!", "{", "}", "[[", "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in",
 	"function", "select", "time", "coproc", "trap", "eval", ".", "source", "exec", "exit", "return", "alias", "set", "command", "builtin"}
 
@@ -120,7 +120,8 @@ func assigns(word string) bool {
 }
 
 // andList reads a list of commands joined by `&&`: their words, without quotes, and
-// where each begins. It returns false at whatever else the shell may understand.
+// where each begins. It returns false at anything else that the shell may
+// understand.
 func andList(run string) (commands [][]string, starts []int, ok bool) {
 	run = strings.TrimRight(run, " \t\n")
 	words, start := []string{}, 0

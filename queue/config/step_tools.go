@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The functions here recognise commands whose report is whole: it names all that has failed
-// and, of a target that it calls passed, all that was to run.
+// The functions here recognise commands whose report is whole: it names all failures, and
+// everything that was to run of a target that it calls passed.
 
 // isGoTestJSON recognises `go test` with -json.
 func isGoTestJSON(words []string) bool {
@@ -20,8 +20,8 @@ func isBazelBEP(words []string) bool {
 		(slices.Contains(words, "test") || slices.Contains(words, "build")) && hasFlag(words, "--build_event_json_file")
 }
 
-// isCargoJSON recognises `cargo test` with messages of JSON, and nextest with its own if it
-// goes on after a failure: what it leaves out then, it does not name.
+// isCargoJSON recognises `cargo test` with messages of JSON, and nextest with its own, if
+// it goes on after a failure: otherwise it leaves out tests and does not name them.
 func isCargoJSON(words []string) bool {
 	words, nextest := cargoCommand(words)
 	switch {
@@ -90,7 +90,8 @@ func isTAP(words []string) bool {
 	return len(words) > 1 && words[0] == "node" && slices.Contains(words, "--test") && valueOf(words, "--test-reporter", "tap")
 }
 
-// nodeCommand returns a command without what runs it: npx, npm exec --, pnpm exec, yarn.
+// nodeCommand returns a command without the tool that runs it: npx, npm exec --, pnpm exec,
+// yarn.
 func nodeCommand(words []string) []string {
 	switch {
 	case len(words) > 1 && (words[0] == "npx" || words[0] == "yarn" && words[1] != "workspace" || words[0] == "bunx") && !strings.HasPrefix(words[1], "-"):

@@ -6,7 +6,7 @@ import (
 )
 
 // A step with StrictNew runs a target that a change brings so many times before the change
-// may land, and each run has a step of its own: the step as it is written, with the number of
+// may land, and each run has a separate step: the step as it is written, with the number of
 // the run (Step.Repeat). To all else these are steps like others, so each run has a key, the
 // gate wants each of them, and a run that has passed is never made again.
 //

@@ -9,9 +9,9 @@ import (
 // SubAnalysis is one of several analyzers of a repository. Its targets are called
 // after it, NAME:TARGET, and it sees nothing outside of Under.
 type SubAnalysis struct {
-	// Analyzer is what reads the tree: paths, go, cargo, node, gn, bazel or command, as in analysis.analyzer.
+	// Analyzer is the program that reads the tree: paths, go, cargo, node, gn, bazel or command, as in analysis.analyzer.
 	Analyzer string `json:"analyzer" yaml:"analyzer" jsonschema:"required,enum=paths,enum=go,enum=cargo,enum=node,enum=gn,enum=bazel,enum=command"`
-	// Name begins the names of its targets, as in web:@shop/ui, and is what steps call it: letters, digits, ".", "_" and "-". Default: the analyzer's name.
+	// Name begins the names of its targets, as in web:@shop/ui, and steps call it so: letters, digits, ".", "_" and "-". Default: the analyzer's name.
 	Name string `json:"name,omitempty" yaml:"name,omitempty" jsonschema:"maxLength=32,pattern=^[a-zA-Z0-9._-]+$"`
 	// Under is the folder that it looks at as if it were the whole repository: names, areas, program and definitions are relative to it. Default: the whole repository.
 	Under string `json:"under,omitempty" yaml:"under,omitempty" jsonschema:"minLength=1,maxLength=300"`
@@ -19,7 +19,7 @@ type SubAnalysis struct {
 	Needs []string `json:"needs,omitempty" yaml:"needs,omitempty"`
 	// Barrier are globs, from the repository's root, of files that every target of this analyzer depends on. Default none.
 	Barrier []string `json:"barrier,omitempty" yaml:"barrier,omitempty"`
-	// Inputs are files that targets of this analyzer read beyond what it sees of them, as in analysis.inputs: targets by their names within this analyzer, files from the repository's root. Default none.
+	// Inputs are files that targets of this analyzer read and that it does not see, as in analysis.inputs: targets by their names within this analyzer, files from the repository's root. Default none.
 	Inputs []Inputs `json:"inputs,omitempty" yaml:"inputs,omitempty" jsonschema:"minItems=1,maxItems=200"`
 	// Areas are the targets of the analyzer paths, required there and refused elsewhere.
 	Areas []Area `json:"areas,omitempty" yaml:"areas,omitempty" jsonschema:"maxItems=1000"`
@@ -27,7 +27,7 @@ type SubAnalysis struct {
 	Command string `json:"command,omitempty" yaml:"command,omitempty" jsonschema:"minLength=1,maxLength=2000"`
 	// Program are globs of all files that the command runs, as in analysis.program. Default none.
 	Program []string `json:"program,omitempty" yaml:"program,omitempty"`
-	// Definitions are globs of files that shape what the command prints, as in analysis.definitions. Default none.
+	// Definitions are globs of files that shape the output of the command, as in analysis.definitions. Default none.
 	Definitions []string `json:"definitions,omitempty" yaml:"definitions,omitempty"`
 	// Timeout ends the tool of the analyzers command, gn and bazel, as in analysis.timeout. From 1s to 10m; default 1m.
 	Timeout time.Duration `json:"timeout,omitempty" yaml:"timeout,omitempty" jsonschema_extras:"x-minimum=1s,x-maximum=10m"`
@@ -38,7 +38,7 @@ func (p SubAnalysis) Analysis() Analysis {
 	return Analysis{Analyzer: p.Analyzer, Areas: p.Areas, Command: p.Command, Program: p.Program, Definitions: p.Definitions, Timeout: p.Timeout}
 }
 
-// PartName is what the part is called, before Defaults has filled that in, too.
+// PartName is the name of the part, even before Defaults has filled it in.
 func (p SubAnalysis) PartName() string {
 	if p.Name == "" {
 		return p.Analyzer
@@ -75,8 +75,8 @@ func (a Analysis) part(s Step) (SubAnalysis, bool) {
 	return a.Analyzers[i], true
 }
 
-// partDefaults fills in the names of the analyzers, and what steps take from
-// the analyzer whose targets they verify.
+// partDefaults fills in the names of the analyzers, and the settings that steps
+// take from the analyzer whose targets they verify.
 func (c *Config) partDefaults() {
 	for i := range c.Analysis.Analyzers {
 		p := &c.Analysis.Analyzers[i]

@@ -14,8 +14,8 @@ const TargetUnowned = "unowned"
 func TargetOf(analyzer, target string) string { return analyzer + ":" + target }
 
 // WholePart returns the analyzer of several whose part of the tree a target
-// stands for as a whole: TargetOf(analyzer, TargetTree), which there is while
-// the analyzer cannot read its part.
+// stands for as a whole: TargetOf(analyzer, TargetTree), which exists as long
+// as the analyzer cannot read its part.
 func WholePart(target string) (analyzer string, ok bool) {
 	analyzer, rest, ok := strings.Cut(target, ":")
 	ok = ok && rest == TargetTree && analyzer != "" && !strings.Contains(analyzer, "/")

@@ -16,7 +16,7 @@ const (
 // withTool are the analyzers that run a tool, for which there is a time-out.
 var withTool = []string{AnalyzerCommand, AnalyzerGN, AnalyzerBazel}
 
-// defaultToolTimeout is what a tool has where nothing is said.
+// defaultToolTimeout is the time-out of a tool where the file names none.
 const defaultToolTimeout = time.Minute
 
 // checkTools reports settings of tools that are missing, or not for the

@@ -87,15 +87,15 @@ func (d *document) written(path string) bool {
 	return ok
 }
 
-// place returns where a path's value begins, or where the closest value does that it
-// would stand in.
+// place returns where a path's value begins, or where the closest value begins that
+// it would stand in.
 func (d *document) place(path string) position {
 	p, _ := d.find(steps(path))
 	return p.position()
 }
 
-// plain returns what a node holds as JSON has it, as far as the schema knows its
-// keys: the rest is refused whatever it is. A key without a value is one that is not
+// plain returns the content of a node as JSON has it, as far as the schema knows its
+// keys: the rest is refused, whatever its value. A key without a value counts as not
 // written. A key that was there before is reported and taken out of the tree.
 func (d *document) plain(rule *jsonschema.Schema, way []string, n ast.Node) any {
 	switch x := n.(type) {
@@ -142,7 +142,7 @@ func (d *document) plain(rule *jsonschema.Schema, way []string, n ast.Node) any 
 	if s, ok := textOf(n); ok {
 		return s
 	}
-	return nil // what JSON does not have, such as .nan
+	return nil // a value that JSON does not have, such as .nan
 }
 
 // partOf returns the schema of a key, nil where there is none; named is false where

@@ -6,9 +6,9 @@ import (
 )
 
 // Who says who may do something, as words with a blank between them: a role,
-// which stands for whoever has it or more, @org/team, and users. One of them is
-// enough. In the file it is a role, or a list of such words. It is a string so
-// that a state of a version that knew roles only still loads.
+// which stands for everybody who has it or a higher one, @org/team, and users.
+// One of them is enough. In the file it is a role, or a list of such words. It
+// is a string so that a state of a version that knew roles only still loads.
 type Who string
 
 // MarshalYAML writes the role, or the list, as it stands in the file.
@@ -30,8 +30,8 @@ func (w *Who) UnmarshalYAML(decode func(any) error) error {
 	return err
 }
 
-// RoleLevel orders the roles that a user may have on a repository; what is no
-// role is none.
+// RoleLevel orders the roles that a user may have on a repository; it is 0 for
+// a word that is no role.
 func RoleLevel(name string) int {
 	return slices.Index([]string{"read", "triage", "write", "maintain", "admin"}, name) + 1
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/spell"
 )
 
-// judge checks the tree against the schema and reports, in words for people, what
-// does not fit. It returns the places of values that cannot be decoded.
+// judge checks the tree against the schema and reports, in words for people, the
+// values that do not fit. It returns the places of values that cannot be decoded.
 func (d *document) judge(r *rules) []place {
 	err, _ := r.file.Validate(d.plain(r.file, nil, d.root)).(*jsonschema.ValidationError)
 	if err == nil {
@@ -38,7 +38,7 @@ func (d *document) judge(r *rules) []place {
 	return unfit
 }
 
-// rank puts lists that are too long before what is wrong in them, and misspelt keys
+// rank puts lists that are too long before the mistakes in them, and misspelt keys
 // before the missing ones that they may be.
 func rank(e *jsonschema.ValidationError) int {
 	switch e.ErrorKind.(type) {
@@ -60,9 +60,9 @@ func (d *document) within(way []string) bool {
 	return false
 }
 
-// leaves returns the errors that say something of a value, without those that
-// only hold them together. Where a value may be of several types, those of its
-// own type count, or the choice itself where it has none of them.
+// leaves returns the errors that say something of a value, without errors that
+// only group others. Where a value may be of several types, the errors of its
+// own type count, or the choice itself if it has none of these types.
 func (r *rules) leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	var all []*jsonschema.ValidationError
 	switch e.ErrorKind.(type) {
@@ -85,7 +85,7 @@ func (r *rules) leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationEr
 	return []*jsonschema.ValidationError{e}
 }
 
-// asWhole reports whether an error is that a value is none of those expected.
+// asWhole reports whether an error says that a value is none of those expected.
 func asWhole(k jsonschema.ErrorKind) bool {
 	switch k.(type) {
 	case *kind.Type, *kind.Enum:

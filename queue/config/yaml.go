@@ -57,7 +57,7 @@ func parseYAML(r *findings, text string) ast.Node {
 	return nil
 }
 
-// located returns what the YAML library found wrong, and where.
+// located returns the mistake that the YAML library found, and its place.
 func located(err error) (position, string) {
 	at, message := position{1, 1}, err.Error()
 	var found yaml.Error

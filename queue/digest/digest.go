@@ -1,4 +1,5 @@
-// Package digest hashes lists of fields such that no two lists are the same bytes.
+// Package digest hashes lists of fields such that no two different lists are hashed as the
+// same bytes.
 package digest
 
 import (

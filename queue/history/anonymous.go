@@ -11,8 +11,9 @@ import (
 )
 
 // Anonymous puts hashes in place of authors, titles, paths, targets and commits, under a
-// salt: nobody can try names out without it. The same name has the same hash. Folders stay
-// folders, and endings of files stay; numbers and names of steps stay as well.
+// salt: without it nobody can test guesses of names. The same name has the same hash.
+// Folders stay folders, and endings of files stay; numbers and names of steps stay as
+// well.
 type Anonymous struct{ salt []byte }
 
 // NewAnonymous returns an Anonymous with a salt. Rows of different exports can be put
@@ -85,7 +86,7 @@ var (
 	ending  = regexp.MustCompile(`^\.[a-z]{1,5}$`)
 )
 
-// name hashes each part of a path or a target's name, and keeps what is between them.
+// name hashes each part of a path or a target's name, and keeps the characters between them.
 func (a *Anonymous) name(text string) string {
 	return segment.ReplaceAllStringFunc(text, func(part string) string {
 		ext := path.Ext(part)

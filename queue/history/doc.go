@@ -1,14 +1,13 @@
-// Package history is the file format of a queue's event archive (queue.Row): what servers
-// write day by day, what `submitqueue history export` prints, and what `simulate
-// --history` replays.
+// Package history is the file format of a queue's event archive (queue.Row): servers write it
+// day by day, `submitqueue history export` prints it, and `simulate --history` replays it.
 //
-// A file is JSON lines, gzip or not. The first line says what it is:
+// A file is JSON lines, gzip or not. The first line is a header:
 //
 //	{"history":1,"queue":"acme/shop@main","written":"2026-03-01T12:00:00Z"}
 //
 // Each further line is one row: its moment, in milliseconds since 1970 UTC, and one member
-// that says of which kind it is. Members that are zero are left out; durations are in
-// milliseconds (_ms). A reader leaves members and kinds alone that it does not know.
+// that says its kind. Members that are zero are left out; durations are in milliseconds
+// (_ms). A reader ignores members and kinds that it does not know.
 //
 //	{"at":1772366400000,"arrival":{"change":"42.1f8e0c3a","number":42,"author":"ann",...}}
 //
@@ -21,8 +20,9 @@
 //	          cancelled, nothing-to-land), reason (failed, merge-conflict, ...), commit, builds,
 //	          failures (step, targets, build, and what ran: change on chain on main), clashes
 //	          (paths that do not merge), against (landed changes that touch these), features,
-//	          sound (of one that failed: how far, from 0 to 1, it is believed to be sound by
-//	          itself and to have broken with others). A change of which main shows that it landed after all has a second one
+//	          sound (of one that failed: how far, from 0 to 1, it is believed to be sound on
+//	          its own and to have broken with others). If main shows later that the change
+//	          landed, there is a second row
 //	result    what one step of a build has shown: build, step, whole (a step on the whole tree),
 //	          outcome (passed, failed, timeout, infrastructure), took_ms, asked (how many
 //	          targets), targets (at most 500: target, outcome, took_ms)
@@ -30,8 +30,8 @@
 //	          also (changes that it is for as well), main and chain (what it ran on), commit,
 //	          attempt, worth (its kind), value, steps (step, targets), asked, started, outcome
 //	          (cancelled: it was aborted at the row's moment), predicted_ms
-//	main      a commit that main has got: commit, changes (that landed as it), outside (it
-//	          was not the queue's)
+//	main      a commit that main has got: commit, changes (that landed as it), outside (the
+//	          queue did not make it)
 //
 // Features are numbers by name. Those of the core are the columns of a Case of package
 // predict, as far as they are known, with builds and infra (builds started, infrastructure
@@ -40,10 +40,10 @@
 //
 // Two rows of one kind about the same change, build, step of a build or commit say the same
 // thing twice, and the later one counts (Tidy). Lines are in the order in which they were
-// stored, which is that of time but for what was imported.
+// stored; except for imported rows, that is the order of time.
 //
 // A row has no log, no address, no machine and no secret. It has authors, titles, paths and
-// names of targets; Anonymous takes those out.
+// names of targets; Anonymous replaces these by hashes.
 //
 //	reader.go     Reader; writer.go: Writer
 //	folder.go     a file for each queue and day, which a server appends to

@@ -37,8 +37,8 @@ const (
 	suffix  = ".jsonl"
 )
 
-// OpenFolder makes the folder, where it is not there. Files of days that are over for
-// longer than age (0: queue.HistoryAge) are removed whenever a new day begins.
+// OpenFolder makes the folder if it does not exist. Files of days that ended longer
+// ago than age (0: queue.HistoryAge) are removed whenever a new day begins.
 func OpenFolder(dir string, age time.Duration) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the folder of histories cannot be used: %w", err)
@@ -115,7 +115,7 @@ func folderOf(name string) string {
 	return strings.Replace("x"+url.PathEscape(name), "x.", "x%2E", 1)[1:]
 }
 
-// openDay opens a file to append to. It cuts off what is no whole line.
+// openDay opens a file to append to. It cuts off an incomplete last line.
 func openDay(path, name string, now time.Time) (_ *os.File, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -160,7 +160,7 @@ func wholeLines(file *os.File) (int64, error) {
 	return 0, nil
 }
 
-// prune removes the files of days that are over for too long.
+// prune removes the files of days that ended too long ago.
 func (f *Folder) prune(dir string, now time.Time) error {
 	list, err := os.ReadDir(dir)
 	if err != nil {

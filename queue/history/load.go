@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Loaded is what files had.
+// Loaded is the content of history files.
 type Loaded struct {
 	Queue   string // of the first file
 	Rows    []queue.Row
@@ -78,8 +78,8 @@ func (l *Loaded) file(name string) error {
 	return nil
 }
 
-// Tidy returns rows in the order of time, those of one moment as they were. Of rows with
-// one ID it keeps the last.
+// Tidy returns rows in the order of time; rows of one moment keep their order. If
+// several rows have one ID, it keeps the last.
 func Tidy(rows []queue.Row) []queue.Row {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b queue.Row) int { return cmp.Compare(a.At, b.At) })

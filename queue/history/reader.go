@@ -34,7 +34,7 @@ type Reader struct {
 	unknown int
 }
 
-// NewReader reads the header, of a file that is gzip or not. An error names its line.
+// NewReader reads the header of a file, which may be gzip. An error names its line.
 func NewReader(from io.Reader) (*Reader, error) {
 	b := bufio.NewReaderSize(from, 1<<16)
 	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {

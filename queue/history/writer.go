@@ -11,8 +11,8 @@ import (
 // Writer writes a history.
 type Writer struct{ enc *json.Encoder }
 
-// NewWriter writes the header of a queue's history, and returns what writes its rows. No
-// name: it is not said whose it is.
+// NewWriter writes the header of a queue's history, and returns the writer of its rows.
+// Without a name the header has no queue.
 func NewWriter(to io.Writer, name string, at time.Time) (*Writer, error) {
 	w := &Writer{enc: encoder(to)}
 	return w, w.enc.Encode(Header{History: Version, Queue: name, Written: at.UTC().Format(time.RFC3339)})

@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Find implements queue.Archive. It looks at all that the queue has: a store in
-// memory needs no index.
+// Find implements queue.Archive. It looks at all passes of the queue: a store
+// in memory needs no index.
 func (s *Store) Find(ctx context.Context, name string, x queue.Search) ([]queue.Entry, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err

@@ -11,8 +11,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// seenFor is how long an event's id is remembered: longer than forges deliver
-// again what they could not deliver, and than receivers take it (80 h).
+// seenFor is how long an event's id is remembered: longer than forges repeat
+// failed deliveries, and than receivers accept them (80 h).
 const seenFor = 96 * time.Hour
 
 type arrived struct {
@@ -71,8 +71,8 @@ func (s *Store) Append(ctx context.Context, name string, events ...queue.Event) 
 	return nil
 }
 
-// Inbox implements queue.Store. An `after` that no cursor of this store can be
-// is an error.
+// Inbox implements queue.Store. An `after` that cannot be a cursor of this
+// store is an error.
 func (s *Store) Inbox(ctx context.Context, name, after string, max int, wait time.Duration) ([]queue.Arrived, error) {
 	var from int64
 	if after != "" {
@@ -108,7 +108,8 @@ func (s *Store) Inbox(ctx context.Context, name, after string, max int, wait tim
 	}
 }
 
-// take returns what is there now, and what is closed when there is more.
+// take returns the events that are there now, and a channel that is closed when there are
+// more.
 func (s *Store) take(name string, from int64, max int) ([]queue.Arrived, <-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// lease says who owns a queue, and which token is the newest.
+// lease has the owner of a queue, and the newest token.
 type lease struct {
-	owner string // "" when nobody does
+	owner string // "" when nobody owns it
 	until time.Time
 	token int64
 }
@@ -34,7 +34,7 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, ttl time.Durati
 	return l.token, nil
 }
 
-// Release implements queue.Store. The token is worth nothing afterwards.
+// Release implements queue.Store. The token is invalid afterwards.
 func (s *Store) Release(ctx context.Context, name string, token int64) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -24,7 +24,7 @@ type pastRow struct {
 	data []byte
 }
 
-// encodeRows does what of keeping rows can fail.
+// encodeRows encodes rows: the only step of keeping rows that can fail.
 func encodeRows(rows []queue.Row) ([]pastRow, error) {
 	var out []pastRow
 	for _, r := range rows {
@@ -85,7 +85,7 @@ func (s *Store) Rows(ctx context.Context, name, place string, max int) (rows []q
 	first := p.had - int64(len(p.rows))
 	from := min(p.had, at) - first
 	if from < 0 {
-		from = 0 // what was there has been dropped
+		from = 0 // the older rows have been dropped
 	}
 	for i := from; i < int64(len(p.rows)) && len(rows) < max; i++ {
 		var r queue.Row

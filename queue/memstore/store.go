@@ -3,8 +3,8 @@
 //
 // It is deterministic: tokens, versions and cursors are counters, and the only
 // clock is the one given to New. Values are kept as the JSON that a real store
-// would keep, so that nothing is shared with the caller and what cannot be
-// stored fails here too.
+// would keep, so that nothing is shared with the caller, and a value that
+// cannot be stored fails here, too.
 package memstore
 
 import (
@@ -36,7 +36,7 @@ type Store struct {
 	queues map[string]*shelf
 }
 
-// shelf is all that is kept of one queue.
+// shelf is all data that are kept of one queue.
 type shelf struct {
 	lease   lease
 	version int64
@@ -49,7 +49,7 @@ type shelf struct {
 	sweepAt int // size of known at which expired entries are dropped
 	notes   []queue.Note
 	noted   int64             // how many notes there have been
-	places  map[string]string // in them, by reader
+	places  map[string]string // in the notes, by reader
 	past    past
 }
 
@@ -67,7 +67,7 @@ func NewBounded(now func() time.Time, b queue.PastBounds) *Store {
 	return &Store{now: now, bounds: b.OrDefault(), queues: map[string]*shelf{}}
 }
 
-// shelf returns what is kept of a queue; the caller holds the lock.
+// shelf returns the shelf of a queue; the caller holds the lock.
 func (s *Store) shelf(name string) *shelf {
 	q, ok := s.queues[name]
 	if !ok {

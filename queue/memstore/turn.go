@@ -93,8 +93,8 @@ func checkKinds(t queue.Turn) error {
 	return nil
 }
 
-// archive keeps entries; now and then it drops the expired ones, so that each
-// costs a constant. One without data is taken out.
+// archive keeps entries; now and then it drops the expired ones, so that the
+// cost of each is constant. An entry without data is taken out.
 func (q *shelf) archive(passed map[queue.KeyID][]byte, until, now time.Time) {
 	for id, data := range passed {
 		if data == nil {

@@ -17,17 +17,16 @@ import (
 var _ queue.Archive = (*Store)(nil)
 
 // The archive's index. A pass is one string under the id of its key, and expires
-// by itself. Beside it, commitScript and Renew keep two sorted sets:
+// on its own. Beside it, commitScript and Renew keep two sorted sets:
 //
 //	index  all of score 0, so that Redis orders them by name: for each pass
 //	       "i", the key's id, when it passed; and "t", the target, a zero byte,
 //	       when it passed, the key's id. Times run backwards: the latest is first.
 //	kept   the second of these names, by when the pass was put or renewed (ms)
 //
-// A turn takes some of what has expired out of both, at least as many as it adds;
-// a search leaves out what is named there and has expired. Passes that a server
-// without the index has written are found by their whole id, and by all else from
-// their first renewal on.
+// A turn removes some expired passes from both, at least as many as it adds; a search leaves
+// out names of expired passes. Passes that a server without the index has written are found by
+// their whole id, and by other properties once they were renewed.
 
 const (
 	idLength   = 64 // of a key's id in hexadecimal
@@ -78,8 +77,8 @@ func (s *Store) Find(ctx context.Context, name string, x queue.Search) ([]queue.
 	return found[:min(most, len(found))], more || len(found) > most, nil
 }
 
-// named returns the ids that the index has for a search, one more than any answer
-// holds where there are so many.
+// named returns the ids that the index has for a search, at most one more than an
+// answer may hold.
 func (s *Store) named(ctx context.Context, k keys, x queue.Search) ([]string, error) {
 	if len(x.Prefix) == idLength {
 		return []string{x.Prefix}, nil
@@ -98,7 +97,7 @@ func (s *Store) named(ctx context.Context, k keys, x queue.Search) ([]string, er
 		if n[0] == 'i' {
 			id = strings.TrimPrefix(n[:max(len(n)-timeLength, 1)], "i")
 		}
-		if !seen[id] { // what passed again after it was forgotten is named twice
+		if !seen[id] { // a key that passed again after it was forgotten is named twice
 			seen[id] = true
 			ids = append(ids, id)
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // InMemory begins the description of a Redis that Auto runs inside this process:
-// it empties with it.
+// its data are lost when the process ends.
 const InMemory = "Redis inside this process"
 
 // AutoOptions say what Auto may use.
@@ -31,12 +31,12 @@ type AutoOptions struct {
 // Auto opens the Redis at the URL, or without one starts a private redis-server
 // (or valkey-server) that keeps everything in DataDir/redis, or where the
 // machine has none uses a Redis inside this process, which a restart empties:
-// it warns of that. description says to people which one it became.
+// it warns of that. description says for people which Redis is used.
 //
 // The private server loses nothing that was acknowledged. It is started again
 // when it dies and ends with this process, also when that is killed. A second
-// process on the same DataDir gets an error that says so. ctx ends the start
-// only; close ends the store and the server.
+// process on the same DataDir gets an error that says so. ctx can end only the
+// start; close ends the store and the server.
 func Auto(ctx context.Context, opts AutoOptions) (s *Store, close func() error, description string, err error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
@@ -126,7 +126,7 @@ func (s *Store) describe(what string) string {
 	return what + " " + s.version
 }
 
-// hostOf returns what of a URL may be shown.
+// hostOf returns the part of a URL that may be shown.
 func hostOf(text string) string {
 	u, err := url.Parse(text)
 	switch {

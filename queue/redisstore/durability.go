@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// oldest is the oldest version that has all we use.
+// oldestMajor and oldestMinor are the oldest version that has all the commands that we use.
 const oldestMajor, oldestMinor = 6, 2
 
 var versionLine = regexp.MustCompile(`(?m)^redis_version:((\d+)\.(\d+)[\w.]*)`)
 
-// check reports a Redis that does not answer or is too old. One that does not
-// tell its version passes: some hosts forbid INFO.
+// check reports a Redis that does not answer or is too old. A Redis that does
+// not tell its version passes: some hosts forbid INFO.
 func (s *Store) check(ctx context.Context) error {
 	if err := s.Ping(ctx); err != nil {
 		return err
@@ -36,9 +36,9 @@ func (s *Store) check(ctx context.Context) error {
 	return nil
 }
 
-// Durability returns what is to be said of the Redis at start: that and how it
-// may lose what it has acknowledged, or that this is not known. It returns ""
-// where nothing acknowledged is lost by a crash.
+// Durability returns a warning about the Redis for the start: how it may lose
+// acknowledged data, or that this is not known. It returns "" if a crash loses
+// no acknowledged data.
 func (s *Store) Durability(ctx context.Context) string {
 	config := map[string]string{}
 	for _, name := range []string{"appendonly", "appendfsync", "maxmemory", "maxmemory-policy"} {

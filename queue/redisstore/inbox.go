@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// seenFor is how long an event's id is remembered: longer than forges deliver
-	// again what they could not deliver, and than receivers take it (80 h).
+	// seenFor is how long an event's id is remembered: longer than forges repeat
+	// failed deliveries, and than receivers accept them (80 h).
 	seenFor = 96 * time.Hour
 	// appendChunk is how many events one script adds.
 	appendChunk = 200
@@ -27,8 +27,8 @@ const (
 )
 
 // Append implements queue.Store. Many events are added in several steps: after
-// an error the first of them may be there, which appending all again mends.
-// Events without an id are never dropped.
+// an error the first of them may have been added; appending all again mends
+// that. Events without an id are never dropped.
 func (s *Store) Append(ctx context.Context, name string, events ...queue.Event) error {
 	k := keysOf(name)
 	datas := make([][]byte, len(events))
@@ -55,9 +55,9 @@ func (s *Store) Append(ctx context.Context, name string, events ...queue.Event) 
 	return nil
 }
 
-// Inbox implements queue.Store. A wait holds a connection of its own. An event
+// Inbox implements queue.Store. A wait holds a separate connection. An event
 // that this version cannot read comes as a Tick at the time it was stored, so
-// that it is eaten and stops nobody; its text is kept under "unread".
+// that it is eaten and blocks nothing; its text is kept under "unread".
 func (s *Store) Inbox(ctx context.Context, name, after string, max int, wait time.Duration) ([]queue.Arrived, error) {
 	if after == "" {
 		after = "0-0"
@@ -89,7 +89,7 @@ func (s *Store) Inbox(ctx context.Context, name, after string, max int, wait tim
 	return found, nil
 }
 
-// block reads until there is something or wait has passed.
+// block reads until there is an event or wait has passed.
 func (s *Store) block(ctx context.Context, c redis.UniversalClient, name string, args *redis.XReadArgs, wait time.Duration) ([]queue.Arrived, error) {
 	for end := time.Now().Add(wait); ctx.Err() == nil; {
 		left := time.Until(end)
@@ -128,8 +128,8 @@ func (s *Store) read(ctx context.Context, c redis.UniversalClient, name string, 
 	return found, nil
 }
 
-// setAside keeps the text of an event that cannot be read and returns what
-// stands for it.
+// setAside keeps the text of an event that cannot be read and returns the event
+// that stands for it.
 func (s *Store) setAside(ctx context.Context, name, cursor, data string, why error) (queue.Event, error) {
 	if err := s.client.HSet(ctx, keysOf(name).unread(), cursor, data).Err(); err != nil {
 		return queue.Event{}, fmt.Errorf("redisstore: setting aside an event of %s: %w", name, err)
@@ -143,8 +143,8 @@ func (s *Store) setAside(ctx context.Context, name, cursor, data string, why err
 	return queue.Event{ID: "unread:" + cursor, At: queue.Instant(ms), Body: queue.Tick{}}, nil
 }
 
-// checkCursor refuses what is no id of a stream: Redis would fail on it in the
-// middle of a script.
+// checkCursor refuses a cursor that is no id of a stream: Redis would fail on
+// it in the middle of a script.
 func checkCursor(cursor string) error {
 	parts := strings.Split(cursor, "-")
 	bad := slices.ContainsFunc(parts, func(p string) bool {

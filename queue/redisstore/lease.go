@@ -10,8 +10,8 @@ import (
 )
 
 // Acquire implements queue.Store. Expiry follows the clock of Redis. An owner
-// whose lease has expired gets another token, also when nobody took it; until
-// somebody does, its old token still commits.
+// whose lease has expired gets another token, even if nobody took the lease;
+// until somebody does, its old token still commits.
 func (s *Store) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (int64, error) {
 	k := keysOf(name)
 	text, err := acquireScript.Run(ctx, s.client, []string{k.lease(), k.fence()}, owner, milliseconds(ttl)).Text()
@@ -28,7 +28,7 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, ttl time.Durati
 	return token, nil
 }
 
-// Release implements queue.Store. The token is worth nothing afterwards.
+// Release implements queue.Store. The token is invalid afterwards.
 func (s *Store) Release(ctx context.Context, name string, token int64) error {
 	k := keysOf(name)
 	if err := releaseScript.Run(ctx, s.client, []string{k.lease(), k.fence()}, token).Err(); err != nil {
@@ -37,7 +37,7 @@ func (s *Store) Release(ctx context.Context, name string, token int64) error {
 	return nil
 }
 
-// milliseconds rounds up, because Redis takes zero for an error or for ever.
+// milliseconds rounds up, because Redis takes zero as an error or as "for ever".
 func milliseconds(d time.Duration) int64 {
 	return max(1, int64((d+time.Millisecond-1)/time.Millisecond))
 }

@@ -94,7 +94,7 @@ func (s *Store) noteOf(ctx context.Context, name string, m redis.XMessage) (n qu
 const knownChunk = 500
 
 // Known implements queue.Store. An archived entry that cannot be read, or that
-// is not about the key it is stored under, is as good as none.
+// is not about the key it is stored under, is left out.
 func (s *Store) Known(ctx context.Context, name string, asked []queue.Key) ([]queue.Entry, error) {
 	k := keysOf(name)
 	var entries []queue.Entry

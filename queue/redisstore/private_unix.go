@@ -27,12 +27,12 @@ const privateWorks = true
 
 const (
 	socketMax   = 100              // bytes of a socket's path; systems allow 104 or 108
-	stopLimit   = 10 * time.Second // for a server to end by itself
+	stopLimit   = 10 * time.Second // for a server to end on its own
 	restartMin  = 50 * time.Millisecond
 	restartMax  = 5 * time.Second
 	tailMax     = 4 << 10 // bytes of a server's last words
 	readyPoll   = 5 * time.Millisecond
-	outputDelay = 2 * time.Second // for a server's own children to let go of its output
+	outputDelay = 2 * time.Second // for a server's own children to close its output
 )
 
 // private is a redis-server that is our child.
@@ -137,7 +137,7 @@ func (p *private) run() error {
 	p.last.reset()
 	cmd := exec.Command(p.program, "-") // "-": the configuration, which has a secret, comes on standard input
 	cmd.Dir = p.dir
-	cmd.Env = []string{"LC_ALL=C"} // our secrets are none of its business
+	cmd.Env = []string{"LC_ALL=C"} // the server must not see our secrets
 	cmd.Stdin = strings.NewReader(p.config())
 	cmd.Stdout, cmd.Stderr = p.last, p.last
 	cmd.ExtraFiles = []*os.File{p.lock}
@@ -156,7 +156,7 @@ func (p *private) run() error {
 		return errors.Join(errors.New("it ended"), err)
 	case <-p.stop:
 	}
-	_ = cmd.Process.Signal(syscall.SIGTERM) // if it has ended, so much the better
+	_ = cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended already
 	select {
 	case <-ended:
 	case <-time.After(stopLimit):
@@ -226,7 +226,7 @@ func (t *tail) reset() {
 	t.data = nil
 }
 
-// String returns what was written last.
+// String returns the bytes that were written last.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

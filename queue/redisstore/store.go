@@ -1,16 +1,16 @@
-// Package redisstore keeps queues in Redis (6.2 or later, or what speaks its
-// protocol). It passes the same suite as queue/memstore.
+// Package redisstore keeps queues in Redis (6.2 or later, or another server
+// that speaks its protocol). It passes the same suite as queue/memstore.
 //
-// Under the prefix sq:{<queue>}: each queue has a stream "inbox" with a key
-// "seen:<id>" per event id; a hash per kind of record and a "version"; a
-// "lease" and a "fence" (the newest fencing token); a stream "history" and a hash
-// "places" of those that follow it; a stream "past" with the rows of the event archive, and
-// "past:bytes", how long they are together; a key "known:<key id>" per archived pass; and
-// a hash "unread" with the events that this version could not read.
+// Under the prefix sq:{<queue>}: each queue has a stream "inbox" with a key "seen:<id>" per
+// event id; a hash per kind of record and a "version"; a "lease" and a "fence" (the newest
+// fencing token); a stream "history" and a hash "places" with the places of its readers; a
+// stream "past" with the rows of the event archive, and "past:bytes", their total length; a
+// key "known:<key id>" per archived pass; and a hash "unread" with the events that this
+// version could not read.
 //
-// A turn is committed by one script, so it is written whole or not at all, also
-// across a crash of Redis. An acknowledged turn survives such a crash only where
-// Redis syncs its append-only file before it answers: see Durability.
+// A turn is committed by one script, so it is written whole or not at all, even
+// if Redis crashes. An acknowledged turn survives such a crash only if Redis
+// syncs its append-only file before it answers: see Durability.
 package redisstore
 
 import (
@@ -71,8 +71,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// quiet keeps go-redis from writing to standard error, for the whole process:
-// what it would say comes back as errors, and once for each retry.
+// quiet keeps go-redis from writing to standard error, for the whole process: its messages come
+// back as errors, too, and it would write them once for each retry.
 var quiet = sync.OnceFunc(func() { redis.SetLogger(&logging.VoidLogger{}) })
 
 // dialer makes a client. track, if not nil, sees each of its connections.

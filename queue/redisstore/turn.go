@@ -12,8 +12,8 @@ import (
 // historyMax is about how many notes of a queue are kept.
 const historyMax = 10_000
 
-// Commit implements queue.Store. The bytes that it sends grow with the turn
-// only.
+// Commit implements queue.Store. The number of bytes that it sends depends only
+// on the size of the turn.
 //
 // When the connection breaks while Redis answers, the client may send the turn
 // again; where the first one was written, the answer is ErrStale.
@@ -87,7 +87,7 @@ func encodeTurn(t queue.Turn, past queue.PastBounds) (names []string, args []any
 	return names, args, nil
 }
 
-// passesOf leaves out sets and what has not passed, but for passes that are revoked:
+// passesOf leaves out sets, and entries that have not passed, except revoked passes:
 // the archive is for passes of keys.
 func passesOf(entries []queue.Entry) []queue.Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e queue.Entry) bool { return e.Passed == 0 && e.Lost == 0 || len(e.Keys) != 1 })

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Usage is what a Redis has used since it started, for whoever measures.
+// Usage is the resources that a Redis has used since it started, for benches.
 type Usage struct {
 	CPU      time.Duration // user and system time, its children's too
 	BytesIn  int64         // read from the network
@@ -18,7 +18,7 @@ type Usage struct {
 	Memory   int64 // resident, in bytes, now
 }
 
-// Usage asks Redis what it has used. A Redis that does not tell a figure has 0.
+// Usage asks Redis for its usage. A figure that Redis does not tell is 0.
 func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	text, err := s.client.Info(ctx, "all").Result()
 	if err != nil {
@@ -45,5 +45,6 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 }
 
 // URL returns the URL that the store was opened with, for another process that
-// shares it. It may hold a password: it belongs into no log and on no command line.
+// shares it. It may hold a password: it must not get into a log or a command
+// line.
 func (s *Store) URL() string { return s.url }

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// errClosed is what a wait on a closed store ends with.
+// errClosed is the error of a wait on a closed store.
 var errClosed = errors.New("redisstore: closed")
 
 // waiters are the clients that block. Each is used by one caller at a time, so
@@ -63,7 +63,7 @@ func (ws *waiters) drop(w *waiter) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	delete(ws.all, w)
-	_ = w.client.Close() // it has nothing left to say
+	_ = w.client.Close() // its errors no longer matter
 }
 
 func (ws *waiters) close() error {
@@ -79,7 +79,7 @@ func (ws *waiters) close() error {
 	return errors.Join(errs...)
 }
 
-// interrupt breaks the waiter for good: whatever it reads or dials now fails.
+// interrupt breaks the waiter for good: all its reads and dials fail from now on.
 func (w *waiter) interrupt() { w.conns.closeAll() }
 
 // tracker knows the open connections of one client.
@@ -112,7 +112,7 @@ func (t *tracker) closeAll() {
 	defer t.mu.Unlock()
 	t.closed = true
 	for conn := range t.open {
-		_ = conn.Close() // who reads from it sees and reports it
+		_ = conn.Close() // its reader sees and reports the error
 	}
 	clear(t.open)
 }
@@ -123,7 +123,7 @@ type trackedConn struct {
 	tracker *tracker
 }
 
-// Close implements net.Conn. Closing what was interrupted is no error.
+// Close implements net.Conn. Closing an interrupted connection is no error.
 func (c *trackedConn) Close() error {
 	c.tracker.mu.Lock()
 	delete(c.tracker.open, c.Conn)

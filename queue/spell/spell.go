@@ -1,5 +1,5 @@
 // Package spell deals with words that people have written: which known word a misspelt one
-// most likely means, and how to quote what may be long or hostile.
+// most likely means, and how to quote text that may be long or hostile.
 package spell
 
 import "strings"

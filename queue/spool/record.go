@@ -41,7 +41,7 @@ type reader struct {
 	damage Damage
 }
 
-// record is a whole one, and where it ends.
+// record is a whole record, and the place where it ends.
 type record struct {
 	data []byte
 	end  int64
@@ -51,8 +51,8 @@ func newReader(file io.ReaderAt, at, end int64) *reader {
 	return &reader{file: file, at: at, end: end}
 }
 
-// next returns the next whole record; it counts what it had to pass over. io.EOF
-// says that there is none.
+// next returns the next whole record; it counts the bytes that it had to skip.
+// io.EOF says that there is no further record.
 func (r *reader) next() (record, error) {
 	spoilt := int64(0)
 	defer func() {

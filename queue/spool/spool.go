@@ -1,5 +1,5 @@
-// Package spool keeps deliveries in a local file while the store is away, so
-// that they can be acknowledged: what Append returned nil for is on disk.
+// Package spool keeps deliveries in a local file while the store is away, so that they can be
+// acknowledged: once Append has returned nil, the delivery is on disk.
 //
 // The file begins with the place of its oldest entry, followed by the entries;
 // each is a record of four parts: a mark, the length, a checksum over length and
@@ -30,8 +30,8 @@ const DefaultLimit = 256 << 20
 // and a checksum of it.
 const headerSize = 8 + 4
 
-// Damage says what could not be read when a spool was opened: the end of an
-// entry that a crash tore, or bytes that the disk has spoilt.
+// Damage counts the bytes that could not be read when a spool was opened: the
+// end of an entry that a crash tore, or bytes that the disk has spoilt.
 type Damage struct {
 	Places int   // stretches of unreadable bytes
 	Bytes  int64 // in all of them
@@ -194,10 +194,10 @@ func (s *Spool) compact() error {
 
 // Drain hands the entries to fn, oldest first, until there is none, and returns
 // how many it dropped. An entry is dropped when fn has returned nil for it; on an
-// error of fn, or when ctx ends, Drain stops and returns that, and the next Drain
-// begins with the same entry. So an entry that can never be handled must be
-// given up by fn. fn may Append, and must not keep data or Drain. One Drain runs
-// at a time; others wait.
+// error of fn, or when ctx ends, Drain stops and returns that error, and the next
+// Drain begins with the same entry. So fn must give up an entry that can never be
+// handled. fn may call Append; it must not keep data, and must not call Drain.
+// One Drain runs at a time; others wait.
 func (s *Spool) Drain(ctx context.Context, fn func(data []byte) error) (n int, err error) {
 	select {
 	case s.draining <- struct{}{}:
@@ -223,7 +223,7 @@ func (s *Spool) Drain(ctx context.Context, fn func(data []byte) error) (n int, e
 	}
 }
 
-// oldest returns the oldest entry, past what cannot be read before it.
+// oldest returns the oldest entry, after any unreadable bytes before it.
 func (s *Spool) oldest() (data []byte, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +270,7 @@ func (s *Spool) Len() int {
 	return s.count
 }
 
-// Damage returns what could not be read when the spool was opened.
+// Damage returns the damage that was found when the spool was opened.
 func (s *Spool) Damage() Damage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

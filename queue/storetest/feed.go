@@ -28,7 +28,7 @@ func (h Harness) mustNote(t *testing.T, token, version int64, what ...string) {
 	h.mustCommit(t, turn)
 }
 
-// mustRead returns what was noted after a place, in pages of max.
+// mustRead returns the notes after a place, read in pages of max.
 func (h Harness) mustRead(t *testing.T, f queue.Feed, place string, max int) (what []string, next string) {
 	t.Helper()
 	for {
@@ -50,8 +50,8 @@ func (h Harness) mustRead(t *testing.T, f queue.Feed, place string, max int) (wh
 	}
 }
 
-// Without these, a first start would send the past, or a restart would forget what
-// was noted meanwhile.
+// Without these, a first start would send past notes, or a restart would miss the
+// notes that were made meanwhile.
 func feedFollow(t *testing.T, h Harness) {
 	f, other := h.feeds(t)
 	token := h.mustAcquire(t, main, "a", long)
@@ -119,7 +119,7 @@ func feedPages(t *testing.T, h Harness) {
 	}
 }
 
-// A reader that was away while the history was cut goes on with what is left.
+// A reader that was away while the history was cut goes on with the rest.
 func feedTrimmed(t *testing.T, h Harness) {
 	f, _ := h.feeds(t)
 	token := h.mustAcquire(t, main, "a", long)

@@ -122,7 +122,7 @@ func inboxEat(t *testing.T, h Harness) {
 	if got := ids(h.mustInbox(t, main, "", 10)); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("inbox %q", got)
 	}
-	// Eating what is gone is no error.
+	// Eating an event that is gone is no error.
 	h.mustCommit(t, queue.Turn{Queue: main, Token: token, Version: 1, Eaten: []string{all[0].Cursor}})
 }
 

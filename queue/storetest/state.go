@@ -42,7 +42,7 @@ func stateReplace(t *testing.T, h Harness) {
 		{Ref: queue.Ref{Kind: queue.KindChange, ID: "c"}, Data: data},
 		record(queue.KindLink, "c", "same id, other kind"),
 	}})
-	copy(data, "XXX") // the store keeps what it was given, not the slice
+	copy(data, "XXX") // the store keeps a copy of the data, not the slice
 	h.mustCommit(t, queue.Turn{Queue: main, Token: token, Version: 1,
 		Delete: []queue.Ref{{Kind: queue.KindLink, ID: "c"}, {Kind: queue.KindBuild, ID: "never was"}}})
 	want := map[queue.Ref]string{{Kind: queue.KindChange, ID: "c"}: "one"}

@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of queue.Store, queue.Archive, queue.Feed and queue.Past.
-// Every store passes it; a store promises nothing beyond it.
+// Package storetest is the conformance suite of queue.Store, queue.Archive, queue.Feed and
+// queue.Past. Every store passes it, and a store promises no more than it tests.
 package storetest
 
 import (
@@ -177,7 +177,7 @@ func (h Harness) mustLoad(t *testing.T, name string) (map[queue.Ref]string, int6
 	return found, version
 }
 
-// event returns an event that is told from others by its number.
+// event returns an event that differs from others by its number.
 func event(id string, number int) queue.Event {
 	return queue.Event{ID: id, At: queue.Instant(1000 + number), Body: queue.HeadMoved{Number: number, Head: "abc"}}
 }

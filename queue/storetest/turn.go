@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// fullTurn changes something of everything.
+// fullTurn returns a turn that changes something of each kind.
 func fullTurn(token, version int64, eaten ...string) queue.Turn {
 	n := fmt.Sprint(version + 1)
 	return queue.Turn{
@@ -35,7 +35,7 @@ func pass(target string) queue.Entry {
 
 func key(target string) queue.Key { return queue.Key{Step: "step", Target: target, Hash: "hash"} }
 
-// mustHold fails unless the store holds exactly what n full turns wrote.
+// mustHold fails unless the store holds exactly the data that n full turns wrote.
 func (h Harness) mustHold(t *testing.T, n int64, inbox int) {
 	t.Helper()
 	want := map[queue.Ref]string{}

@@ -62,7 +62,7 @@ func (l *Layout) Under(dir string) []conflict.Entry {
 	return l.Sorted[from:to]
 }
 
-// At returns what is at a path: a file, or all that is below a directory.
+// At returns the entries at a path: a file, or all files below a directory.
 func (l *Layout) At(p string) []conflict.Entry {
 	if e, ok := l.ByPath[p]; ok {
 		return []conflict.Entry{e}
@@ -84,9 +84,9 @@ func (l *Layout) Across(p string) (conflict.Entry, bool) {
 const mostLinks = 40
 
 // Resolve returns where a path leads once its links are followed, and the links
-// and the submodule that it leads through; read returns what is written in a
-// link. A link out of the tree, into a submodule or in a circle leads nowhere:
-// ok is false.
+// and the submodule that it leads through; read returns the path that is
+// written in a link. A link out of the tree, into a submodule or in a circle
+// leads nowhere: ok is false.
 func (l *Layout) Resolve(p string, read func(conflict.Entry) (string, error)) (goal string, via []conflict.Entry, ok bool, err error) {
 	for {
 		e, found := l.Across(p)
@@ -111,9 +111,10 @@ func (l *Layout) Resolve(p string, read func(conflict.Entry) (string, error)) (g
 	}
 }
 
-// Behind returns what a list of entries leads to by way of links: of each that
-// is a link, and of each that is not in the tree as its path leads through one,
-// the links on the way and what is there, links in that followed as well.
+// Behind returns the entries that a list of entries leads to through links. It
+// follows each entry that is a link, and each that is not in the tree because
+// its path leads through one. It returns the links on the way and the entries
+// at the end, and follows links among these, too.
 func (l *Layout) Behind(list []conflict.Entry, read func(conflict.Entry) (string, error)) ([]conflict.Entry, error) {
 	var found []conflict.Entry
 	known, walked, goals := map[string]bool{}, map[string]bool{}, map[string]bool{}

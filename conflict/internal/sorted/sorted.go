@@ -1,11 +1,11 @@
-// Package sorted puts lists of names in order, and leaves alone the many that
-// already are.
+// Package sorted puts lists of names in order, and does not copy lists that are
+// in order already.
 package sorted
 
 import "slices"
 
-// Names returns the names in order, each once: the list itself where it is so
-// already. It leaves its argument as it is.
+// Names returns the names in order, each once. If the list is so already, it
+// returns the list itself. It leaves its argument as it is.
 func Names(list []string) []string {
 	if Increasing(list) {
 		return list

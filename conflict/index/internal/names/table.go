@@ -8,7 +8,7 @@
 // table's alone.
 //
 // The holders of a name are counted. A name without one keeps its number until
-// Sweep, which makes the tables anew when most of what is in them is dead.
+// Sweep, which makes the tables anew when most of their names are dead.
 package names
 
 import (
@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// ID is the number of a name. It is given to another name only after the name
-// has been let go by all and swept.
+// ID is the number of a name. Another name gets it only after all holders have
+// released the name and it was swept.
 type ID uint32
 
 // Table numbers names. The zero Table is empty.
@@ -146,7 +146,7 @@ func (t *Table) probe(s string, hash uint32) (id ID, slot uint32, ok bool) {
 	}
 }
 
-// insert gives an id, dead as yet, to a new name.
+// insert gives an id to a new name, which has no holder yet.
 func (t *Table) insert(s string) ID {
 	n := name{at: t.write(s), length: uint32(len(s))}
 	t.dead++
@@ -160,7 +160,7 @@ func (t *Table) insert(s string) ID {
 	return ID(len(t.names) - 1)
 }
 
-// write stores a text. A block never moves: what Text has returned stays.
+// write stores a text. A block never moves: a text that Text has returned stays valid.
 func (t *Table) write(s string) uint64 {
 	if used := t.text.Len(); len(t.blocks) == 0 || used > 0 && used+len(s) >= blockSize {
 		t.text = strings.Builder{}
@@ -207,8 +207,9 @@ func (t *Table) put(found uint64) {
 	t.slots[slot] = found
 }
 
-// Sweep forgets names without a holder, once they are more than the others
-// and than a few thousand: the cost of letting names go is shared among them.
+// Sweep forgets names without a holder, once there are more of them than other
+// names, and more than a few thousand. So its cost is shared among many
+// released names.
 func (t *Table) Sweep() {
 	if t.dead > max(t.live, sweepAt) {
 		t.sweep()

@@ -92,8 +92,8 @@ func (r *Rows) Unset(ids []names.ID, slot int) {
 	}
 }
 
-// grown returns a list with at least n entries. It grows in steps that are a
-// part of the whole, and zero is added.
+// grown returns a list with at least n entries. It grows by a fraction of its
+// length; new entries are zero.
 func grown[T any](list []T, n int) []T {
 	if n <= len(list) {
 		return list
@@ -145,9 +145,9 @@ func (r *Rows) WalkDense(ids []names.ID, block int, mask uint64, hit func(id nam
 	}
 }
 
-// WalkSparse calls hit for each name, in the order given, and block that is
-// sparse, with the name's word there where it meets the mask. The mask, one
-// word a block, may lose bits meanwhile; hit says when to stop.
+// WalkSparse calls hit for each name, in the order given, and each sparse block
+// in which the name's word meets the mask. The mask, one word a block, may lose
+// bits meanwhile; hit says when to stop.
 func (r *Rows) WalkSparse(ids []names.ID, mask []uint64, hit func(id names.ID, block int, word uint64) (more bool)) {
 	if r.used == 0 {
 		return
