@@ -106,3 +106,36 @@ func TestAnotherMethodIsNotAnsweredByAVerdict(t *testing.T) {
 		})
 	}
 }
+
+// A refusal closes a request in a plain repository. A command that was given before that
+// changes nothing of the answer, although there is no such request any more.
+func TestRefusalThatClosesStands(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	p := w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(p, "dev", "/land retry"))
+	w.step(w.say(p, "dev", "/land retry"))
+	w.settleDown()
+	first := w.core.State().Pulls[p.number].Notice
+	if first.Code == "" || first.Code == queue.ReasonNotOpen {
+		t.Fatalf("it is told %+v", first)
+	}
+	w = quiet(t, unit, config.Rules{})
+	p = w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(p, "dev", "/land retry"), w.say(p, "dev", "/land"))
+	for w.core.State().Pulls[p.number] == nil || w.core.State().Pulls[p.number].Notice.Code == "" {
+		i := slices.IndexFunc(w.waits, func(a queue.Action) bool { _, ok := a.Task.(queue.Inspect); return ok })
+		a := w.waits[i]
+		w.waits = slices.Delete(w.waits, i, i+1)
+		w.tell(w.carryOut(a)...)
+	}
+	p.open = false
+	w.quiesce()
+	if got := w.core.State().Pulls[p.number].Notice; got.Code != first.Code || len(w.core.State().Requests) > 0 {
+		t.Errorf("it is told %+v, first %+v; requests %v", got, first, w.core.State().Requests)
+	}
+	w.step(w.say(p, "dev", "/land"))
+	w.quiesce()
+	if got := w.core.State().Pulls[p.number].Notice; got.Code != queue.ReasonNotOpen {
+		t.Errorf("after another command it is told %+v", got)
+	}
+}

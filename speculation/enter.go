@@ -340,6 +340,12 @@ func (c *entering) refuse(r *queue.Request, why queue.Reason) {
 		c.forget(r)
 		return
 	}
+	if p := c.s.Pulls[r.Number]; why.Code == queue.ReasonNotOpen && p != nil && p.Notice.Code != "" && p.NoticeTo == r.User && r.At <= p.Answered {
+		// It was given before the answer that has closed what it is about, as a refusal does in
+		// a plain repository: that answer stands.
+		c.forget(r)
+		return
+	}
 	c.answer(r, why)
 	c.react(r, false)
 }
