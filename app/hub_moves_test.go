@@ -556,6 +556,41 @@ func TestWebhooksOfADowntime(t *testing.T) {
 	}
 }
 
+// hasty is a GitHub whose first attempt to deliver again fails, as it does where the server
+// does not listen yet.
+type hasty struct {
+	forge.Forge
+	asked int
+}
+
+func (d *hasty) Capabilities() forge.Capabilities {
+	can := d.Forge.Capabilities()
+	can.Redeliverer = d
+	return can
+}
+
+func (d *hasty) Redeliver(ctx context.Context, since time.Time) (int, error) {
+	if d.asked++; d.asked == 1 {
+		return 1, nil
+	}
+	return d.Forge.Capabilities().Redeliverer.Redeliver(ctx, since)
+}
+
+// A delivery that fails once more is asked for again soon, and not with the next look at
+// all that was missed.
+func TestWebhookThatFailsAgainIsAskedForSoon(t *testing.T) {
+	h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
+	h.proven()
+	n := h.pull("topic", map[string]string{"a": "a\n"})
+	h.seen()
+	h.stop()
+	h.Label("ann", n, "land")
+	mustNot(t, h.github.WaitDelivered(t.Context()))
+	h.start(hubOptions{workers: workers.NewInstant(4), again: 10 * time.Millisecond, missed: time.Hour,
+		forge: func(f forge.Forge) forge.Forge { return &hasty{Forge: f} }})
+	h.landed(n)
+}
+
 // deaf is a GitHub that does not answer at first when it is asked for lost webhooks.
 type deaf struct {
 	*github.Forge

@@ -63,6 +63,7 @@ type hubOptions struct {
 	forge      func(forge.Forge) forge.Forge
 	analyzers  app.Analyzers
 	missed     time.Duration
+	again      time.Duration
 	progress   time.Duration    // 0: progress is told of at once
 	now        func() time.Time // the owner's clock
 	timeout    time.Duration    // of one request to GitHub; 0: one minute
@@ -187,7 +188,7 @@ func (h *hub) start(o hubOptions) {
 		h.Errorf("the queue of %s is kept as %s", branch, kept)
 	}
 	h.owner = app.NewOwner(app.OwnerOptions{Queue: hubQueue, Branch: branch, Follow: o.follow, Name: "hub", Store: h.store, Forge: port, Mirror: h.mirror,
-		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Progress: cmp.Or(o.progress, time.Millisecond),
+		Workers: pool, Analyzers: o.analyzers, Now: o.now, Metrics: h.metrics, Log: h.log, Missed: o.missed, Again: o.again, Progress: cmp.Or(o.progress, time.Millisecond),
 		Moved: func(now forge.Place) { h.intake.Moved("github", "acme/shop", now) }, Targets: func() []string { return o.targets },
 		Neighbors: o.neighbors, Texts: texts.Options{Queue: hubQueue, RepoURL: h.github.URL() + "/acme/shop", Words: texts.Words{Branch: "main"}}})
 	queues := app.NewQueues(h.store, pool, time.Now, h.owner)

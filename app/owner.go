@@ -43,6 +43,7 @@ type OwnerOptions struct {
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
 	Notify    *notify.Notifier       // tells people what the queue notes; nil: nobody is told
 	Missed    time.Duration          // how often the forge is asked for events whose webhooks may be lost; default 5 min
+	Again     time.Duration          // when failed deliveries that were asked for are looked at first, then later each time; default 20 s
 	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
 	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others
 	Progress  time.Duration          // how soon a pull request is told of mere progress; each next time later. Default 30 s
@@ -106,6 +107,7 @@ func NewOwner(o OwnerOptions) *Owner {
 		o.Neighbors = NewNeighbors()
 	}
 	o.Missed = orDefault(o.Missed, missedEach)
+	o.Again = orDefault(o.Again, missedSoon)
 	o.Progress = orDefault(o.Progress, progressPace)
 	owner := &Owner{OwnerOptions: o, judge: newJudge(o.Mirror, o.Analyzers), events: make(chan queue.Event, 1024),
 		window: newWindow(), again: make(chan struct{}, 1), ready: errors.New("starting: the store has not been asked yet")}

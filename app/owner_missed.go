@@ -21,16 +21,7 @@ func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (f
 	lost := o.Now().Add(-lostKept)
 	for ctx.Err() == nil {
 		started := o.Now()
-		if r := o.Forge.Capabilities().Redeliverer; r != nil {
-			if n, err := r.Redeliver(ctx, lost); err != nil {
-				o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Called(), "error", err)
-			} else {
-				lost = started.Add(-2 * o.Missed)
-				if n > 0 {
-					o.Log.Info("failed deliveries were asked for again", "queue", o.Called(), "count", n)
-				}
-			}
-		}
+		asked := o.redeliver(ctx, &lost)
 		var events []queue.Event
 		_, err := locate(ctx)
 		if err == nil {
@@ -62,8 +53,39 @@ func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (f
 		} else {
 			since = started.Add(-2 * o.Missed)
 		}
-		o.waitMissed(ctx, wait)
+		// A delivery that was asked for may have failed again: at the start, this server may not
+		// have listened yet.
+		nudged := false
+		for soon := o.Again; err == nil && asked > 0 && soon < wait && !nudged; soon *= 2 {
+			if nudged = o.waitMissed(ctx, soon); !nudged {
+				wait -= soon
+				asked = o.redeliver(ctx, &lost)
+			}
+		}
+		if !nudged {
+			o.waitMissed(ctx, wait)
+		}
 	}
+}
+
+// redeliver asks for the deliveries that have failed since a moment, which it moves on, and
+// returns how many there were.
+func (o *Owner) redeliver(ctx context.Context, lost *time.Time) int {
+	r := o.Forge.Capabilities().Redeliverer
+	if r == nil {
+		return 0
+	}
+	started := o.Now()
+	n, err := r.Redeliver(ctx, *lost)
+	if err != nil {
+		o.Log.Warn("failed deliveries could not be asked for again", "queue", o.Called(), "error", err)
+		return n
+	}
+	*lost = started.Add(-2 * o.Missed)
+	if n > 0 {
+		o.Log.Info("failed deliveries were asked for again", "queue", o.Called(), "count", n)
+	}
+	return n
 }
 
 func (o *Owner) openPulls() []int {
@@ -79,13 +101,16 @@ func (o *Owner) openPulls() []int {
 	return open
 }
 
-// waitMissed waits until the forge is to be asked again for missed events.
-func (o *Owner) waitMissed(ctx context.Context, wait time.Duration) {
+// waitMissed waits until the forge is to be asked again for missed events. It reports
+// whether that is now, and not only when the time is over.
+func (o *Owner) waitMissed(ctx context.Context, wait time.Duration) (now bool) {
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return false
 	case <-o.again:
 	case <-ctx.Done():
 	}
+	return true
 }

@@ -30,6 +30,7 @@ type benchHooks struct {
 	Redis   string        `default:"auto" help:"redis://... or auto: a private redis-server that syncs each write."`
 	JSON    string        `name:"json" help:"Write the figures to a file." placeholder:"FILE" type:"path"`
 	Timeout time.Duration `default:"5m" help:"Give up after this."`
+	Keep    bool          `help:"Keep the folder with repository, Redis and log."`
 }
 
 // hookFigures are the figures of `bench hooks`.
@@ -58,7 +59,7 @@ func (b *benchHooks) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	rig, err := newRig(ctx, rigOptions{shape: benchShape{Files: 100, Areas: 50, Changes: max(b.Killed, 1), Commits: 1},
-		redis: b.Redis, orders: benchOrders{Slots: 16}, forge: onHub(false, 0)})
+		redis: b.Redis, orders: benchOrders{Slots: 16}, keep: b.Keep, forge: onHub(false, 0)})
 	if err != nil {
 		return err
 	}
