@@ -106,6 +106,9 @@ func (c *benching) ran(b *queue.Build, j *queue.Job, r queue.JobDone) {
 			passed[id] = true
 		}
 	}
+	if r.Cached {
+		order, failed = nil, nil // what another build has left in the caches may be to blame, and not the host
+	}
 	c.noteRun(b, r.Host, queue.Doubtful{Step: j.Step.Name, Keys: order, Set: !named, On: where(b, !named)})
 	c.others(r.Host, func(h *queue.Host) {
 		changed := c.agreed(h, failed, !named)

@@ -108,6 +108,7 @@ func (x *exchange) happen(what string) {
 		x.asked = true
 	case "cancel":
 		b.must(b.pool.Stop(b.t.Context(), "b1"))
+		b.done("b1") // what the runner says behind that is not in the log
 	case "kill":
 		b.kill()
 		if x.asked {
