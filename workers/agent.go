@@ -28,15 +28,14 @@ type Worker struct {
 	Log     *slog.Logger
 }
 
-// Waits of a worker after a source that does not answer.
+// Waits of a worker after an error of its source.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 30 * time.Second
 )
 
-// Serve works until ctx ends, when it kills what runs, or until the source has
-// no more work to give. A build that panics is an infrastructure error; the
-// worker goes on.
+// Serve works until ctx ends, when it kills the running build, or until the source has no more
+// work to give. A build that panics is an infrastructure error; the worker goes on.
 func (w Worker) Serve(ctx context.Context) {
 	pause := firstPause
 	for ctx.Err() == nil {

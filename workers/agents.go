@@ -8,14 +8,14 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// AgentView is what is shown of an agent: one slot.
+// AgentView is the state of an agent for display: one slot.
 type AgentView struct {
 	Agent
 	Local bool // in this process
 	Shard *ShardView
 }
 
-// ShardView is what is shown of a shard that an agent has.
+// ShardView is the state of a shard that an agent has, for display.
 type ShardView struct {
 	Build   queue.BuildID
 	Queue   string
@@ -40,7 +40,7 @@ func (p *Pool) Agents() []AgentView {
 	return out
 }
 
-// Load is how much work there is for what is asked of runners.
+// Load counts the shards of steps that ask for the same tags (Loads).
 type Load struct {
 	Waiting, Busy int // shards
 }

@@ -17,10 +17,10 @@ import (
 type Caches struct {
 	Bytes  int64            // that the caches of one slot may take; 0: nothing is kept
 	Shared *cache.Shared    // the caches that runners share besides; nil: none
-	Seen   func(CacheEvent) // is told what came of each; nil: nobody is
+	Seen   func(CacheEvent) // is called with the result of each; may be nil
 }
 
-// CacheResult is what came of a cache in one build.
+// CacheResult is what happened to a cache in one build.
 type CacheResult string
 
 // The results of a cache: before the steps Hit, Miss or Skipped, after them the others.
@@ -28,19 +28,19 @@ const (
 	CacheHit     CacheResult = "hit"     // it was put into the checkout
 	CacheMiss    CacheResult = "miss"    // there was none
 	CacheFetched CacheResult = "fetched" // the slot has it from the store that runners share; Hit follows
-	CacheFailed  CacheResult = "failed"  // that store cannot be asked, or has what is no cache
+	CacheFailed  CacheResult = "failed"  // that store cannot be used, or holds something that is no cache
 	CacheSkipped CacheResult = "skipped" // the build runs without
 	CacheKept    CacheResult = "kept"    // it was put away again
 	CacheLost    CacheResult = "lost"    // it was not
 )
 
-// CacheEvent is what came of one cache in one build.
+// CacheEvent is a result of one cache in one build.
 type CacheEvent struct {
 	Result CacheResult
 	Bytes  int64 // that were put into the checkout, or away
 }
 
-// openCaches opens what the slot keeps, where it is to keep anything.
+// openCaches opens the caches of the slot, if it is to keep any.
 func (r *Runner) openCaches() (err error) {
 	if r.o.Caches.Bytes <= 0 {
 		return nil
@@ -49,10 +49,11 @@ func (r *Runner) openCaches() (err error) {
 	return err
 }
 
-// roomForCaches is what caches leave free on the disk, at least, besides RunnerOptions.MinFree.
+// roomForCaches is the least space, in bytes, that caches leave free on the disk besides
+// RunnerOptions.MinFree.
 const roomForCaches = 512 << 20
 
-// shortOfDisk reports whether caches would take what checkouts and steps need.
+// shortOfDisk reports whether caches would take space that checkouts and steps need.
 func (r *Runner) shortOfDisk() bool {
 	free, ok := freeBytes(r.files.root)
 	return ok && free < r.o.MinFree+roomForCaches
@@ -74,8 +75,8 @@ type usedCaches struct {
 	cold bool
 	torn bool // a step was ended while it may have written
 
-	began, runs bool // a step has, and one does
-	passed      bool // all that have run
+	began, runs bool // a step has begun; a step runs now
+	passed      bool // all steps that have run
 }
 
 type usedCache struct {
@@ -86,8 +87,8 @@ type usedCache struct {
 	held    cache.Held
 }
 
-// fillCaches puts the caches of jobs into a checkout, whose files are those of the commit,
-// and no step has run there. An error is one of the slot.
+// fillCaches puts the caches of jobs into a checkout that has the files of the commit and in
+// which no step has run. An error is a fault of the slot.
 func (r *Runner) fillCaches(ctx context.Context, b queue.Build, jobs []queue.Job, log io.Writer) (*usedCaches, error) {
 	u := &usedCaches{r: r, log: log}
 	asked := u.wanted(jobs)
@@ -124,8 +125,8 @@ func (u *usedCaches) fillAll(ctx context.Context) error {
 	return u.r.files.hand()
 }
 
-// wanted returns the caches of jobs, each once. Of two steps with caches that lie in one
-// another, the first one has its own.
+// wanted returns the caches of jobs, each once. If the caches of two steps overlap, only the
+// cache of the first step is used.
 func (u *usedCaches) wanted(jobs []queue.Job) (all []config.Cache) {
 	for _, j := range jobs {
 		for _, c := range j.Step.Caches {
@@ -145,7 +146,7 @@ func (u *usedCaches) wanted(jobs []queue.Job) (all []config.Cache) {
 	return all
 }
 
-// name finds out which caches are meant, by the files of the commit.
+// name finds the ids of the caches, which depend on files of the commit.
 func (u *usedCaches) name(b queue.Build, asked []config.Cache) error {
 	root, err := os.OpenRoot(u.r.files.checkout) // no link leads out of it
 	if err != nil {
@@ -190,8 +191,7 @@ func (u *usedCaches) fill(ctx context.Context, c *usedCache) (found bool, err er
 	return c.held.Found, nil
 }
 
-// fetch has the slot keep a cache that runners share. Where that fails the build goes on
-// without.
+// fetch copies a shared cache into the slot. If that fails, the build goes on without it.
 func (u *usedCaches) fetch(ctx context.Context, c *usedCache) {
 	shared := u.r.o.Caches.Shared
 	if shared == nil || u.r.kept.Has(c.id) {

@@ -13,8 +13,8 @@ import (
 	"github.com/submitqueue/submitqueue/workers/cage"
 )
 
-// runCaged is run for a command that has namespaces of its own. Nothing of it can be left,
-// but what the kernel itself cannot end.
+// runCaged is run for a command that has namespaces of its own. No process of it can be left,
+// except one that the kernel itself cannot end.
 func (c command) runCaged(ctx context.Context) (exit, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -56,7 +56,7 @@ func (c command) runCaged(ctx context.Context) (exit, error) {
 		}
 	}
 	if !within(copied, drain) {
-		_ = r.Close() // somebody out of reach holds the other end
+		_ = r.Close() // a process out of reach holds the other end
 		within(copied, drain)
 	}
 	_ = r.Close()

@@ -24,7 +24,7 @@ func contentOf(err error) string {
 	return ""
 }
 
-// refuse fails jobs whose commit cannot be checked out for what it holds: nothing runs on
+// refuse fails jobs whose commit cannot be checked out because of its content: nothing runs on
 // it anywhere, so that is a result, and no trouble of this host.
 func (r *Runner) refuse(jobs []queue.Job, why string, out Output) {
 	why = r.mask(clean(why))

@@ -15,9 +15,8 @@ type Controller interface {
 	// again may have lost them, and its BuildDone names the newer action. Errors:
 	// ErrClosed, ErrNoJobs.
 	Run(ctx context.Context, b queue.Build, action string) error
-	// Stop cancels a build. It ends by its own BuildDone, with the outcome
-	// cancelled, when its slot is free. One that is unknown or has ended is no
-	// error.
+	// Stop cancels a build. It ends by its own BuildDone, with the outcome cancelled, when its
+	// slot is free. A build that is unknown or has ended is no error.
 	Stop(ctx context.Context, id queue.BuildID) error
 	// Events returns the channel on which all results come, in order per build.
 	// There is one channel; the controller never waits for its reader, and
@@ -26,17 +25,16 @@ type Controller interface {
 	// Log returns the log of a build that runs or has ended.
 	// Error: ErrNoLog where nothing is kept of it.
 	Log(id queue.BuildID) (Log, error)
-	// Close takes no more builds, kills what runs and waits until it is gone or
-	// ctx ends. The builds that it ends report nothing: they are asked for again
-	// after a restart. Events that nobody reads within a second are dropped.
+	// Close takes no more builds, kills the running ones and waits until they are gone or ctx
+	// ends. The builds that it ends report nothing: they are asked for again after a restart.
+	// Events that nobody reads within a second are dropped.
 	Close(ctx context.Context) error
 }
 
 // Standing is implemented by a Controller that says some things only when they change.
 type Standing interface {
-	// Stands returns what it has said last of the hosts (Fleet) and of how many builds
-	// can run (Capacity), as far as it has: a queue whose stored state was lost has not
-	// heard it.
+	// Stands returns the last events about the hosts (Fleet) and about how many builds can run
+	// (Capacity), if there were any. A queue whose stored state was lost has not seen them.
 	Stands() []queue.Body
 }
 

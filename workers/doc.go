@@ -55,9 +55,9 @@
 // Shards of agents on other machines outlive the process: the transport of the Source gives
 // them to the next pool (Holder), which goes on with them when their build is asked for.
 //
-// A build that is asked for again is not run again: its results are reported again,
-// whether it still runs or has ended, because the queue may have lost it with its store.
-// For the same reason Standing says what holds of hosts and slots.
+// A build that is asked for again is not run again: its results are reported again, whether it
+// still runs or has ended, because the queue may have lost it with its store. For the same
+// reason Standing says which hosts and slots there are.
 //
 // # What is a failure and what is not
 //
@@ -134,7 +134,7 @@
 // The caches of a step (config.Step.Caches) are moved out of the checkout after it, and into
 // the checkout of a later build (caches.go, package cache). Only this process can reach them in
 // between. Any earlier build may have written to them: so a build says that it had caches
-// (JobDone.Cached), and a failure with them decides nothing by itself (queue.Build.Cold).
+// (JobDone.Cached), and a failure with them alone decides nothing (queue.Build.Cold).
 //
 // Pool.Shut closes addresses to steps that have their own users, if the kernel lets this
 // process do that: a program in the kernel checks what they send.

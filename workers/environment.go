@@ -12,8 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// passed lists the variables of the agent's own environment that steps see. All
-// others, the server's secrets above all, they do not.
+// passed lists the variables of the agent's own environment that steps see. They see no others:
+// above all, none of the server's secrets.
 var passed = [...]string{
 	"PATH", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME",
 	"SystemRoot", "ComSpec", "PATHEXT", "USERPROFILE", "LOCALAPPDATA",
@@ -23,7 +23,8 @@ var passed = [...]string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// ours are those that name the agent's user and places of its own: guests do not see them.
+// ours lists the passed variables that name the agent's user and its folders: guests do not see
+// them.
 var ours = [...]string{"TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "GOPATH", "GOBIN", "GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOENV"}
 
 // guestName is the user name that guests see; they have no account.
@@ -110,8 +111,8 @@ func environment(o RunnerOptions, b queue.Build, j queue.Job, files slotFiles) [
 	return out
 }
 
-// caches returns where Go keeps what it has built and fetched for the agent's
-// user, so that steps, whose HOME is another, do not begin with nothing.
+// caches returns the folders of Go's caches of the agent's user. Steps have another HOME, and
+// would begin with empty caches.
 func caches(base []string) map[string]string {
 	home, cache := "", ""
 	for _, pair := range base {

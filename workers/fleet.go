@@ -10,8 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// reportSlots emits the number of agents when it has changed, and on which hosts they
-// are.
+// reportSlots emits the number of agents, and their hosts, when these have changed.
 func (p *Pool) reportSlots() {
 	at := map[string]queue.FleetHost{}
 	for _, m := range p.members {
@@ -43,7 +42,7 @@ func (p *Pool) Stands() []queue.Body {
 	return []queue.Body{queue.Fleet{Hosts: p.hosts}, queue.Capacity{Slots: p.slots}}
 }
 
-// elsewhere reports whether an agent on none of some hosts can run a shard.
+// elsewhere reports whether an agent can run a shard on a host that is not one of these.
 func (p *Pool) elsewhere(b queue.Build, hosts []string) bool {
 	for _, m := range p.members {
 		if !slices.Contains(hosts, m.agent.host()) && missing(m.agent, b) == "" {
@@ -77,8 +76,8 @@ func (p *Pool) room() int {
 	return max(1, free, len(p.members)/max(1, live))
 }
 
-// unrunnable returns the end of a build of which no agent can run some job, or nil. One
-// for which there are agents, with other tools than its steps are verified with, is given
+// unrunnable returns the end of a build with a job that no agent can run, or nil. If agents
+// could run the job but have other tools than its step is verified with, the build is given
 // back: the queue follows the tools.
 func (p *Pool) unrunnable(b queue.Build) *queue.BuildDone {
 	for _, j := range b.Jobs {
@@ -103,7 +102,7 @@ func (p *Pool) unrunnable(b queue.Build) *queue.BuildDone {
 func (p *Pool) noRunner(b queue.Build) string {
 	step := ""
 	for _, j := range b.Jobs {
-		if j.Step.ByForge() { // it has no command, and none that ends well would be a pass
+		if j.Step.ByForge() { // it has no command, and an empty command that ends well would be a pass
 			return fmt.Sprintf("step %s waits for checks of the forge's CI, and this server has none", clean("\""+j.Step.Name+"\""))
 		}
 	}

@@ -35,8 +35,8 @@ func (c command) runCaged(ctx context.Context) (exit, error) {
 	return c.run(ctx)
 }
 
-// sandboxesWork says why steps cannot have a sandbox here, if so. It tries what one must
-// keep from a step, and what it must not.
+// sandboxesWork says why steps cannot have a sandbox here, if so. It tries what a sandbox must
+// forbid, and what it must permit.
 func sandboxesWork() error {
 	dir, err := os.MkdirTemp("", "submitqueue-sandbox")
 	if err != nil {

@@ -90,8 +90,8 @@ func startGuest(cmd *exec.Cmd, g *guest) error {
 	return <-started
 }
 
-// endUser is end for all processes of a guest. It returns 0 only when there was a moment
-// in which none could have had a child that is not seen.
+// endUser is end for all processes of a guest. It returns 0 only if all are certain to be gone:
+// they were killed at one moment, so that no unseen child is left.
 func (s session) endUser(grace time.Duration) int {
 	if s.alive() > 0 {
 		s.ask()
@@ -111,10 +111,10 @@ func (s session) endUser(grace time.Duration) int {
 // capSetPCap is CAP_SETPCAP of capabilities(7).
 const capSetPCap = 8
 
-// killAtOnce kills all processes of the user in one call of the kernel, within which
-// none can fork: one that forks and ends again and again is in no list for long. It
-// reports whether that was done. Processes of the user may stop or kill the killing
-// process, but not take it over: it has a capability that they have not.
+// killAtOnce kills all processes of the user in one system call, during which none can fork: a
+// process that forks and ends again and again is in no list for long. It reports whether that
+// was done. Processes of the user may stop or kill the killing process, but not take it over:
+// it has a capability that they have not.
 func (s session) killAtOnce() bool {
 	cmd := exec.Command("/bin/sh", "-c", "kill -s KILL -- -1")
 	cmd.Dir, cmd.Env, cmd.WaitDelay = "/", []string{}, time.Second

@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Held is a shard that an agent was handed by a process before this one, and that is not
-// lost with it.
+// Held is a shard that an earlier process handed to an agent, and that is not lost with that
+// process.
 type Held struct {
 	Build  queue.Build    `json:"build"` // as in its Assignment
 	Agent  Agent          `json:"agent"`
@@ -24,11 +24,11 @@ type Held struct {
 // that handed them out tells it so before builds are asked for.
 type Holder interface {
 	Source
-	// Hold has a shard run under a new lease, or count with the result that it has had. Its
-	// build is the one that is asked for again by Run; until then nothing is reported of
-	// it. The shard is cancelled (Assignment.Stop) where nobody asks for the build in time,
-	// or it has become another one. Errors: ErrClosed, ErrLost where the agent holds
-	// another shard or the build is known already.
+	// Hold has a shard run under a new lease or, if it has ended, takes its result. Nothing is
+	// reported of its build until Run asks for the build again. The shard is cancelled
+	// (Assignment.Stop) if nobody asks for the build in time, or if Run asks for a different
+	// build under its id. Errors: ErrClosed; ErrLost if the agent holds another shard or the
+	// build is known already.
 	Hold(h Held) (Assignment, error)
 	// Open reports whether a build is known and has not ended.
 	Open(id queue.BuildID) bool
@@ -141,7 +141,7 @@ func (p *Pool) claim(e *entry, b queue.Build, action string) bool {
 	return true
 }
 
-// sum is what a build has come to whose shards have all ended.
+// sum returns the end of a build whose shards have all ended.
 func (e *entry) sum() queue.BuildDone {
 	if e.worst == nil {
 		return queue.BuildDone{Outcome: queue.JobStopped, Detail: "cancelled"}
@@ -149,8 +149,8 @@ func (e *entry) sum() queue.BuildDone {
 	return *e.worst
 }
 
-// beside returns a build without what some shards are of. It reports whether they are of
-// that build.
+// beside returns a build without the parts that shards cover. It reports whether the shards are
+// of that build.
 func beside(b queue.Build, shards []*shard) (queue.Build, bool) {
 	have := map[queue.Key]bool{}
 	whole := map[queue.Digest]bool{}
@@ -195,7 +195,7 @@ func beside(b queue.Build, shards []*shard) (queue.Build, bool) {
 	return rest, len(found) == len(have)
 }
 
-// abandon cancels the shards of a build that nobody asks for; they end without a word.
+// abandon cancels the shards of a build that nobody asks for; their end is not reported.
 func (p *Pool) abandon(e *entry) {
 	if !e.stopping {
 		e.stopping = true
@@ -205,7 +205,7 @@ func (p *Pool) abandon(e *entry) {
 	delete(p.builds, e.build.ID)
 }
 
-// abandonUnasked does so where nobody has asked in time.
+// abandonUnasked abandons the builds that nobody has asked for in time.
 func (p *Pool) abandonUnasked(now time.Time) {
 	for _, e := range p.builds {
 		if e.unasked && now.Sub(e.since) > unasked {
@@ -215,7 +215,7 @@ func (p *Pool) abandonUnasked(now time.Time) {
 	}
 }
 
-// young reports whether agents that a process before this one had may still come back.
+// young reports whether agents of an earlier process may still come back.
 func (p *Pool) young(now time.Time) bool { return now.Sub(p.started) < p.o.Await }
 
 // take takes in an agent's report of a shard.
@@ -242,8 +242,8 @@ func (p *Pool) take(s *shard, r Report) {
 	}
 }
 
-// Report implements Source. It believes an agent no more than it must: results
-// count once per shard, and only for targets that were asked.
+// Report implements Source. It trusts an agent as little as possible: results count once per
+// shard, and only for targets that were asked.
 func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -48,15 +48,15 @@ func (u UIDs) orDefault() UIDs {
 	return UIDs{cmp.Or(u.First, 58000), cmp.Or(u.Last, max(u.First, 58999))}
 }
 
-// Choice is what keeps steps apart on this machine.
+// Choice is how steps are isolated on this machine.
 type Choice struct {
 	Mode Isolation
 	Why  string   // for none: why it is so, for people
 	Gaps []string // gaps of the mode on this machine, for people
 }
 
-// ChooseIsolation resolves auto, the best that this process can give to steps, and
-// checks any other wish. An error says what the wish lacks here.
+// ChooseIsolation resolves auto, the best that this process can give to steps, and checks any
+// other wish. An error says why the wish is not possible here.
 func ChooseIsolation(wish string, uids UIDs) (Choice, error) {
 	none := Choice{Mode: IsolateNone, Why: "it was asked for by --isolate none"}
 	switch wish {
@@ -114,7 +114,8 @@ func bySandbox() (Choice, error) {
 		networkGap(errors.New("macOS has nothing for that here"))...)}, nil
 }
 
-// networkGap says that no addresses are closed, where that cannot be had for a reason.
+// networkGap says for people that no addresses are closed, if missing says why that is not
+// possible.
 func networkGap(missing error) []string {
 	if missing == nil {
 		return nil
@@ -122,7 +123,8 @@ func networkGap(missing error) []string {
 	return []string{"the addresses of this server and of Redis, so that a Redis without a password must listen on a socket in the data folder, as the server's own does (they cannot be closed: " + missing.Error() + ")"}
 }
 
-// gapsOf says what is not kept apart, where namespaces work, or cannot be had for a reason.
+// gapsOf says for people what steps still share: with namespaces, or without them if missing
+// says why they are not possible.
 func gapsOf(missing error) []string {
 	if missing == nil {
 		return cage.Missing()
@@ -130,7 +132,7 @@ func gapsOf(missing error) []string {
 	return []string{"folders that everybody can write, such as /tmp, and what processes share in memory, are the same for all runners, so that builds that run at once, and mean to, can hand open files to one another: " + missing.Error()}
 }
 
-// guest is what the steps of one slot run as.
+// guest is the user that the steps of one slot run as, and what they can see and reach.
 type guest struct {
 	uid  int       // of the user that nobody else on this machine has, and of its only group; 0: the user of this process
 	held io.Closer // the claim to the number; other processes that claim one see it
@@ -141,7 +143,7 @@ type guest struct {
 // shut are the addresses that steps of a pool cannot reach; without a fence, all are open.
 type shut struct{ fence atomic.Pointer[cage.Fence] }
 
-// fenceOf returns what closes addresses to the guest, or nil.
+// fenceOf returns the fence that closes addresses to the guest, or nil.
 func (g *guest) fenceOf() *cage.Fence {
 	if g.shut == nil {
 		return nil
@@ -149,7 +151,7 @@ func (g *guest) fenceOf() *cage.Fence {
 	return g.shut.fence.Load()
 }
 
-// room is what steps see of the machine, by namespaces of their own.
+// room is the view of the machine that steps have in their namespaces, or in their sandbox.
 type room struct {
 	hide []string
 	show []cage.Shown
@@ -161,7 +163,7 @@ var (
 	errNotRoot  = fmt.Errorf("%w", errNoGuests) // on Linux
 )
 
-// claimGuest takes a number that nobody has claimed, and preferably that one.
+// claimGuest claims a free number: prefer, if that is free.
 func claimGuest(uids UIDs, prefer int) (*guest, error) {
 	uids = uids.orDefault()
 	if prefer >= uids.First && prefer <= uids.Last && !isAccount(prefer) {
@@ -211,9 +213,9 @@ func (g *guest) release() {
 	}
 }
 
-// SlotsDir returns a folder for the slots of guests that belongs to a server's data
-// folder, and that they can reach: beside it, or else below /var/lib. In the data folder
-// itself others than its owner may not even look.
+// SlotsDir returns the folder for the slots of guests of the server with this data folder.
+// Guests can reach it: it is beside the data folder, or else below /var/lib. Only its owner may
+// look into the data folder itself.
 func SlotsDir(data string) (string, error) {
 	data, err := filepath.Abs(data)
 	if err != nil {
@@ -225,9 +227,8 @@ func SlotsDir(data string) (string, error) {
 	return filepath.Join("/var/lib/submitqueue-slots", strings.ReplaceAll(strings.Trim(data, "/"), "/", "-")), nil
 }
 
-// Passable returns an error that names the folder at or above dir that others than
-// its owner cannot pass, if there is one. Folders that do not exist are made by us,
-// passable.
+// Passable returns an error if dir or a folder above it can be passed by its owner only; the
+// error names that folder. Folders that do not exist are made by us, passable.
 func Passable(dir string) error {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

@@ -21,9 +21,9 @@ type task struct {
 	ended   func(queue.JobOutcome) // is told how each attempt has ended
 }
 
-// attempt runs one step once. The detail, for people, is empty when it passed and its
-// report left nothing out. again is the pattern of its step for which a failure of it
-// is no result, if so.
+// attempt runs one step once. The detail, for people, is empty when it passed and its report
+// left nothing out. again is the pattern of the step's retry_on by which a failure does not
+// count, or "".
 func (r *Runner) attempt(ctx context.Context, t task, read *report.Report) (done queue.JobDone, detail, again string) {
 	trial := newTrial(t.build, t.job, TrialOptions{Report: read, Log: t.log, Limit: r.o.LogLimit}, r.mask)
 	files, err := r.expect(ctx, read)
@@ -71,8 +71,8 @@ func unknownDetail(step string, unknown []string) string {
 		clean(step), lastBytes(clean(unknown[0]), 200), more)
 }
 
-// excuse takes out of a failed job what its step calls no result: all of it, where that
-// is all that has failed. It returns the pattern by which, if so. A target that is
+// excuse removes the failures of a failed job that match its step's retry_on. If no failure is
+// left, it makes the job an infrastructure error and returns the pattern. A target that is
 // named as failed is judged by its own lines.
 func excuse(done *queue.JobDone, step config.Step, tail string) (pattern string) {
 	if len(step.RetryOn) == 0 || done.Outcome != queue.JobFailed && done.Outcome != queue.JobTimeout || done.Cut {
@@ -135,11 +135,11 @@ func lines(items []string) []byte {
 	return []byte(strings.Join(items, "\n") + "\n")
 }
 
-// timeout is when a job is ended.
+// timeout is the time after which a job is ended.
 func (r *Runner) timeout(j queue.Job) time.Duration { return Limit(j, r.o.Timeout) }
 
-// lowDisk says for people that there is no space left, or nothing. Caches that are not in
-// use give way.
+// lowDisk says for people that the disk is full, or "". It removes caches that are not in use
+// first.
 func (r *Runner) lowDisk() string {
 	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree && r.kept != nil {
 		if err := r.kept.Empty(); err != nil {
@@ -158,8 +158,8 @@ const (
 	notFound      = 127
 )
 
-// lost says whether a command was ended by somebody else: by a signal that
-// programs do not raise by their own fault, seen by us or by the shell.
+// lost says whether a command was ended from outside: by a signal that programs do not raise by
+// their own fault, seen by us or by the shell.
 func lost(e exit) bool {
 	const byShell = 128
 	return e.signal != "" && !e.fault || e.code == byShell+9 || e.code == byShell+15

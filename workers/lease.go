@@ -19,8 +19,8 @@ type member struct {
 	queue, step string // of its last shard: its checkout and caches are warm for them
 }
 
-// Next implements Source. An agent joins the pool by asking; one that asks while
-// it holds a lease has lost what it held.
+// Next implements Source. An agent joins the pool by asking; an agent that asks while it holds
+// a lease has lost its shard.
 func (p *Pool) Next(ctx context.Context, a Agent) (Assignment, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,11 +64,11 @@ func (p *Pool) Next(ctx context.Context, a Agent) (Assignment, error) {
 	}
 }
 
-// pick returns the waiting shard that an agent is to run: of the queue that has had the
-// least time of runners for its weight, of the build of the highest value, the one with
-// the most work. An agent that has a queue's repository takes it before another queue's,
-// unless that is further behind than a cold start costs; one that has run a step last may
-// take a shard of it with half as much work as another step's.
+// pick returns the waiting shard that an agent is to run. It takes the queue that has had the
+// least runner time for its weight, then the build of the highest value, then the shard with
+// the most work. An agent that has a queue's repository prefers that queue, unless another
+// queue is further behind than a cold start costs. A shard of the step that the agent has run
+// last counts as if it had twice its work.
 func (p *Pool) pick(m *member, now time.Time) *shard {
 	var best *shard
 	for _, s := range p.waiting {
@@ -111,14 +111,14 @@ func (p *Pool) before(m *member, a, b *shard) bool {
 	return cmp.Or(byQueue, byBuild, cmp.Compare(work(b), work(a))) < 0
 }
 
-// charge counts the time of a runner that a shard takes for its queue.
+// charge adds the runner time that a shard takes to the time of its queue.
 func (p *Pool) charge(s *shard) {
 	q := s.build.Queue
 	p.used[q] += (s.work + p.fixedCost(s.build.Jobs[0].Step.Name)) / time.Duration(max(1, p.o.Weights[q]))
 }
 
-// arrive has a queue of which nothing was built begin with the least that another one has
-// had: it has not saved up what it did not use.
+// arrive has a queue without a build in the pool begin with the least time that another queue
+// has had: a queue does not save up the time that it did not use.
 func (p *Pool) arrive(q string) {
 	least := time.Duration(-1)
 	for _, e := range p.builds {
@@ -192,7 +192,7 @@ func (p *Pool) Return(lease Lease) {
 	}
 	delete(p.leases, lease)
 	s.agent.busy, s.agent, s.lease = nil, nil, 0
-	if e := s.of; e.unasked { // a shard is made of it anew when its build is asked for
+	if e := s.of; e.unasked { // its targets get a new shard when the build is asked for
 		e.shards = slices.DeleteFunc(e.shards, func(o *shard) bool { return o == s })
 		e.open--
 		return
@@ -201,8 +201,8 @@ func (p *Pool) Return(lease Lease) {
 	p.wake()
 }
 
-// write adds lines of a shard to the build's log, under a heading where those before them
-// are another shard's.
+// write adds lines of a shard to the build's log, under a heading if the lines before them are
+// of another shard.
 func (p *Pool) write(s *shard, lines []byte) {
 	e := s.of
 	if len(e.shards) > 1 && e.writes != s {
@@ -214,8 +214,9 @@ func (p *Pool) write(s *shard, lines []byte) {
 	}
 }
 
-// ran returns when a job was run of which the agent says now that it has ended, by the
-// clock of the pool: an agent's may be any. It did not begin before the agent had it.
+// ran returns when a job began and ended; its agent has just reported the end. It uses the
+// clock of the pool, because an agent's clock may be wrong. A job does not begin before the
+// agent has the shard.
 func (s *shard) ran(took time.Duration) (began, ended queue.Instant) {
 	from := s.heard.Add(-max(took, 0))
 	if from.Before(s.handed) {
@@ -245,8 +246,8 @@ func (s *shard) admit(done queue.JobDone) (queue.JobDone, bool) {
 	return done, true
 }
 
-// end ends a shard: its agent is free. The build ends with its last one, with the worst
-// that has come of any. d lacks only the build and the action.
+// end ends a shard and frees its agent. The build ends with its last shard, with the worst
+// outcome of all shards. d lacks only the build and the action.
 func (p *Pool) end(s *shard, d queue.BuildDone) {
 	e := s.of
 	if s.ended {

@@ -96,7 +96,7 @@ func (s *Logs) add(id queue.BuildID, p []byte) error {
 	return err
 }
 
-// end ends a log, and removes what is too much. One that is not live is no error.
+// end ends a log, and removes old logs beyond the bounds. A log that is not live is no error.
 func (s *Logs) end(id queue.BuildID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,9 +23,9 @@ type Place struct {
 	r *Runner // of which only the slot is used
 }
 
-// OpenPlaces makes the slots of a pool's options, of which only Slots, SlotsDir, Dir,
-// Isolate, UIDs, Hide, Show and Runner count, and ends what an earlier process left running
-// in them. survey runs environment commands apart from them. release gives their users back.
+// OpenPlaces makes the slots of a pool's options, of which only Slots, SlotsDir, Dir, Isolate,
+// UIDs, Hide, Show and Runner count, and ends the processes that an earlier process left in
+// them. survey runs environment commands apart from them. release gives their users back.
 func OpenPlaces(o PoolOptions) (places []*Place, survey *Survey, release func(), err error) {
 	setDefault(&o.SlotsDir, filepath.Join(o.Dir, "slots"))
 	setDefault(&o.Runner.Grace, 5*time.Second)
@@ -78,15 +78,15 @@ func (p *Place) end() (left int) {
 	return left
 }
 
-// Root is the place's folder, in which scripts write nothing but in the folders below it.
+// Root is the place's folder. Scripts can write only in folders below it.
 func (p *Place) Root() string { return p.r.files.root }
 
 // Checkout is the folder of the files that scripts work on. The caller fills it while
 // nothing runs, and then calls Hand.
 func (p *Place) Checkout() string { return p.r.files.checkout }
 
-// Fresh makes the place ready for a job: a new home, no temporary files, and nothing that
-// runs. The checkout stays.
+// Fresh makes the place ready for a job: a new home, no temporary files, and no processes. The
+// checkout stays.
 func (p *Place) Fresh() error {
 	if full := p.Room(); full != "" {
 		return errors.New(full)
@@ -129,7 +129,8 @@ func (p *Place) Write(name string, content []byte) (path string, err error) {
 	return path, p.r.files.write(path, content)
 }
 
-// Forget removes the files that Write has made, and what a job must not leave.
+// Forget removes the files that Write has made, the temporary files, and the home unless it is
+// kept.
 func (p *Place) Forget() error {
 	written, err := filepath.Glob(filepath.Join(p.r.files.root, "file-*"))
 	for _, path := range written {
@@ -141,13 +142,13 @@ func (p *Place) Forget() error {
 // PlaceRun is a script to be run.
 type PlaceRun struct {
 	Script  string            // for sh
-	Env     map[string]string // beside what steps get from this process (Runner)
+	Env     map[string]string // besides the variables that steps get from this process (Runner)
 	Timeout time.Duration
 	Out     io.Writer
 }
 
-// Run runs a script in the checkout, and returns when nothing of it is left. The error
-// says that it could not be started, or that something of it cannot be killed.
+// Run runs a script in the checkout, and returns when all its processes have ended. The error
+// says that it could not be started, or that some of its processes cannot be killed.
 func (p *Place) Run(ctx context.Context, r PlaceRun) (Exit, error) {
 	path, err := p.Write("script.sh", []byte(r.Script))
 	if err != nil {

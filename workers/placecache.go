@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// PlaceCache is what a script is to find in its checkout from earlier ones.
+// PlaceCache is a cache from earlier scripts that a script finds in its checkout.
 type PlaceCache struct {
 	Key     string   // names the cache, independent of its content
 	Paths   []string // from the root of the checkout
@@ -56,7 +56,7 @@ func (p *Place) Fill(ctx context.Context, caches []PlaceCache, cold bool, log io
 	return &PlaceCaches{u}, u.fillAll(ctx)
 }
 
-// Found reports whether the script has what earlier ones have left.
+// Found reports whether the script has caches of earlier scripts.
 func (c *PlaceCaches) Found() bool { return c.u.found() }
 
 // Keep puts the caches away, when no process of the script runs any more. whole says that the

@@ -21,7 +21,7 @@ type PoolOptions struct {
 	Isolate  Isolation      // of the agents in this process; default IsolateNone
 	UIDs     UIDs           // for IsolateUID
 	Hide     []string       // files and folders that steps with namespaces of their own see empty, besides other slots and this process's home
-	Show     []string       // files and folders that these see all the same, read-only, and those in PATH
+	Show     []string       // hidden files and folders that these see all the same, read-only, besides those in PATH
 	SlotsDir string         // of the agents in this process; with IsolateUID it must be reachable for others than its owner (see SlotsDir); default slots/ in Dir
 	Name     string         // prefix of the agents' names; default the host's
 	Tags     []string       // of the agents in this process
@@ -29,7 +29,7 @@ type PoolOptions struct {
 	Apart    time.Duration  // a build waits so long for a host that it does not avoid; default 5 min
 	Tools    time.Duration  // how often the environment commands of steps are run; default 10 min
 	Weights  map[string]int // of queues that share the pool, by name: their share of its time against other queues; default 1
-	Await    time.Duration  // agents elsewhere may take so long to come after the start: until then no build ends because there is none for it; default 0
+	Await    time.Duration  // for so long after the start, agents on other machines may still come, and no build ends for want of an agent; default 0
 	Lease    time.Duration  // an agent that is silent for so long is lost; default 90 s
 	LogFiles int            // logs of ended builds that are kept; default 2000
 	LogBytes int64          // and their size together; default 2 GiB
@@ -229,7 +229,7 @@ func (p *Pool) Run(_ context.Context, b queue.Build, action string) error {
 			p.events.put(*e.done)
 		}
 		for _, s := range e.shards {
-			s.build.Avoid, s.build.Shun = b.Avoid, b.Shun // those that wait go by them
+			s.build.Avoid, s.build.Shun = b.Avoid, b.Shun // waiting shards go by them
 		}
 		if e.done == nil {
 			p.wake()
@@ -308,7 +308,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	return err
 }
 
-// drop ends the shards of a build that wait.
+// drop ends the waiting shards of a build.
 func (p *Pool) drop(e *entry, why string) {
 	for _, s := range e.shards {
 		if s.lease == 0 {

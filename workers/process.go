@@ -14,11 +14,11 @@ type command struct {
 	argv    []string
 	dir     string
 	env     []string
-	mark    string // of the slot, to find what left the session
+	mark    string // of the slot, to find processes that left the session
 	guest   *guest // the user that it runs as; nil: as this process
 	timeout time.Duration
 	grace   time.Duration // from SIGTERM to SIGKILL
-	out     io.Writer     // standard output and standard error; errors are its own affair
+	out     io.Writer     // standard output and standard error; its errors are ignored
 }
 
 // exit is how a command ended.
@@ -33,13 +33,13 @@ type exit struct {
 
 // Longest delays of a command's end.
 const (
-	linger = 250 * time.Millisecond // for what still writes when the shell has ended, before it is killed
-	drain  = 2 * time.Second        // for the pipe, when all has been killed that can be found
+	linger = 250 * time.Millisecond // for processes that still write when the shell has ended, before they are killed
+	drain  = 2 * time.Second        // for the pipe, when all processes that can be found were killed
 )
 
-// run runs the command until it, or its time, or ctx has ended, and nothing that
-// it started is left, as far as that can be seen (package doc). The error says
-// that it could not be started.
+// run runs the command, and ends it after its timeout or when ctx ends. It returns when no
+// process that the command started is left, as far as that can be seen (package doc). The error
+// says that it could not be started.
 func (c command) run(ctx context.Context) (exit, error) {
 	if c.guest != nil && c.guest.room != nil {
 		return c.runCaged(ctx)
@@ -88,7 +88,7 @@ func (c command) run(ctx context.Context) (exit, error) {
 	<-waited // the shell itself can always be killed
 	e.code, e.signal, e.fault = exitOf(cmd.ProcessState)
 	if !within(copied, drain) {
-		_ = r.Close() // somebody out of reach holds the other end
+		_ = r.Close() // a process out of reach holds the other end
 		within(copied, drain)
 	}
 	_ = r.Close()
@@ -107,7 +107,7 @@ func within(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// killLimit is how long what was sent SIGKILL may take to be gone.
+// killLimit is how long processes may take to end after SIGKILL.
 const killLimit = 5 * time.Second
 
 // end asks all processes of the session to end, kills those that have not after
@@ -126,8 +126,8 @@ func (s session) end(grace time.Duration) int {
 	return s.alive()
 }
 
-// goneWithin waits until no process is left, calling each, if any, before it
-// looks.
+// goneWithin waits until no process is left, for limit at most. It calls each, if that is not
+// nil, before each further look.
 func (s session) goneWithin(limit time.Duration, each func()) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()

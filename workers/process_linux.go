@@ -22,9 +22,9 @@ func (s session) signal(sig syscall.Signal) {
 // alive counts the processes that signal would reach.
 func (s session) alive() int { return len(s.members()) }
 
-// members lists the processes that are in the session or carry the mark, as
-// /proc shows them now; those of the user, where the session is a guest's. Zombies
-// are not among them, nor is this process.
+// members lists the processes that are in the session or carry the mark, as /proc shows them
+// now. If the session is a guest's, it lists all processes of the user. It leaves out zombies
+// and this process.
 func (s session) members() []int {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -61,7 +61,7 @@ func (s session) of(pid int) bool {
 	return err == nil && sid == s.id
 }
 
-// isZombie says whether a process has ended and nobody has asked how, or is gone.
+// isZombie says whether a process is gone, or has ended and its parent has not read its status.
 func isZombie(dir string) bool {
 	stat, err := readProc(dir + "/stat")
 	if err != nil {
@@ -87,8 +87,8 @@ func marked(dir, mark string) bool {
 	return false
 }
 
-// runsAs says whether a process has a user id in any of its roles and a thread that is
-// not a zombie. The first one may be one while others go on.
+// runsAs says whether a process has a user id in any of its roles and a thread that is not a
+// zombie. The first thread may be a zombie while others go on.
 func runsAs(dir string, uid int) bool {
 	status, err := readProc(dir + "/status")
 	if err != nil {

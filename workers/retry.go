@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// job runs one step, and what has not passed of it again as often as the step allows
-// (Step.Retries). The results are as of attempt.
+// job runs one step, and runs the targets that have not passed again, as often as the step
+// allows (Step.Retries). The results are those of attempt.
 func (r *Runner) job(ctx context.Context, t task, restore func() error) (done queue.JobDone, detail, again string) {
 	done, detail, again = r.attempt(ctx, t, t.reports[0])
 	t.ended(done.Outcome)
@@ -48,7 +48,7 @@ func (t task) retries() int {
 // n-th time. detail is the detail of the last run, once.
 func together(first, once queue.JobDone, detail string, asked []string, n int) (queue.JobDone, string) {
 	once.Took += first.Took
-	if once.Outcome == queue.JobPassed && len(first.Failed) == 0 { // it was all of it that had failed, by no name
+	if once.Outcome == queue.JobPassed && len(first.Failed) == 0 { // the step had failed as a whole, without naming targets
 		once.Again = n
 		return once, detail
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/cage"
 )
 
-// isolate prepares what the agents of this process keep apart.
+// isolate prepares the isolation of this process's agents, and checks that it works here.
 func (o *PoolOptions) isolate() error {
 	switch o.Isolate {
 	case IsolateUID:
@@ -36,8 +36,8 @@ func (o *PoolOptions) isolate() error {
 	return nil
 }
 
-// guest claims the user of a slot, the one that it had before if that is free; nil where
-// steps are not isolated.
+// guest claims a user for a slot: the one that the slot had before, if that is free. It returns
+// nil if steps are not isolated.
 func (o *PoolOptions) guest(dir string) (*guest, error) {
 	switch o.Isolate {
 	case IsolateUID:
@@ -56,9 +56,9 @@ func (o *PoolOptions) guest(dir string) (*guest, error) {
 	return g, nil
 }
 
-// Shut closes addresses of TCP to the steps that the pool starts from now on, where
-// isolation is by users of their own and the kernel lets this process do that: an error
-// says why it does not (Choice.Gaps).
+// Shut closes TCP addresses to the steps that the pool starts from now on. It does nothing
+// unless the steps have their own users (IsolateUID). An error says why the kernel does not let
+// this process do that (Choice.Gaps).
 func (p *Pool) Shut(addresses []netip.AddrPort) error {
 	if p.o.Isolate != IsolateUID || len(addresses) == 0 {
 		return nil
@@ -94,7 +94,7 @@ var (
 	shownOfRun = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/nscd", "/run/current-system", "/run/opengl-driver", "/var/run/resolv.conf"}
 )
 
-// newRoom returns what all slots see, each with its own besides.
+// newRoom returns the room that all slots share; each slot adds its own folders.
 func (o *PoolOptions) newRoom() *room {
 	r := &room{}
 	hide := append([]string{o.Dir, o.SlotsDir}, runFolders...)
@@ -128,8 +128,8 @@ func (r *room) hides(path string) bool {
 	return false
 }
 
-// realPath returns the path of something without symbolic links. A path that does not exist
-// yet is its own.
+// realPath returns a path without symbolic links. Of a path that does not exist yet, it
+// resolves the part that does.
 func realPath(path string) (string, bool) {
 	if path == "" {
 		return "", false
@@ -146,7 +146,7 @@ func realPath(path string) (string, bool) {
 	return real, err == nil
 }
 
-// env returns a variable that steps are passed from.
+// env returns a variable of the environment from which steps get theirs.
 func (o RunnerOptions) env(name string) string {
 	env := o.Env
 	if env == nil {

@@ -32,8 +32,8 @@ type Checkouter interface {
 // Filler is implemented by a Checkouter that can fetch what git does not have in a commit:
 // submodules, and files that Git LFS keeps.
 type Filler interface {
-	// Fill puts what is wanted into a checkout that is not released yet. The next
-	// Checkout removes those files. Errors as in Checkout.
+	// Fill puts the wanted submodules and files into a checkout that is not released yet. The
+	// next Checkout removes those files. Errors as in Checkout.
 	Fill(ctx context.Context, commit queue.CommitID, dir string, want config.Checkout) error
 }
 
@@ -83,7 +83,7 @@ type RunnerOptions struct {
 type Runner struct {
 	o     RunnerOptions
 	files slotFiles
-	kept  *cache.Kept // nil: nothing
+	kept  *cache.Kept // nil: no caches are kept
 	mask  func(string) string
 	busy  sync.Mutex
 
@@ -143,8 +143,8 @@ func setDefault[T comparable](field *T, value T) {
 // Machine returns the runner's name in results.
 func (r *Runner) Machine() string { return r.o.Machine }
 
-// Output takes what a runner has to say during a build. Neither may block for
-// long: the step waits.
+// Output takes the log and the results of a runner during a build. Neither may block for long,
+// because the step waits.
 type Output struct {
 	Log io.Writer           // clean text
 	Job func(queue.JobDone) // each job, when it has ended
@@ -174,8 +174,8 @@ func (r *Runner) Build(ctx context.Context, b queue.Build, out Output) End {
 	return end
 }
 
-// begin makes the slot ready for a build, which must find nothing of another one but what
-// is kept on purpose.
+// begin makes the slot ready for a build. The build must find no files of another one, except
+// those that are kept on purpose.
 func (r *Runner) begin() error {
 	if err := r.alone(); err != nil {
 		return err
@@ -183,8 +183,8 @@ func (r *Runner) begin() error {
 	return r.files.fresh()
 }
 
-// alone sees to it that nothing of the slot's user runs. If steps have namespaces, no
-// process outlives them.
+// alone ends all processes of the slot's user, if it has one. Steps that have namespaces leave
+// no process behind.
 func (r *Runner) alone() error {
 	uid := r.files.guest.uidOf()
 	if uid == 0 || r.files.guest.room != nil {
@@ -197,8 +197,8 @@ func (r *Runner) alone() error {
 	return nil
 }
 
-// byCheckout parts jobs into those that run in one checkout: in their order, as long as
-// it is to hold the same.
+// byCheckout divides jobs, in their order, into groups that run in one checkout: neighbours
+// whose steps want the same checkout.
 func byCheckout(jobs []queue.Job) [][]queue.Job {
 	var parts [][]queue.Job
 	for i, j := range jobs {
@@ -278,7 +278,7 @@ func (r *Runner) jobs(ctx context.Context, b queue.Build, jobs []queue.Job, end 
 	return end
 }
 
-// reports returns what reads the reports of jobs, one for each time that a job may be run,
+// reports makes the reports of jobs, one for each time that a job may be run. It is called
 // before any of their steps has run.
 func (r *Runner) reports(jobs []queue.Job) ([][]*report.Report, error) {
 	root, err := os.OpenRoot(r.files.checkout) // no symbolic link leads out of it
@@ -299,7 +299,7 @@ func (r *Runner) reports(jobs []queue.Job) ([][]*report.Report, error) {
 	return all, nil
 }
 
-// checkout makes the files of the commit, and puts what else is wanted among them.
+// checkout makes the files of the commit, and adds the wanted submodules and files of Git LFS.
 func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, want config.Checkout) (release func() error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.CheckoutTimeout, errors.New("the checkout takes too long"))
 	defer cancel()
@@ -320,9 +320,9 @@ func (r *Runner) checkout(ctx context.Context, commit queue.CommitID, want confi
 	return release, nil
 }
 
-// commitFiles makes the files of the commit, where nothing of the slot's guest runs any
-// more. A directory in which that fails is removed, once, and made again: files that a
-// step has left there may be the cause.
+// commitFiles makes the files of the commit, after all processes of the slot's guest have
+// ended. A directory in which that fails is removed, once, and made again: files that a step
+// has left there may be the cause.
 func (r *Runner) commitFiles(ctx context.Context, commit queue.CommitID) (release func() error, err error) {
 	if free, ok := freeBytes(r.files.root); ok && free < r.o.MinFree {
 		return nil, fmt.Errorf("disk full: %d MiB free in %s", free>>20, r.files.root)
@@ -364,8 +364,8 @@ func (r *Runner) ownFiles(ctx context.Context, commit queue.CommitID) (release f
 	return release, nil
 }
 
-// restore makes the checkout's own files those of the commit again, and says in the log
-// which the step before has changed.
+// restore gives the files of the commit their content again, and names in the log those that
+// the step before has changed.
 func (r *Runner) restore(ctx context.Context, commit queue.CommitID, want config.Checkout, out Output) error {
 	c, ok := r.o.Checkout.(Restorer)
 	if !ok || !want.Plain() {
@@ -401,7 +401,7 @@ func RemoveAll(dir string) error {
 	}
 	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // the second attempt tells
+			_ = os.Chmod(path, 0o700) // the second attempt returns the error
 		}
 		return nil
 	})

@@ -17,7 +17,7 @@ import (
 // Secret is a variable of steps whose value is shown to nobody.
 type Secret struct {
 	Name, Value string
-	Of          string // the repository whose steps get it, as in acme/shop; "": those of all
+	Of          string // the repository whose steps get it, as in acme/shop; "": all steps get it
 }
 
 // SecretsOf returns the secrets of a queue's steps (queue.Build.Queue), by their names. A
@@ -130,8 +130,8 @@ func Passed(env []string, name string) error {
 	return nil
 }
 
-// disguises returns how programs write a secret: the forms in which it is masked besides
-// its own.
+// disguises returns the encoded forms in which programs may write a secret. They are masked,
+// too.
 func disguises(value string) (forms []string) {
 	if len(value) < leastSecret {
 		return nil

@@ -40,7 +40,7 @@ func (f slotFiles) copySeed() error {
 	})
 }
 
-// copyFile copies a file with its time, which tools of build go by.
+// copyFile copies a file with its time, which build tools go by.
 func copyFile(to, from string, d fs.DirEntry) error {
 	info, err := d.Info()
 	if err != nil {

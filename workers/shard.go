@@ -19,7 +19,7 @@ type shard struct {
 	build queue.Build     // the build with this one job
 	asked []string        // its targets; nil: those of the job, which no other shard of the build has
 	costs []time.Duration // the expected time of each of its targets
-	work  time.Duration   // that all of them are thought to take
+	work  time.Duration   // the expected time of all of them
 	place int             // from 1, among the shards of the build
 
 	lease  Lease
@@ -31,17 +31,16 @@ type shard struct {
 	ended  bool
 }
 
-// firstFixed is what a shard is taken to cost beside its targets before any has ended:
-// the checkout and the start of the tools.
+// firstFixed is the assumed fixed cost of a shard until the first one has ended: the checkout
+// and the start of the tools.
 const firstFixed = 5 * time.Second
 
-// worthwhile is how many times its fixed cost a shard has to do at least: with 4, a fifth
-// of the time of runners goes into fixed costs at most.
+// worthwhile is the least work of a shard, as a multiple of its fixed cost: with 4, at most a
+// fifth of the runner time goes into fixed costs.
 const worthwhile = 4
 
-// shardsOf divides a build among so many agents at most, each step for itself. The agents
-// are shared out by the steps' work. fixed says what a shard of a step costs beside its
-// targets.
+// shardsOf divides a build among at most that many agents, each step separately. A step gets
+// agents in proportion to its work. fixed returns the fixed cost of a shard of a step.
 func shardsOf(b queue.Build, agents int, fixed func(step string) time.Duration) []*shard {
 	work := make([]time.Duration, len(b.Jobs))
 	var all time.Duration
@@ -84,8 +83,7 @@ func shardsOf(b queue.Build, agents int, fixed func(step string) time.Duration) 
 	return out
 }
 
-// part returns a shard of some of a shard's targets, by their places. Nothing is asked by
-// name yet.
+// part returns a shard of some of a shard's targets, by their places. The caller sets asked.
 func (s *shard) part(at []int) *shard {
 	j := s.build.Jobs[0]
 	own := j
@@ -99,13 +97,13 @@ func (s *shard) part(at []int) *shard {
 	return out
 }
 
-// divideAgain shares a shard that waits among the agents that are free by now and for
-// which nothing else waits: they were busy, or not there yet, when the build came. The
-// shard keeps the part with the most work; the others wait beside it. It stays whole where
-// its build lasts as long all the same, because a part that runs has as much to do.
+// divideAgain shares a shard that waits among the agents that are free by now and for which
+// nothing else waits: they were busy, or not there yet, when the build came. The shard keeps
+// the part with the most work; the others wait beside it. It stays whole if that would not end
+// its build earlier, because a running shard has as much left to do.
 func (p *Pool) divideAgain(s *shard, now time.Time) {
 	j := s.build.Jobs[0]
-	if !divisible(j) || len(s.costs) != len(j.Keys) { // of one that was held, nobody knows the costs
+	if !divisible(j) || len(s.costs) != len(j.Keys) { // the costs of a held shard are unknown
 		return
 	}
 	for _, o := range s.of.shards {
@@ -139,15 +137,14 @@ func (p *Pool) divideAgain(s *shard, now time.Time) {
 	p.wake()
 }
 
-// divisible reports whether a step can verify some of a job's targets for themselves: it
-// names them in its command.
+// divisible reports whether a step can verify some of a job's targets without the others: its
+// command must name the targets.
 func divisible(j queue.Job) bool {
 	return len(j.Keys) > 1 && j.Step.Scope != config.ScopeRepository &&
 		(strings.Contains(j.Step.Run, "{targets}") || strings.Contains(j.Step.Run, "SUBMITQUEUE_TARGETS"))
 }
 
-// expected is what a job's keys are thought to take. Where nobody has said, all take the
-// same.
+// expected returns the expected times of a job's keys. If the job has none, all are the same.
 func expected(j queue.Job) []time.Duration {
 	if len(j.Expect) == len(j.Keys) {
 		return j.Expect
@@ -222,7 +219,7 @@ func (b bins) Swap(i, k int) { b[i], b[k] = b[k], b[i] }
 func (b *bins) Push(x any)   { *b = append(*b, x.(bin)) }
 func (b *bins) Pop() any     { panic("never removed") }
 
-// heading says in a build's log that lines of a shard follow, and of which it is.
+// heading is the line in a build's log that comes before the lines of a shard.
 func (s *shard) heading() string {
 	j := s.build.Jobs[0]
 	what := "step " + clean(j.Step.Name)
@@ -239,7 +236,7 @@ func (s *shard) heading() string {
 // result, less the times that its report gives for targets, or less the whole run if the report
 // gives none.
 func (p *Pool) learnFixed(s *shard, done queue.JobDone) {
-	if s.held { // some of the time nobody was there
+	if s.held { // no process has measured a part of its time
 		return
 	}
 	beside := s.heard.Sub(s.handed)
@@ -258,7 +255,7 @@ func (p *Pool) learnFixed(s *shard, done queue.JobDone) {
 	p.fixed[step] = beside
 }
 
-// fixedCost is what a shard of a step costs beside its targets.
+// fixedCost returns the cost of a shard of a step beside its targets.
 func (p *Pool) fixedCost(step string) time.Duration {
 	if d, ok := p.fixed[step]; ok {
 		return d

@@ -25,9 +25,9 @@ type slotFiles struct {
 	seed     string // folder that is copied into a new home; "": none
 }
 
-// newSlotFiles makes a slot's places. Those of a guest it can reach and fill, but its
-// folder, and the files that are written there for its steps, are not its own: it must
-// not put a link in their place. Others see nothing.
+// newSlotFiles makes a slot's places. A guest owns its checkout, home and folder for temporary
+// files. It does not own the slot's folder and the files that are written there for its steps,
+// so that it cannot replace them by links. Other users see nothing.
 func newSlotFiles(dir string, g *guest) (slotFiles, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
@@ -65,8 +65,8 @@ func newSlotFiles(dir string, g *guest) (slotFiles, error) {
 	return f, f.settle()
 }
 
-// roomOf returns a room in which the slot is seen. Its folder, and what this process
-// writes there, is read-only.
+// roomOf returns a room that shows the slot. The slot's folder, and the files that this process
+// writes there, are read-only.
 func (f slotFiles) roomOf(r room) *room {
 	r.hide = append(slices.Clip(r.hide), filepath.Join(f.root, cache.Dir))
 	r.show = append(slices.Clip(r.show),
@@ -81,8 +81,8 @@ func (f slotFiles) roomOf(r room) *room {
 	return &r
 }
 
-// settle makes the slot its guest's. It removes files that another user has left
-// there, or this process before it had guests.
+// settle gives the slot to its guest. It removes files that another user left there, or this
+// process before it had guests.
 func (f slotFiles) settle() error {
 	if uid := f.guest.uid; uid != 0 {
 		if err := errors.Join(os.Chown(f.root, 0, uid), os.Chmod(f.root, 0o750)); err != nil {
@@ -106,7 +106,8 @@ func (f slotFiles) makeOwn(dir string) error {
 	return errors.Join(f.give(dir), os.Chmod(dir, 0o700))
 }
 
-// give makes a file the guest's user's, where that is another than ours.
+// give makes the guest's user the owner of a file, unless the guest runs as the user of this
+// process.
 func (f slotFiles) give(path string) error {
 	if uid := f.guest.uidOf(); uid != 0 {
 		return os.Lchown(path, uid, uid)
@@ -114,10 +115,11 @@ func (f slotFiles) give(path string) error {
 	return nil
 }
 
-// emptyCheckout makes a checkout of nothing.
+// emptyCheckout makes the folder of a checkout that does not exist.
 func (f slotFiles) emptyCheckout() error { return f.makeOwn(f.checkout) }
 
-// fresh empties what a build must not find. Nothing of the guest may run.
+// fresh removes files that a build must not find, and makes a new home. No process of the guest
+// may run.
 func (f slotFiles) fresh() error {
 	if err := f.forget(); err != nil {
 		return err
@@ -134,7 +136,7 @@ func (f slotFiles) fresh() error {
 	return nil
 }
 
-// forget removes what nobody else must find.
+// forget removes the temporary files, and the home unless it is kept.
 func (f slotFiles) forget() (err error) {
 	if f.guest != nil {
 		err = errors.Join(RemoveAll(f.tmp), f.makeOwn(f.tmp))

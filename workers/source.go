@@ -17,17 +17,17 @@ type Source interface {
 	// Next waits for a build that the agent can run, and hands it out under a
 	// lease. Errors: ctx's, and ErrClosed when there will be no more work.
 	Next(ctx context.Context, a Agent) (Assignment, error)
-	// Report delivers what is new of an assignment. It is also the heartbeat: a
-	// lease that is not reported on in time is lost, and so is its build. A
-	// report with an End gives the lease back. Error: ErrLost when the lease is
-	// not held (any more); the agent then abandons the build.
+	// Report delivers the news of an assignment. It is also the heartbeat: a lease that is not
+	// reported on in time is lost, and so is its build. A report with an End gives the lease
+	// back. Error: ErrLost when the lease is not held (any more); the agent then abandons the
+	// build.
 	Report(ctx context.Context, lease Lease, r Report) error
 	// Return gives back an assignment of which nothing has run: it goes to the next agent that
 	// asks, without prejudice. A lease that is not held (any more) is no error.
 	Return(lease Lease)
 }
 
-// Agent is what a runner says of itself when it asks for work.
+// Agent is the description that an agent gives of itself when it asks for work.
 type Agent struct {
 	Name string   // unique within the pool; the machine in results
 	Host string   // the computer that it is a slot of; default Name
@@ -52,9 +52,8 @@ type Assignment struct {
 	Stop  <-chan struct{} // closed when the build is to be cancelled
 }
 
-// Report is what an agent has to say of its assignment. The zero Report is a
-// heartbeat. Fields count in the order log, job, end; Log is not kept after the
-// call.
+// Report is an agent's message about its assignment. The zero Report is a heartbeat. Fields
+// count in the order log, job, end; Log is not kept after the call.
 type Report struct {
 	Log []byte         // text to add to the build's log, clean
 	Job *queue.JobDone // a job that has ended

@@ -21,7 +21,7 @@ type Split struct {
 
 	mu       sync.Mutex
 	capacity queue.Capacity
-	fleet    queue.Body // as a side has said last; nil: none has
+	fleet    queue.Body // the last one of a side; nil: none yet
 	both     map[queue.BuildID]*halves
 	order    []queue.BuildID // of both, oldest first
 }
@@ -45,7 +45,7 @@ var (
 	_ Standing   = (*Split)(nil)
 )
 
-// Sweeper is implemented by a Controller that leaves traces outside which
+// Sweeper is implemented by a Controller that leaves traces outside of this process, which
 // survive a crash.
 type Sweeper interface {
 	// Sweep removes, soon, the traces of builds that are not among the live ones.
@@ -199,7 +199,7 @@ func (s *Split) Log(id queue.BuildID) (Log, error) {
 	return s.sides[onForge].Log(id)
 }
 
-// Environments implements Equipped: of the forge's CI nobody tells the tools.
+// Environments implements Equipped, for runners only: the tools of the forge's CI are unknown.
 func (s *Split) Environments(commands []string) {
 	if e, ok := s.sides[onRunners].(Equipped); ok {
 		e.Environments(commands)

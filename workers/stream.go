@@ -7,8 +7,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Stream is what a Controller of another package reports its events on: Put
-// never waits for the reader. Make one with NewStream.
+// Stream carries the events of a Controller of another package: Put never waits for the reader.
+// Make one with NewStream.
 type Stream struct{ e *events }
 
 // NewStream returns a stream, which Close ends.

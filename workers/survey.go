@@ -21,15 +21,14 @@ type Survey struct {
 	looks looks
 }
 
-// looks says of each command what it has shown last, and how often in a row that was
-// something else than before.
+// looks has, for each command, its last output, and how often in a row the output has changed.
 type looks map[string]struct {
 	shown string // its fingerprint
 	moves int
 }
 
-// unsteadyMoves is how many looks in a row may show something new: somebody upgrades in
-// several turns. One more, and it is the command that is never the same.
+// unsteadyMoves is how many looks in a row may show something new, because an upgrade may come
+// in several turns. After one more, the output of the command itself is never the same.
 const unsteadyMoves = 3
 
 // Of environment commands.
@@ -38,9 +37,9 @@ const (
 	toolsOutput  = 64 << 10 // bytes; more is a failure
 )
 
-// Look says what a command shows now. It looks twice at one that shows something new. One
-// that does not show the same again, or something new at each look, says nothing of the
-// tools: each look would have everything built anew.
+// Look runs a command and returns its output now. If that is new, it runs the command again. A
+// command whose output differs then, or is new at each look, says nothing of the tools: each
+// look would have everything built again.
 func (s *Survey) Look(ctx context.Context, command string) queue.Tools {
 	t := s.once(ctx, command)
 	look := s.looks[command]

@@ -12,10 +12,10 @@ type toolchain struct {
 	in   string // where it is in a user's home unless the variable says else; "": nowhere
 }
 
-// toolchains are those that steps see of the agent's user: compilers and SDKs that are
-// installed in a home, or that are found by a variable alone. Without them rustup, say,
-// has no toolchain in the home that a step has. None of the places holds credentials, as
-// CARGO_HOME, GRADLE_USER_HOME and ~/.m2 do.
+// toolchains are the toolchains of the agent's user that steps see: compilers and SDKs that are
+// installed in a home, or that are found by a variable alone. Without them rustup, say, has no
+// toolchain in the home that a step has. None of the places holds credentials, as CARGO_HOME,
+// GRADLE_USER_HOME and ~/.m2 do.
 var toolchains = [...]toolchain{
 	{name: "RUSTUP_HOME", in: ".rustup"}, {name: "RUSTUP_TOOLCHAIN"},
 	{name: "JAVA_HOME"}, {name: "ANDROID_HOME"}, {name: "ANDROID_SDK_ROOT"}, {name: "ANDROID_NDK_HOME"},

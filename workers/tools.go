@@ -15,8 +15,8 @@ type Equipped interface {
 	Environments(commands []string)
 }
 
-// tools is what the environment commands have shown on the pool's own host. The pool's
-// lock guards it.
+// tools is the output of the environment commands on the pool's own host. The pool's lock
+// guards it.
 type tools struct {
 	commands []string
 	found    []queue.Tools
@@ -41,7 +41,7 @@ func (p *Pool) Environments(commands []string) {
 	}
 }
 
-// EnvironmentCommands returns what Environments was told last.
+// EnvironmentCommands returns the commands of the last call of Environments.
 func (p *Pool) EnvironmentCommands() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *Pool) surveyTools(ctx context.Context) {
 	}
 }
 
-// equipped returns an agent with the tools of its host, where that is this one.
+// equipped returns an agent, with the tools of this host if it runs in this process.
 func (p *Pool) equipped(a Agent) Agent {
 	if p.tools.local[a.Name] {
 		a.Tools = p.tools.found

@@ -9,9 +9,9 @@ import (
 	"github.com/submitqueue/submitqueue/workers/report"
 )
 
-// Trial is one run of a step, from its output to its verdict: the same for a step that this
-// process runs and for one that runs elsewhere and of which the output comes here. Output
-// goes in by Write; then files of the report by File; then End.
+// Trial is one run of a step, from its output to its verdict. It serves for steps that this
+// process runs and for steps that run elsewhere and whose output comes here. Call Write with
+// the output, then File with the files of the report, then End.
 type Trial struct {
 	build  queue.Build
 	job    queue.Job
@@ -27,7 +27,7 @@ type Exit struct {
 	Stopped  bool          // it was cancelled
 	TimedOut time.Duration // it was ended for taking longer than that; 0: it was not
 	Infra    string        // says for people why the run says nothing of the change; ""
-	Lost     bool          // it was ended by somebody else: a signal that programs do not raise by their own fault
+	Lost     bool          // it was ended from outside: by a signal that programs do not raise by their own fault
 	How      string        // how the command ended, for people: "exit status 1"
 	Cut      bool          // the output has holes: the report of a failed run is incomplete
 }
@@ -82,8 +82,8 @@ func (t *Trial) File(name string, content io.Reader) {
 }
 
 // End makes the verdict. The detail, for people, is empty when the step has passed and its
-// report left nothing out. again is the pattern of its step for which a failure of it
-// is no result, if so.
+// report left nothing out. again is the pattern of the step's retry_on by which a failure does
+// not count, or "".
 func (t *Trial) End(e Exit) (done queue.JobDone, detail, again string) {
 	step := t.job.Step
 	done = queue.JobDone{Build: t.build.ID, Step: step.Digest(), Took: e.Took}
@@ -133,14 +133,14 @@ func (t *Trial) End(e Exit) (done queue.JobDone, detail, again string) {
 	return done, detail, again
 }
 
-// EndOf is how a build of one job has ended, of which End has made the verdict.
+// EndOf returns the end of a build of one job from the results of Trial.End.
 func EndOf(done queue.JobDone, detail, again string) End {
 	end := worse(End{Outcome: queue.JobPassed}, done.Outcome, detail)
 	end.Matched = done.Outcome == queue.JobInfra && again != ""
 	return end
 }
 
-// Limit is when a job is ended.
+// Limit is the time after which a job is ended.
 func Limit(j queue.Job, usual time.Duration) time.Duration {
 	limit := j.Step.Timeout
 	if limit <= 0 {

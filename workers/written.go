@@ -21,13 +21,13 @@ type written struct {
 	root     *os.Root // the checkout: no link leads out of it
 	patterns []string
 	before   map[string]fs.FileInfo
-	owner    int // whose files they must be; -1: anybody's
+	owner    int // the user that must own them; -1: any user
 }
 
 // maxSeen bounds how many entries of the checkout are looked at for each pattern.
 const maxSeen = 5_000_000
 
-// expect notes what is there before the step.
+// expect notes the files that are there before the step.
 func (r *Runner) expect(ctx context.Context, read *report.Report) (*written, error) {
 	if read == nil || len(read.Files()) == 0 {
 		return nil, nil
@@ -88,7 +88,7 @@ func (w *written) close() {
 	}
 }
 
-// unreadable is the content of a file that must not be read: it may say anything.
+// unreadable is the content of a file that cannot be trusted: to read it is an error.
 type unreadable struct{ why error }
 
 func (u unreadable) Read([]byte) (int, error) { return 0, u.why }
@@ -150,7 +150,7 @@ func (w *written) each(ctx context.Context, take func(name string) error) error 
 	return nil
 }
 
-// counted is a tree that ends a walk which takes too long.
+// counted is a file system that ends a walk that takes too long.
 type counted struct {
 	fs.FS
 	ctx  context.Context

@@ -112,7 +112,7 @@ func overlay(files map[string]string, temp string) (string, error) {
 	return list, os.WriteFile(list, data, 0o644)
 }
 
-// result is what came of one fault. err is set where it was not found.
+// result is the outcome of one fault. err is set if the fault was not found.
 type result struct {
 	fault
 	outcome   string
@@ -181,7 +181,7 @@ func printed(ctx context.Context, cmd *exec.Cmd) (string, error) {
 // waitDelay is how long a test that is out of time has to end.
 const waitDelay = 10 * time.Second
 
-// environment has tests print what they find, keep nothing of it, nor make it smaller.
+// environment has tests print a failing history, and neither save it nor make it smaller.
 func (o options) environment() []string {
 	env := append(os.Environ(), "RAPID_NOFAILFILE=true", "RAPID_SHRINKTIME=0s", fmt.Sprint("RAPID_SEED=", o.seed))
 	if o.checks > 0 {
@@ -195,7 +195,7 @@ var (
 	noRun = regexp.MustCompile(`no tests to run|\[no test files\]`)
 )
 
-// judge says what the output of the test shows.
+// judge sets the outcome from the output of the test.
 func (r *result) judge(out string, err error, o options) {
 	var exit *exec.ExitError
 	switch {

@@ -155,8 +155,8 @@ func binaries(ctx context.Context, faults []fault, temp string, o options) map[s
 	return out
 }
 
-// finding is the finding of the review that a fault is of, as A1 to A9; "B" for all
-// others, which come after these.
+// finding returns the finding of the review that a fault stands for, as A1 to A9; "B" for all
+// other faults, which come last.
 func (f fault) finding() string {
 	if m := reviewed.FindStringSubmatch(f.id); m != nil {
 		return "A" + m[1]

@@ -23,7 +23,7 @@ import (
 // faultVariable names the fault that a shared test binary runs with.
 const faultVariable = "SUBMITQUEUE_FAULT"
 
-// target is what "go test" is told of a fault's test.
+// target returns the package and the flags of a fault's test.
 func (f fault) target() (pkg string, flags []string, ok bool) {
 	words := strings.Fields(f.test)[2:]
 	if len(words) < 3 || !strings.HasPrefix(words[0], "./") || words[1] != "-run" {
@@ -32,8 +32,8 @@ func (f fault) target() (pkg string, flags []string, ok bool) {
 	return words[0], append([]string{"-test.run=" + words[2]}, words[3:]...), true
 }
 
-// share returns the files of the repository with all of some faults in them that can
-// share one binary, and the ids of those.
+// share returns the files of the repository with those faults in them that can share one
+// binary, and the ids of these faults.
 func share(faults []fault, read func(string) ([]byte, error)) (map[string]string, []string) {
 	out, dirs := map[string]string{}, map[string]string{}
 	var ids []string
@@ -74,8 +74,8 @@ func share(faults []fault, read func(string) ([]byte, error)) (map[string]string
 	return out, ids
 }
 
-// both adds to a file, in which other faults may be already, the functions of its
-// source that a fault changes, and has them called where the fault is chosen.
+// both adds to a file, in which other faults may be already, the functions of its source that a
+// fault changes, and calls them if the fault is chosen.
 func both(id, was, changed, base string) (string, error) {
 	before, err := functions(was)
 	if err != nil {
@@ -118,7 +118,7 @@ func letter(r rune) rune {
 	return r
 }
 
-// source is a file in its functions, and all else.
+// source is a file, divided into its functions and the rest.
 type source struct {
 	list []function
 	rest string

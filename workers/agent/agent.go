@@ -23,11 +23,11 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// Options are what an agent works with. Zero values mean the defaults.
+// Options configure an Agent. Zero values mean the defaults.
 type Options struct {
 	Server   string            // address of the server; required
 	Token    string            // of a runner; required
-	Dir      string            // for everything that it keeps; required
+	Dir      string            // for all files that it keeps; required
 	Name     string            // of the machine, in results; default: the host's
 	Slots    int               // jobs at once; default 1
 	Version  string            // of this program, for people
@@ -41,7 +41,7 @@ type Options struct {
 	Output   int64                 // bytes of a job's output that are sent; default 64 MiB
 	Tools    time.Duration         // how often the environment commands of steps are run; default 10 min
 	Every    time.Duration         // how often output is sent; default 3 s, or what the server says
-	Patience time.Duration         // how long the end of a job is told to a server that does not answer; default 1 h
+	Patience time.Duration         // how long the agent tries to report the end of a job to a server that does not answer; default 1 h
 	HTTP     *http.Client          // default: one with a time-out for each answer
 	Log      *slog.Logger          // required
 }
@@ -62,7 +62,7 @@ type Agent struct {
 // ErrRefused says that the server does not take the token.
 var ErrRefused = errors.New("the server refuses this token: it was revoked, or is of another server; make another with `submitqueue runners add NAME` there, and register with it")
 
-// New makes an agent's slots, and ends what an earlier process left in them.
+// New makes an agent's slots, and ends processes that an earlier agent left in them.
 func New(o Options) (*Agent, error) {
 	if o.Server == "" || o.Token == "" || o.Dir == "" || o.Log == nil {
 		return nil, errors.New("agent: Server, Token, Dir and Log are required")
@@ -94,8 +94,8 @@ func New(o Options) (*Agent, error) {
 	return a, err
 }
 
-// systemID returns the name that tells this machine from others with the same token, as
-// gitlab-runner makes them.
+// systemID returns the name that distinguishes this machine from others with the same token, in
+// the form of gitlab-runner.
 func systemID(dir string) (string, error) {
 	path := filepath.Join(dir, "system-id")
 	raw, err := os.ReadFile(path)
@@ -109,11 +109,11 @@ func systemID(dir string) (string, error) {
 	return id, os.WriteFile(path, []byte(id+"\n"), 0o600)
 }
 
-// Drain has the agent take no more jobs; Run returns when those that run have ended.
+// Drain has the agent take no more jobs; Run returns when the running jobs have ended.
 func (a *Agent) Drain() { a.once.Do(func() { close(a.drained) }) }
 
-// Run works until it is drained, or ctx ends, which ends what runs and reports that. It
-// returns ErrRefused where the server does not take the token.
+// Run works until it is drained or ctx ends. When ctx ends, it ends the running jobs and
+// reports their ends. It returns ErrRefused if the server does not accept the token.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.free()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -136,7 +136,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return nil
 }
 
-// info is what the agent says of itself.
+// info is the agent's description of itself.
 func (a *Agent) info() protocol.Info {
 	labels := map[string]string{}
 	maps.Copy(labels, a.o.Labels)
@@ -163,7 +163,7 @@ func (a *Agent) Verify(ctx context.Context) (int64, error) {
 	return v.ID, nil
 }
 
-// state is what a slot keeps of the job that it has, for the process after a crash.
+// state is a slot's record of its job, for the next process after a crash.
 type state struct {
 	ID     int64  `json:"id"`
 	Token  string `json:"token"`

@@ -18,7 +18,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// nameOf names a repository's folder by its address, without credentials.
+// nameOf returns the name of a repository's folder, from its address without credentials.
 func nameOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -30,8 +30,8 @@ func nameOf(address string) string {
 }
 
 // checkout makes the place's checkout hold exactly the files of the job's commit. The
-// repository is kept apart, where no step can reach it; the checkout has no more of it than
-// the name of the commit, which the job's script reads.
+// repository is in a folder that no step can reach; the checkout has only the name of the
+// commit, which the job's script reads.
 func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 	g := j.GitInfo
 	if len(g.SHA) < 40 || strings.Trim(g.SHA, "0123456789abcdef") != "" {
@@ -102,7 +102,7 @@ type repository struct {
 	out       *trace
 }
 
-// open makes the repository where there is none, and takes away what an earlier process has
+// open makes the repository if there is none, and removes locks that an earlier process has
 // left in it.
 func (r repository) open(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(r.dir, "HEAD")); err != nil {
@@ -132,8 +132,8 @@ func (r repository) fetch(ctx context.Context, auth string, args []string) (err 
 	}
 }
 
-// git runs git. Nothing of a user's or the machine's configuration counts, no hook runs,
-// and credentials are on no command line.
+// git runs git. It ignores the configuration of the user and of the machine, runs no hook, and
+// puts no credentials on the command line.
 func (r repository) git(ctx context.Context, auth string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = filepath.Dir(r.dir)

@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer bounds the bytes that are read of an answer.
 const maxAnswer = 64 << 20
 
 // call sends a JSON request and reads the answer into out, if it is a success.
@@ -53,8 +53,8 @@ func (a *Agent) send(ctx context.Context, method, path string, head http.Header,
 // backOff is a pause that grows with each failure.
 type backOff struct{ next time.Duration }
 
-// wait waits, longer each time, or for as long as a server asks. It reports false when ctx
-// ends.
+// wait waits, longer each time, or as long as the server asks for (Retry-After). It reports
+// false when ctx ends.
 func (b *backOff) wait(ctx context.Context, head http.Header) bool {
 	b.next = min(max(2*b.next, 250*time.Millisecond), 30*time.Second)
 	d := b.next
@@ -128,7 +128,7 @@ func (s *slot) ask(ctx context.Context) (j protocol.Job, ok bool, err error) {
 	}
 }
 
-// rest waits, or until the agent is drained. It reports false when ctx ends.
+// rest waits for d, or until the agent is drained. It reports false when ctx ends.
 func (s *slot) rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -5,14 +5,14 @@
 //
 //	Agent ── so many slots ──> ask ─> begin ─> fetch ─> run ─> upload ─> end ─> ask …
 //	              │              POST   PUT     git     sh      POST      PUT
-//	              └── a folder each: git/ (reused), checkout/, home/, state.json
+//	              └── for each: git/N/ (reused), checkout/, home/, job-N.json
 //
 // # A worked example
 //
 //	a, err := agent.New(agent.Options{Server: "https://queue.example.com", Token: token,
 //		Dir: "/var/lib/submitqueue-runner", Slots: 4, Isolate: workers.IsolateUID, Log: log})
 //	...
-//	err = a.Run(ctx)   // until ctx ends, which aborts what runs, or a.Drain is called
+//	err = a.Run(ctx)   // until ctx ends, which aborts the running jobs, or a.Drain is called
 //
 // A slot asks, and the server holds the request until there is work. It says at once that it
 // has begun, fetches the job's commit into a repository that no step can reach, puts the files
@@ -25,8 +25,8 @@
 //
 // The server lists what a checkout holds beside its commit (protocol.Outside), and gives it
 // with the job's token: submodules by git, each into its empty folder, and contents by the
-// batch API of Git LFS, each compared with its SHA-256 and kept for later jobs. Of a list only
-// paths below the checkout are accepted. If some content cannot be had, the job is broken.
+// batch API of Git LFS, each compared with its SHA-256 and kept for later jobs. A list with a
+// path outside of the checkout is refused. If some content cannot be had, the job is broken.
 //
 // # Tools
 //
@@ -45,17 +45,18 @@
 // # Trouble
 //
 // If the server does not answer, the agent asks again, later each time, for an hour: after that
-// a job's end is no longer of use. A job that the server has cancelled, or does not know any
+// nobody needs the end of a job. A job that the server has cancelled, or does not know any
 // more, is ended at once. Processes that an earlier agent left behind are ended before the
-// first job, and the job that it had is reported as runner_system_failure: state.json has its
-// token until its end was told. Without that the server would notice its silence.
+// first job, and its job is reported as runner_system_failure: the file of its slot has the
+// job's token until its end was reported. Without that report the server would notice its
+// silence.
 //
 // If an output is longer than Options.Output, or the disk is full, a part in its middle is left
 // out. The end says so (protocol.Update.Cut): a report with a hole in it says nothing of single
 // targets. A failure on a full disk is the machine's fault: the files of the step in the
 // checkout are removed then, and if that does not help, the slot asks for no job.
 //
-// Times are spans of the monotonic clock: one that is set forward or back changes nothing.
+// Times are spans of the monotonic clock: to set the clock forward or back changes nothing.
 //
 // A step sees neither the agent's token nor the repository nor another slot, if it is
 // isolated; the job's own token is in no variable.

@@ -26,11 +26,11 @@ const (
 	largeAge   = 30 * 24 * time.Hour
 )
 
-// contents is the folder in which contents of Git LFS stay from job to job, by their SHA-256.
-// A content is compared with that when it comes, and whenever it is copied out.
+// contents is the folder in which contents of Git LFS stay from job to job, by their SHA-256. A
+// content is compared with its SHA-256 when it arrives, and each time that it is copied out.
 func (a *Agent) contents() string { return filepath.Join(a.o.Dir, "lfs") }
 
-// dropOld removes contents that no job has used for long.
+// dropOld removes contents that no job has used for a long time (largeAge).
 func (a *Agent) dropOld() {
 	list, _ := os.ReadDir(a.contents())
 	for _, d := range list {
@@ -123,7 +123,7 @@ func (o outside) download(ctx context.Context, some []lfsObject, paths map[strin
 	return all.Wait()
 }
 
-// errDamaged is a content that is not what its pointer says.
+// errDamaged says that a content does not match its pointer.
 var errDamaged = errors.New("what has come is not what its pointer names")
 
 // one downloads a content.
@@ -148,7 +148,7 @@ func (o outside) one(ctx context.Context, x lfsObject) (err error) {
 	return os.Rename(f.Name(), o.at(x.OID))
 }
 
-// same copies a content, and holds that it is the one that is named.
+// same copies a content, and returns errDamaged if it has another digest or size.
 func same(to io.Writer, from io.Reader, oid string, size int64) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, size+1))

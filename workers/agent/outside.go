@@ -18,7 +18,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// Bounds on what a checkout holds beside its commit.
+// Bounds on the content of a checkout beside its commit.
 const (
 	maxSubmodules = 500
 	maxLarge      = 50_000
@@ -34,7 +34,7 @@ type outside struct {
 }
 
 // fill puts submodules into their folders, and contents of Git LFS into the place of their
-// pointers. unfill takes them away again.
+// pointers. unfill empties the folders of submodules again.
 func (o outside) fill(ctx context.Context) error {
 	var all protocol.Outside
 	if err := o.ask(ctx, http.MethodGet, "/submitqueue/outside", nil, &all); err != nil {
@@ -86,7 +86,7 @@ func (s *slot) unfill() error {
 	}
 	var paths []string
 	if err != nil || json.Unmarshal(raw, &paths) != nil {
-		paths = []string{"."} // it cannot be told which
+		paths = []string{"."} // the list is lost: everything goes
 	}
 	root, err := os.OpenRoot(s.place.Checkout())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,8 +108,8 @@ func (s *slot) unfill() error {
 	return os.Remove(s.filled())
 }
 
-// removeBelow removes what is at a path. A link on the way to it, which a step may have put
-// there, is not followed out of the checkout.
+// removeBelow removes the file or tree at a path. A link on the way to it, which a step may
+// have put there, is not followed out of the checkout.
 func removeBelow(root *os.Root, name string) error {
 	name = filepath.FromSlash(name)
 	if root.RemoveAll(name) == nil {
@@ -117,7 +117,7 @@ func removeBelow(root *os.Root, name string) error {
 	}
 	_ = fs.WalkDir(root.FS(), filepath.ToSlash(name), func(at string, d fs.DirEntry, err error) error { // folders that cannot be written
 		if err == nil && d.IsDir() {
-			_ = root.Chmod(filepath.FromSlash(at), 0o700) // RemoveAll tells
+			_ = root.Chmod(filepath.FromSlash(at), 0o700) // RemoveAll returns the error
 		}
 		return nil
 	})
@@ -132,7 +132,7 @@ func emptyFolder(root *os.Root) error {
 	return err
 }
 
-// submodule puts the files of one into its folder.
+// submodule puts the files of a submodule into its folder.
 func (o outside) submodule(ctx context.Context, root *os.Root, number int, m protocol.Submodule) error {
 	if err := plainFolder(root, m.Path); err != nil {
 		return err
@@ -153,7 +153,8 @@ func (o outside) submodule(ctx context.Context, root *os.Root, number int, m pro
 	return repo.git(ctx, "", "read-tree", "--reset", "-u", "--no-recurse-submodules", m.Commit)
 }
 
-// plainFolder holds that a path of the checkout is an empty folder, to which no link leads.
+// plainFolder returns an error unless a path of the checkout is an empty folder to which no
+// link leads. It makes folders that are missing.
 func plainFolder(root *os.Root, name string) error {
 	parts := strings.Split(name, "/")
 	for i := range parts {
@@ -196,7 +197,7 @@ func valid(all protocol.Outside) error {
 	return nil
 }
 
-// below reports whether a path is one of a checkout, and of none of git's own files.
+// below reports whether a path is inside of a checkout, and not a file of git itself.
 func below(name string) bool {
 	if !fs.ValidPath(name) || name == "." || path.IsAbs(name) || strings.ContainsAny(name, "\\\x00") {
 		return false

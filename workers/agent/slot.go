@@ -24,7 +24,7 @@ type slot struct {
 	log        *slog.Logger
 }
 
-// Why a job is ended.
+// The reasons for which a job is ended.
 var (
 	errCanceled = errors.New("the server has cancelled the job")
 	errUnknown  = errors.New("the server does not know the job any more")
@@ -49,7 +49,7 @@ type result struct {
 	failure protocol.Failure
 	code    int
 	detail  string // why it could not be run, for people
-	cached  bool   // the script had what earlier jobs have left
+	cached  bool   // the script had caches of earlier jobs
 }
 
 // run runs a job and tells how it has ended.
@@ -90,7 +90,7 @@ func (s *slot) run(ctx context.Context, j protocol.Job) {
 	log.Info("a job has ended", "state", r.state, "failure", r.failure, "code", r.code)
 }
 
-// secrets are what must not be shown of a job.
+// secrets returns the values of a job that must not be shown.
 func (s *slot) secrets(j protocol.Job) []string {
 	all := append([]string{j.Token}, s.agent.o.Runner.Mask...)
 	for _, x := range s.agent.o.Runner.Secrets {
@@ -155,8 +155,8 @@ func (s *slot) execute(ctx context.Context, j protocol.Job, t *trace) result {
 	return r.result
 }
 
-// fill puts the caches that a job names into the checkout. A job that is only to leave some
-// (policy push) has none of an earlier one.
+// fill puts the caches that a job names into the checkout. A job that is only to fill caches
+// (policy push) gets none of earlier jobs.
 func (s *slot) fill(ctx context.Context, j protocol.Job, t *trace) (*workers.PlaceCaches, error) {
 	var all []workers.PlaceCache
 	cold := false
@@ -167,10 +167,10 @@ func (s *slot) fill(ctx context.Context, j protocol.Job, t *trace) (*workers.Pla
 	return s.place.Fill(ctx, all, cold, t)
 }
 
-// ran is how the scripts of a job have ended.
+// ran is the end of the scripts of a job.
 type ran struct {
 	result
-	whole bool // all of them by themselves
+	whole bool // all scripts have ended on their own
 }
 
 // script runs the scripts of a job.
@@ -235,8 +235,8 @@ func (s *slot) environment(j protocol.Job) (map[string]string, error) {
 	return env, nil
 }
 
-// tell tells the server how a job has ended, until it has taken that, or for so long. A
-// process that is told to end does not wait as long.
+// tell reports the end of a job to the server again and again, until the server has taken it or
+// Options.Patience is over. A process that is told to end waits 20 seconds at most.
 func (s *slot) tell(ctx context.Context, log *slog.Logger, j protocol.Job, t *trace, r result) {
 	u := protocol.Update{Token: j.Token, Info: s.agent.info(), State: r.state, Failure: r.failure, ExitCode: r.code, Detail: workers.Mask(s.secrets(j))(r.detail), Cached: &r.cached}
 	if t != nil {
@@ -260,7 +260,7 @@ func (s *slot) tell(ctx context.Context, log *slog.Logger, j protocol.Job, t *tr
 		case err == nil && (status == http.StatusOK || status == http.StatusForbidden || status == http.StatusNotFound):
 			return
 		case err == nil && status == http.StatusPreconditionFailed && t != nil && !again:
-			t.sent, again = 0, true // the server's copy is not ours: all of it once more
+			t.sent, again = 0, true // the server's copy differs: send all of it once more
 			continue
 		case err == nil && status == http.StatusAccepted:
 		default:

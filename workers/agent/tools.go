@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// tools is what the environment commands of steps show on this machine.
+// tools is the output of the environment commands of steps on this machine.
 type tools struct {
 	turn sync.Mutex // held while the commands run
 
@@ -19,7 +19,7 @@ type tools struct {
 	found  []protocol.Tool
 }
 
-// known is what is told with each request for a job.
+// known returns the output that is sent with each request for a job.
 func (t *tools) known() []protocol.Tool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -32,8 +32,8 @@ func (t *tools) has(digest string) bool {
 	return t.digest == digest
 }
 
-// survey runs the environment commands that the server names, unless they are those that were
-// run before (digest) and it is not time to look again. The next request tells their output.
+// survey runs the environment commands that the server names. It does nothing if the commands
+// with this digest were run before, unless again is set. The next request tells their output.
 // Commands are run like steps, without secrets.
 func (a *Agent) survey(ctx context.Context, digest string, again bool) {
 	if !again && a.tools.has(digest) {
@@ -68,7 +68,7 @@ func (a *Agent) survey(ctx context.Context, digest string, again bool) {
 	a.tools.digest, a.tools.found = e.Digest, found
 }
 
-// surveys looks again from time to time: somebody may have upgraded a tool.
+// surveys runs the commands again from time to time: a tool may have been upgraded.
 func (a *Agent) surveys(ctx context.Context) {
 	tick := time.NewTicker(a.o.Tools)
 	defer tick.Stop()

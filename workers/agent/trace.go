@@ -16,7 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// pieceBytes is the most that is sent at once.
+// pieceBytes is the most bytes that are sent at once.
 const pieceBytes = 1 << 20
 
 // trace keeps a job's output in a file and sends it. Write never waits for the server.
@@ -32,17 +32,17 @@ type trace struct {
 	size int64
 	sum  uint32
 	line []byte
-	cut  bool   // there is too much: only the end is kept besides
-	tail []byte // the output since then, as far as it is kept; not masked
-	late bool   // of which the beginning is left out
-	lost bool   // the file cannot be written, on a full disk, say
+	cut  bool   // the output is too long: from now on only its end is kept
+	tail []byte // the end of the output since then, not masked
+	late bool   // the beginning of tail is left out
+	lost bool   // the file cannot be written, for example on a full disk
 
 	sent   int64
-	silent bool // the server has not answered what was sent last
+	silent bool // the server has not answered the last request
 	beat   time.Time
 }
 
-// file is where a trace is kept.
+// file is the file that has a trace.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -58,8 +58,8 @@ func newTrace(s *slot, j protocol.Job, mask func(string) string, gone context.Ca
 	return &trace{slot: s, job: j, mask: mask, limit: s.agent.o.Output, gone: gone, file: f, beat: time.Now()}, nil
 }
 
-// tailBytes is how much of the end of an output is kept that is too long: the last lines of a
-// step say most of why it failed, and those behind it how it has ended.
+// tailBytes is how many bytes are kept of the end of an output that is too long: the last lines
+// of a step say most about why it failed, and the lines after them how it has ended.
 const tailBytes = 16 << 10
 
 // maxMasked is the longest line that waits for its end before it is masked and sent.
@@ -102,8 +102,8 @@ func (t *trace) keep() {
 	t.write(raw)
 }
 
-// write puts the masked output into the file. If that fails, the end is told with the output so
-// far.
+// write puts the masked output into the file. If that fails, the end of the job is reported
+// with the output so far.
 func (t *trace) write(raw []byte) {
 	if t.lost {
 		return
@@ -116,7 +116,7 @@ func (t *trace) write(raw []byte) {
 
 func (t *trace) say(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
 
-// pump sends what comes until ctx ends.
+// pump sends new output until ctx ends.
 func (t *trace) pump(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -133,8 +133,8 @@ func (t *trace) pump(ctx context.Context, every time.Duration) {
 	}
 }
 
-// flush sends what was not sent yet, or a heartbeat where there is nothing. It returns how
-// long the server wants it to wait, if it says so.
+// flush sends the new output, and a heartbeat if it has sent nothing for a while. It returns
+// how long the server wants it to wait, or 0.
 func (t *trace) flush(ctx context.Context) (every time.Duration) {
 	for range 2 + int(t.limit/pieceBytes) {
 		t.mu.Lock()
@@ -160,7 +160,7 @@ func (t *trace) flush(ctx context.Context) (every time.Duration) {
 			_, end, _ := strings.Cut(head.Get("Range"), "-")
 			at, err := strconv.ParseInt(end, 10, 64)
 			if err != nil || at == from || at < 0 || at > t.size {
-				return every // nothing that can be gone on with
+				return every // no offset to go on from
 			}
 			t.sent = at
 		default:
@@ -193,7 +193,7 @@ func (t *trace) heed(status int, head http.Header) (every time.Duration) {
 	return 0
 }
 
-// end completes the output: no line waits any more.
+// end completes the output: it writes the last line and the tail.
 func (t *trace) end() (out protocol.Output) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 // maxUploaded bounds the files of one upload.
 const maxUploaded = 256 << 20
 
-// upload sends the files that a job is to leave behind. Only files below the checkout are
-// taken: a symbolic link that leads out is not followed.
+// upload sends the artifacts of a job. Only files below the checkout are taken: a symbolic link
+// that leads out is not followed.
 func (s *slot) upload(ctx context.Context, j protocol.Job, r result, t *trace) error {
 	passed := r.state == protocol.StateSuccess
 	var failed []error

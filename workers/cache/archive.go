@@ -132,7 +132,7 @@ func unpackOne(t *tar.Reader, root *os.Root, name string, head *tar.Header) erro
 	return finish(root, name, head)
 }
 
-// finish gives a file or folder its rights, and its time, which tools of build go by.
+// finish gives a file or folder its rights, and its time, which build tools go by.
 func finish(root *os.Root, name string, head *tar.Header) error {
 	if info, err := root.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 		return errors.Join(err, fmt.Errorf("the archive has what no cache has: %.200q twice", head.Name))
@@ -140,8 +140,8 @@ func finish(root *os.Root, name string, head *tar.Header) error {
 	return errors.Join(root.Chmod(name, fs.FileMode(head.Mode).Perm()), root.Chtimes(name, head.ModTime, head.ModTime))
 }
 
-// Pack writes a cache that is kept as an archive into a file that the caller removes, and
-// returns its path; "": it is not kept.
+// Pack writes a kept cache as an archive into a new file, and returns its path; "": the cache
+// is not kept. The caller removes the file.
 func (k *Kept) Pack(id string) (path string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -153,7 +153,7 @@ func (k *Kept) Pack(id string) (path string, err error) {
 		return "", err
 	}
 	defer root.Close()
-	f, err := os.CreateTemp(filepath.Join(k.dir, Dir), "new-*.tar.zst") // removed by the next Open, if by nobody else
+	f, err := os.CreateTemp(filepath.Join(k.dir, Dir), "new-*.tar.zst") // the next Open removes it if the caller does not
 	if err != nil {
 		return "", err
 	}
@@ -163,8 +163,8 @@ func (k *Kept) Pack(id string) (path string, err error) {
 	return f.Name(), nil
 }
 
-// Unpack keeps what an archive of a cache with these paths holds. Archives are hostile: an
-// error leaves nothing.
+// Unpack keeps the content of an archive as a cache with these paths. Archives are hostile:
+// after an error nothing of it is kept.
 func (k *Kept) Unpack(id string, paths []string, archive io.Reader) (err error) {
 	k.mu.Lock()
 	k.last++

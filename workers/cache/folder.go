@@ -21,11 +21,11 @@ type Folder struct {
 
 var _ Store = (*Folder)(nil)
 
-// suffix is of the names of archives.
+// suffix ends the names of archives.
 const suffix = ".tar.zst"
 
-// OpenFolder opens a folder, which is made if it is missing, for archives of so many bytes
-// together: the oldest go first. Close it.
+// OpenFolder opens a folder, which is made if it is missing. Its archives take at most bytes
+// together: the oldest are removed first. Close it.
 func OpenFolder(dir string, bytes int64) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func (f *Folder) Put(ctx context.Context, id string, archive *os.File) error {
 	return f.trim(id + suffix)
 }
 
-// trim removes archives until they are within the bound, but not the one that was just put
-// there, and what was not finished a day ago.
+// trim removes the oldest archives until the rest is within the bound, but keeps the one that
+// was just put there. It also removes unfinished files that are older than a day.
 func (f *Folder) trim(keep string) error {
 	found, err := fs.ReadDir(f.root.FS(), ".")
 	if err != nil {
@@ -87,7 +87,7 @@ func (f *Folder) trim(keep string) error {
 			continue
 		}
 		if strings.HasPrefix(d.Name(), "new-") && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = f.root.Remove(d.Name()) // somebody else may have done so
+			_ = f.root.Remove(d.Name()) // another process may have done so
 		}
 		if strings.HasSuffix(d.Name(), suffix) {
 			all, total = append(all, info), total+info.Size()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Dir is the folder of a slot in which caches are.
+// Dir is the folder in a slot that has the caches.
 const Dir = "caches"
 
 // maxKept is how many caches a slot keeps.
@@ -23,13 +23,13 @@ const maxKept = 200
 
 // Options configure Open.
 type Options struct {
-	Bytes  int64                   // of all caches of the slot together, as they take disk; required
+	Bytes  int64                   // of disk for all caches of the slot together; required
 	Owner  int                     // user id of the slot's steps: caches of another user are dropped
 	Remove func(path string) error // removes a tree, with any file modes; nil: os.RemoveAll
 	Low    func() bool             // the disk has no more room to give to caches; nil: it always has
 }
 
-// Kept is what one slot keeps. It is safe for concurrent use.
+// Kept has the caches of one slot. It is safe for concurrent use.
 type Kept struct {
 	o    Options
 	dir  string // of the slot
@@ -70,7 +70,7 @@ func Open(slot string, o Options) (*Kept, error) {
 // Close ends the use of the slot's folder.
 func (k *Kept) Close() error { return k.slot.Close() }
 
-// load reads what is there, and removes what is of no use.
+// load reads the caches that are there, and removes those of no use.
 func (k *Kept) load() error {
 	if info, err := k.slot.Lstat(Dir); err == nil && !info.IsDir() {
 		return fmt.Errorf("%s is no folder: remove it", filepath.Join(k.dir, Dir))
@@ -102,13 +102,13 @@ func (k *Kept) load() error {
 	return k.trim("")
 }
 
-// remove removes a cache, or what one was being made of.
+// remove removes a cache, or an unfinished one.
 func (k *Kept) remove(name string) error {
 	delete(k.caches, name)
 	return k.o.Remove(filepath.Join(k.dir, Dir, name))
 }
 
-// Held is what of a cache is in a checkout.
+// Held says which paths of a cache are in a checkout.
 type Held struct {
 	Found bool     // it was kept
 	Bytes int64    // size of the folders that were moved in
@@ -153,7 +153,7 @@ func (k *Kept) Has(id string) bool {
 	return ok
 }
 
-// Free says what a cache would be in a checkout that begins without it.
+// Free returns the Held of a cache that is not put into the checkout.
 func (k *Kept) Free(checkout string, paths []string) Held {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -171,7 +171,7 @@ func (k *Kept) free(checkout string, paths []string) (held Held) {
 	return held
 }
 
-// plain reports whether nothing is at a path of a checkout, and only folders lead there.
+// plain reports whether a path of a checkout does not exist, and only folders lead there.
 func (k *Kept) plain(checkout, path string) bool {
 	name := checkout
 	parts := split(path)
@@ -284,8 +284,8 @@ func (k *Kept) commit(making, id string, bytes int64) error {
 	return k.trim(id)
 }
 
-// take moves one path out of a checkout, and measures it. Anything but a folder or a file
-// stays.
+// take moves one path out of a checkout, and measures it. It leaves a path that is neither a
+// folder nor a file.
 func (k *Kept) take(checkout, path, to string) (int64, error) {
 	name := checkout
 	parts := split(path)
@@ -307,7 +307,8 @@ func (k *Kept) take(checkout, path, to string) (int64, error) {
 	return sizeOf(filepath.Join(k.dir, to), k.o.Bytes)
 }
 
-// move renames; a folder that its owner cannot write cannot be moved by its owner.
+// move renames a file or folder. It first makes a folder writable if its rights forbid to move
+// it.
 func (k *Kept) move(from, to string) error {
 	err := k.slot.Rename(from, to)
 	if errors.Is(err, fs.ErrPermission) {

@@ -22,9 +22,10 @@ const (
 	maxKeyBytes = 256 << 20
 )
 
-// ID names a cache of a queue for a commit: by its paths, and by the content of the files
-// of its key. files are those of the commit, and no others. It is the same wherever it is
-// computed. An error says that the key asks for too much.
+// ID returns the name of a queue's cache for a commit. It depends on the paths of the cache,
+// and on the content of the files of its key. files are exactly the files of the commit, so
+// every machine computes the same ID. An error says that the key selects too many files or
+// bytes.
 func ID(files fs.FS, queue string, c config.Cache) (string, error) {
 	key, err := Key(files, c)
 	if err != nil {
@@ -45,7 +46,7 @@ func Key(files fs.FS, c config.Cache) (string, error) {
 	for _, glob := range c.Key {
 		err := doublestar.GlobWalk(files, glob, func(name string, _ fs.DirEntry) error {
 			info, err := fs.Lstat(files, name)
-			if err != nil || !info.Mode().IsRegular() { // a link has no content of its own
+			if err != nil || !info.Mode().IsRegular() { // a link has no content
 				return err
 			}
 			if names = append(names, name); len(names) > maxKeyFiles {
@@ -73,7 +74,7 @@ func Key(files fs.FS, c config.Cache) (string, error) {
 	return string(digest.Of(fields...)), nil
 }
 
-// sumOf reads a file, and one byte more than the limit at most.
+// sumOf returns the digest of a file. It reads at most one byte more than the limit.
 func sumOf(files fs.FS, name string, limit int64) (sum string, n int64, err error) {
 	f, err := files.Open(name)
 	if err != nil {

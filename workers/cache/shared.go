@@ -15,21 +15,20 @@ import (
 type Store interface {
 	// Get returns an archive. Error: fs.ErrNotExist.
 	Get(ctx context.Context, id string) (io.ReadCloser, error)
-	// Stat returns when an archive was put there. Error: fs.ErrNotExist.
+	// Stat returns when an archive was stored. Error: fs.ErrNotExist.
 	Stat(ctx context.Context, id string) (time.Time, error)
-	// Put puts an archive there, in place of the one there is. Others see all of it or
-	// nothing.
+	// Put stores an archive, in place of an existing one. Readers see all of it or nothing.
 	Put(ctx context.Context, id string, archive *os.File) error
 }
 
-// Times of a shared store: a build waits for it no longer.
+// Times of a shared store. A build waits for it no longer than fetchTimeout.
 const (
 	fetchTimeout = 2 * time.Minute
 	putTimeout   = 10 * time.Minute
-	refreshAfter = 24 * time.Hour // of a cache without a key, which no other one follows
+	refreshAfter = 24 * time.Hour // of a cache without a key, whose id never changes
 )
 
-// Shared is what runners have in common. It is safe for concurrent use.
+// Shared has the caches that runners share. It is safe for concurrent use.
 type Shared struct {
 	store Store
 	log   *slog.Logger
@@ -41,14 +40,14 @@ type Shared struct {
 	busy map[string]bool // ids that are being put
 }
 
-// NewShared returns what runners have in common by a store. Close it, and with it the store
-// where that is to be closed.
+// NewShared returns the caches that runners share in a store. Close it; that closes a store
+// that is an io.Closer, too.
 func NewShared(store Store, log *slog.Logger) *Shared {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Shared{store: store, log: log, live: ctx, stop: stop, busy: map[string]bool{}}
 }
 
-// Fetch has a slot keep a cache that it has not, and reports whether there was one.
+// Fetch copies a cache from the store into a slot, and reports whether the store has it.
 func (s *Shared) Fetch(ctx context.Context, k *Kept, id string, paths []string) (found bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, errors.New("it takes too long"))
 	defer cancel()
@@ -65,8 +64,8 @@ func (s *Shared) Fetch(ctx context.Context, k *Kept, id string, paths []string) 
 	return err == nil, err
 }
 
-// Offer puts what a slot keeps into the store, unless it is there, and does not wait for
-// that. unkeyed is a cache without a key, which is put again from time to time.
+// Offer stores a cache of a slot, unless the store has it, and does not wait for the upload. A
+// cache without a key (unkeyed) is stored again from time to time.
 func (s *Shared) Offer(k *Kept, id string, unkeyed bool) error {
 	s.mu.Lock()
 	busy := s.busy[id] || len(s.busy) >= 2 || s.live.Err() != nil
@@ -100,7 +99,7 @@ func (s *Shared) Offer(k *Kept, id string, unkeyed bool) error {
 	return nil
 }
 
-// wants reports whether the store is to be given a cache. One that does not answer is not.
+// wants reports whether a cache is to be stored; not in a store that does not answer.
 func (s *Shared) wants(id string, unkeyed bool) bool {
 	ctx, cancel := context.WithTimeout(s.live, 10*time.Second)
 	defer cancel()
@@ -127,10 +126,10 @@ func (s *Shared) put(id, path string) (err error) {
 	return s.store.Put(ctx, id, f)
 }
 
-// Wait returns when nothing is being put.
+// Wait waits for all uploads.
 func (s *Shared) Wait() { s.puts.Wait() }
 
-// Close ends what is being put.
+// Close ends all uploads.
 func (s *Shared) Close() error {
 	s.stop()
 	s.puts.Wait()

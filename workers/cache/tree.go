@@ -16,12 +16,12 @@ func split(path string) []string { return strings.Split(path, "/") }
 // nameOf returns the name of a path in a cache: a plain name for any path.
 func nameOf(path string) string { return "p" + string(digest.Of("path1", path))[:32] }
 
-// block is how much of a disk a file takes at least, and a folder.
+// block is the least space, in bytes, that a file or a folder takes on a disk.
 const block = 4 << 10
 
-// sizeOf returns how much of a disk a tree takes, as far as it is told from outside. It
-// stops once that is more than a limit. A folder that its owner cannot read, it makes
-// readable.
+// sizeOf returns how many bytes of a disk a tree takes, estimated from the sizes of its files.
+// It stops when that is more than limit. It makes folders readable that their owner cannot
+// read.
 func sizeOf(tree string, limit int64) (bytes int64, err error) {
 	err = filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

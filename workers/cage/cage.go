@@ -31,9 +31,9 @@ type Spec struct {
 	Dir    string
 	Env    []string
 	Hide   []string // folders and files that are to be empty
-	Show   []Shown  // folders and files that are there all the same
+	Show   []Shown  // folders and files that are visible all the same
 	Grace  time.Duration
-	Linger time.Duration // for what still runs when the command has ended, before it is asked to end
+	Linger time.Duration // for processes that still run when the command has ended, before they are asked to end
 
 	Map *IDs `json:",omitempty"` // the user and group to be had in a user namespace; set by Start
 }
@@ -67,7 +67,7 @@ type Status struct {
 // ErrNone is why there are no cages on other systems.
 var ErrNone = errors.New("namespaces need Linux")
 
-// step is one mount.
+// mountStep is one mount.
 type mountStep struct {
 	at   string
 	show int // index into Show; -1: it is hidden

@@ -13,19 +13,19 @@ type Process struct{}
 // Start starts no command here.
 func Start(Spec, Where, *os.File) (*Process, error) { return nil, ErrNone }
 
-// Done is closed when nothing of the command is left.
+// Done is closed when no process of the command is left.
 func (*Process) Done() <-chan struct{} { return nil }
 
 // Status returns how the command ended, once Done is closed.
 func (*Process) Status() (Status, error) { return Status{}, ErrNone }
 
-// Stop asks all of it to end, and has it killed after the grace.
+// Stop asks all processes of the command to end, and has them killed after the grace.
 func (*Process) Stop() {}
 
-// Kill kills all of it.
+// Kill kills all processes of the command.
 func (*Process) Kill() {}
 
-// Missing says what the kernel does not keep apart, for people.
+// Missing says for people what this kernel lets commands share.
 func Missing() []string { return nil }
 
 // Fence closes addresses to commands.

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fence closes addresses of TCP to the commands that are started in it: each packet that
-// they send is looked at by a program of the kernel, which their control group has. It
-// needs what a server that is root has outside of most containers.
+// Fence closes TCP addresses to the commands that are started in it: a program in the kernel,
+// attached to their control group, checks each packet that they send. It needs rights that root
+// has outside of most containers.
 type Fence struct {
 	dir   string
 	group *os.File
@@ -60,8 +60,8 @@ func NewFence(addresses []netip.AddrPort) (*Fence, error) {
 	return f, nil
 }
 
-// sweep removes what processes have left that were killed. The fence of a living one is
-// locked, though nothing may run in it.
+// sweep removes the fences of processes that were killed. The fence of a living process is
+// locked, even if no command runs in it.
 func sweep(own string) {
 	old, err := filepath.Glob(filepath.Join(own, fencePrefix+"*"))
 	if err != nil {
@@ -73,13 +73,13 @@ func sweep(own string) {
 			continue // gone
 		}
 		if unix.Flock(int(group.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			_ = unix.Rmdir(dir) // which fails while anything runs in there
+			_ = unix.Rmdir(dir) // fails while a process runs in there
 		}
 		_ = group.Close() // nothing was written
 	}
 }
 
-// Close ends a fence in which nothing runs any more.
+// Close ends a fence in which no process runs any more.
 func (f *Fence) Close() error {
 	var err error
 	if f.group != nil {
@@ -88,7 +88,7 @@ func (f *Fence) Close() error {
 	return errors.Join(err, unix.Rmdir(f.dir))
 }
 
-// FD is the control group, for processes to be started in it.
+// FD is the control group, to start processes in it.
 func (f *Fence) FD() int { return int(f.group.Fd()) }
 
 // ownGroup returns the folder of this process's control group, of the second version.
@@ -169,14 +169,14 @@ func (a *assembler) load(size, dst uint8, at int16) {
 	a.put(unix.BPF_LDX|size|unix.BPF_MEM, dst, r10, at, 0)
 }
 
-// jump goes to a place if a register is, or is not, a value of 32 bits.
+// jump goes to a place if the 32 bits of a register compare with a value as how says.
 func (a *assembler) jump(how, dst uint8, value int32, to string) {
 	a.jumps[len(a.code)] = to
 	a.put(unix.BPF_JMP32|how|unix.BPF_K, dst, 0, 0, value)
 }
 
-// fetch reads bytes of the packet, from where r2 says, into the stack; a packet that has
-// fewer goes to a place.
+// fetch reads bytes of the packet, from the offset in r2, into the stack. For a packet that is
+// too short it goes to a place.
 func (a *assembler) fetch(at, size int32, pass string) {
 	a.copy(r1, r6)
 	a.copy(r3, r10)
@@ -194,8 +194,8 @@ func (a *assembler) end(name string, value int32) {
 	a.put(unix.BPF_JMP|unix.BPF_EXIT, 0, 0, 0, 0)
 }
 
-// drop ends the program, where something goes there: the kernel refuses one with a part
-// that nothing reaches.
+// drop adds the end that refuses, if a jump goes there: the kernel refuses a program with a
+// part that cannot be reached.
 func (a *assembler) drop() {
 	for _, to := range a.jumps {
 		if to == "drop" {
@@ -207,7 +207,7 @@ func (a *assembler) drop() {
 
 func newAssembler() *assembler { return &assembler{jumps: map[int]string{}, places: map[string]int{}} }
 
-// program returns what was written.
+// program returns the instructions, with the offsets of their jumps.
 func (a *assembler) program() []instruction {
 	for at, to := range a.jumps {
 		a.code[at].offset = int16(a.places[to] - at - 1)
@@ -215,7 +215,7 @@ func (a *assembler) program() []instruction {
 	return a.code
 }
 
-// word is what a load of four bytes has.
+// word is the value that a load of four bytes gives.
 func word(b []byte) int32 { return int32(binary.NativeEndian.Uint32(b)) }
 
 // dropFour goes to "drop" where r8 is a closed address of version 4 and r7 its port.
@@ -227,7 +227,7 @@ func (a *assembler) dropFour(closed []netip.AddrPort) {
 		next := fmt.Sprint("next", i)
 		a.jump(unix.BPF_JNE, r7, portOf(c), next)
 		ip, mask := c.Addr().As4(), [4]byte{255, 255, 255, 255}
-		if c.Addr().IsLoopback() { // all of its network is this machine
+		if c.Addr().IsLoopback() { // all loopback addresses are this machine
 			ip, mask = [4]byte{127}, [4]byte{255}
 			a.jump(unix.BPF_JEQ, r8, 0, "drop")
 		}
@@ -264,7 +264,7 @@ func packets(closed []netip.AddrPort) []instruction {
 	a := newAssembler()
 	a.copy(r6, r1)
 	a.set(r2, 0)
-	a.fetch(header, 40, "pass") // of IPv6; with less, it is no TCP
+	a.fetch(header, 40, "pass") // as long as the header of IPv6; a shorter packet is no TCP
 	a.load(unix.BPF_B, r7, header)
 	a.copy(r2, r7)
 	a.reckon(unix.BPF_RSH, r2, 4)
@@ -303,8 +303,9 @@ const (
 	wantedPort = 24
 )
 
-// connects refuses to connect to closed addresses, so that nobody waits for packets that
-// are dropped. Of version 6 are those of 4, too, which sockets of 6 can reach.
+// connects refuses connections to closed addresses, so that no command waits for packets that
+// are dropped. The program for version 6 refuses those of version 4, too, because sockets of
+// version 6 can reach them.
 func connects(closed []netip.AddrPort, six bool) []instruction {
 	a := newAssembler()
 	a.copy(r6, r1)
@@ -320,8 +321,7 @@ func connects(closed []netip.AddrPort, six bool) []instruction {
 	return a.program()
 }
 
-// attach has the kernel run a program on what the control group sends, or where it
-// connects to.
+// attach has the kernel run a program for each packet, or each connect, of the control group.
 func (f *Fence) attach(kind, at uint32, code []instruction) error {
 	license := []byte("Apache-2.0\x00")
 	load := struct {

@@ -49,7 +49,7 @@ func inside() int {
 	return 0
 }
 
-// receive reads what is to be done.
+// receive reads the Spec.
 func receive(control io.Reader) (s Spec, err error) {
 	var size [4]byte
 	if _, err := io.ReadFull(control, size[:]); err != nil {
@@ -62,8 +62,8 @@ func receive(control io.Reader) (s Spec, err error) {
 	return s, json.Unmarshal(text, &s)
 }
 
-// live makes the cage, starts the command, and returns when it has ended and nothing else
-// is to be waited for.
+// live makes the cage, starts the command, and returns when it has ended and the wait for the
+// other processes is over.
 func (s Spec) live(control io.Reader) (Status, error) {
 	if err := s.Map.write(); err != nil {
 		return Status{}, err
@@ -78,7 +78,7 @@ func (s Spec) live(control io.Reader) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	// Nothing else in here may hold the output.
+	// No other process in here may hold the output.
 	for fd := range resultFD - 1 {
 		if err := unix.Close(fd); err != nil {
 			return Status{}, err
@@ -92,7 +92,7 @@ func (s Spec) live(control io.Reader) (Status, error) {
 	return s.reap(first, stop), nil
 }
 
-// write maps the user and group of the process that has started this one to themselves.
+// write maps the user and group of the parent process to themselves.
 func (ids *IDs) write() error {
 	if ids == nil {
 		return nil
@@ -109,7 +109,8 @@ func (ids *IDs) write() error {
 	return nil
 }
 
-// start starts the command from a thread that has given up what the command must not have.
+// start starts the command from a thread that has given up the rights that the command must not
+// have.
 func (s Spec) start() (pid int, err error) {
 	started := make(chan struct{})
 	go func() {
@@ -125,8 +126,8 @@ func (s Spec) start() (pid int, err error) {
 	return pid, err
 }
 
-// giveUp has the calling thread, and what it starts, never have capabilities again, no
-// session keys of the server, and no way to sockets without a path outside.
+// giveUp takes from the calling thread, and from processes that it starts, all capabilities for
+// good, the session keys of the server, and access to sockets without a path outside.
 func giveUp() error {
 	if _, _, errno := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0); errno != 0 && errno != unix.ENOSYS && errno != unix.EPERM {
 		return fmt.Errorf("have keys of its own: %w", errno)

@@ -26,8 +26,8 @@ func landlockVersion() int {
 	return int(version)
 }
 
-// restrict keeps the calling thread, and what it starts, from sockets without a path, and
-// from signals to processes, that are not its own, where the kernel can.
+// restrict keeps the calling thread, and processes that it starts, from sockets without a path
+// and from signals to processes outside of its own domain, if the kernel can.
 func restrict() error {
 	if landlockVersion() < scopesSince {
 		return nil
@@ -44,7 +44,7 @@ func restrict() error {
 	return nil
 }
 
-// Missing says what the kernel does not keep apart, for people.
+// Missing says for people what this kernel lets commands share.
 func Missing() []string {
 	if landlockVersion() >= scopesSince {
 		return nil

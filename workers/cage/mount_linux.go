@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mount makes the machine read-only, hides what is to be hidden, and shows what is to be
-// shown. Nothing of it is seen outside.
+// mount makes the machine read-only, and hides and shows the paths of the spec. The mounts are
+// not visible outside.
 func (s Spec) mount() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("have mounts of its own: %w", err)
@@ -30,7 +30,7 @@ func (s Spec) mount() error {
 		{"mqueue", "/dev/mqueue", nil},
 	}
 	made := make([]int, len(own))
-	for i, o := range own { // before anything is read-only: the kernel makes a new proc no wider than the one that is seen
+	for i, o := range own { // before anything is read-only: the kernel gives a new proc no more rights than the visible one has
 		if made[i], err = newMount(o.fs, o.options); err != nil {
 			return fmt.Errorf("mount %s: %w", o.fs, err)
 		}
@@ -70,8 +70,8 @@ func (s Spec) mount() error {
 	return nil
 }
 
-// trees copies what is to be shown, before anything is hidden or read-only; -1 for what is missing and
-// may be.
+// trees copies the trees that are to be shown, before anything is hidden or read-only; -1 for
+// an optional one that is missing.
 func (s Spec) trees() ([]int, error) {
 	trees := make([]int, len(s.Show))
 	for i, shown := range s.Show {
@@ -88,7 +88,7 @@ func (s Spec) trees() ([]int, error) {
 	return trees, nil
 }
 
-// show mounts a tree. It makes the place if there is none.
+// show mounts a tree at a path, which it makes if it is missing.
 func show(tree int, at string, shown Shown) error {
 	if !shown.Writable {
 		if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
@@ -182,7 +182,7 @@ func newMount(kind string, options map[string]string) (int, error) {
 	return unix.Fsmount(context, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID)
 }
 
-// move mounts at a path what is mounted nowhere yet.
+// move mounts at a path a file system that is mounted nowhere yet.
 func move(fd int, at string) error {
 	return unix.MoveMount(fd, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH)
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// name is what the first process of a cage is called.
+// name is the name of the first process of a cage.
 const name = "submitqueue-cage"
 
 // Files that the first process has open.
@@ -33,8 +33,8 @@ type Process struct {
 	err     error
 }
 
-// Start starts a command, with its standard output and error going to out. An error that
-// is only found in the cage is told by Status.
+// Start starts a command, with its standard output and error going to out. Errors that occur in
+// the cage are returned by Status.
 func Start(s Spec, w Where, out *os.File) (*Process, error) {
 	path, err := exec.LookPath(s.Argv[0])
 	if err != nil {
@@ -47,7 +47,7 @@ func Start(s Spec, w Where, out *os.File) (*Process, error) {
 	attr := &syscall.SysProcAttr{Setsid: true, AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}}
 	if w.User == nil {
 		// The map cannot be written from here: /proc/PID of a child that shares the memory
-		// of a process which hides its own belongs to root. It writes it itself.
+		// of a process that hides its own belongs to root. The child writes the map itself.
 		flags |= unix.CLONE_NEWUSER
 		s.Map = &IDs{os.Getuid(), os.Getgid()}
 	} else {
@@ -113,27 +113,27 @@ func (p *Process) wait(result *os.File) {
 		p.status = t.Status
 		return
 	}
-	p.status.Signal = int(syscall.SIGKILL) // without a word: something has ended it
+	p.status.Signal = int(syscall.SIGKILL) // it sent no message: something has ended it
 	if ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		p.status.Signal = int(ws.Signal())
 	}
 }
 
-// told is what the first process says at its end.
+// told is the message of the first process at its end.
 type told struct {
 	Status Status
 	Error  string // why the command was not started
 }
 
-// Done is closed when nothing of the command is left.
+// Done is closed when no process of the command is left.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Status returns how the command ended, once Done is closed. An error says that it could
 // not be started.
 func (p *Process) Status() (Status, error) { return p.status, p.err }
 
-// Stop asks all of it to end, and has it killed after the grace.
+// Stop asks all processes of the command to end, and has them killed after the grace.
 func (p *Process) Stop() { p.stop.Do(func() { _ = p.control.Close() }) }
 
-// Kill kills all of it.
+// Kill kills all processes of the command.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }

@@ -8,12 +8,12 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// message is an answer that something does not work, as GitLab's API words them.
+// message is the answer to a request that failed, in the form of GitLab's API.
 type message struct {
 	Text string `json:"message"`
 }
 
-// maxBody is the most that is read of a request without a file.
+// maxBody is the most bytes that are read of a request without a file.
 const maxBody = 1 << 20
 
 // answer writes a JSON answer.
@@ -23,13 +23,13 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the reader may have hung up
 }
 
-// later says that the server cannot do it yet: a runner says it again.
+// later answers that the server is not ready: the runner sends its request again.
 func later(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "2")
 	answer(w, http.StatusServiceUnavailable, message{"503 Service Unavailable: the server has just started, or ends"})
 }
 
-// body reads a JSON request. It answers where it cannot.
+// body reads a JSON request. If it cannot, it answers the request and returns false.
 func body(w http.ResponseWriter, r *http.Request, v any) bool {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil && len(raw) > 0 {
@@ -53,9 +53,9 @@ func tokenOf(r *http.Request, inBody string) string {
 	return inBody
 }
 
-// runnerOf returns the runner that asks. It answers where there is none: 403 only for a
-// token that is unknown or revoked, because a runner stops asking for an hour after three
-// of them.
+// runnerOf returns the runner that sent a request. If there is none, it answers the request,
+// with 403 only if the token is unknown or revoked: after three of these answers a runner stops
+// asking for an hour.
 func (c *Coordinator) runnerOf(w http.ResponseWriter, r *http.Request, inBody string) (Runner, bool) {
 	x, ok, err := c.o.Runners.Find(tokenOf(r, inBody))
 	switch {
@@ -83,12 +83,12 @@ func (c *Coordinator) verify(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, protocol.Verified{ID: x.ID, Token: tokenOf(r, v.Token)})
 }
 
-// register refuses what GitLab itself has given up.
+// register refuses registrations of a kind that GitLab itself has given up.
 func (c *Coordinator) register(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusForbidden, message{"403 Forbidden: runners are made on the server, with `submitqueue runners add NAME --tags a,b`; register with the token that it prints"})
 }
 
-// unregister forgets a machine. Its token stays good for others.
+// unregister forgets a machine. Other machines can go on with its token.
 func (c *Coordinator) unregister(w http.ResponseWriter, r *http.Request) {
 	var v protocol.VerifyRequest
 	if !body(w, r, &v) {
@@ -106,7 +106,7 @@ func (c *Coordinator) unregister(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// reset refuses to change a token: none ends by itself.
+// reset refuses to change a token: tokens do not expire.
 func (c *Coordinator) reset(w http.ResponseWriter, r *http.Request) {
 	var v protocol.VerifyRequest
 	if !body(w, r, &v) {

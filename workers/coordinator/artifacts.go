@@ -21,8 +21,8 @@ const (
 )
 
 // artifacts takes report files that a job uploads: raw, gzipped, or in an archive. They are
-// kept until the job ends, and nowhere but in the coordinator's own folder, under names that
-// are not the job's to choose.
+// kept until the job ends, only in the coordinator's own folder, under names that the job
+// cannot choose.
 func (c *Coordinator) artifacts(w http.ResponseWriter, r *http.Request) {
 	j := c.jobOf(w, r, "")
 	if j == nil {
@@ -65,7 +65,7 @@ func (c *Coordinator) artifacts(w http.ResponseWriter, r *http.Request) {
 
 var errTooLarge = errors.New("too large")
 
-// keep stores an uploaded file, or what is in it.
+// keep stores an uploaded file, or the files of an uploaded archive.
 func (c *Coordinator) keep(j *job, in io.Reader, format, name string) error {
 	switch format {
 	case "gzip":

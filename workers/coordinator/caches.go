@@ -8,11 +8,11 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// CachesOf are the caches of a build's one job as a runner keeps them. files are those of
-// the commit. platform, such as "linux-arm64", keeps apart what runners of several kinds
-// share in one store. A build that is to run without them (queue.Build.Cold) leaves them
-// for later ones. Paths that the commit has itself are left out, because a runner would
-// unpack over them; so is a cache whose key asks for too much.
+// CachesOf returns the caches of a build's one job, in the form for runners. files are the
+// files of the commit. platform, such as "linux-arm64", separates the caches of different kinds
+// of runners in a shared store. A build that is to run without caches (queue.Build.Cold) still
+// fills them for later builds. Paths that the commit itself has are left out, because a runner
+// would unpack over them. A cache whose key selects too much is left out, too.
 func CachesOf(files fs.FS, b queue.Build, platform string) (caches []protocol.Cache) {
 	policy := "pull-push"
 	if b.Cold() {
@@ -36,8 +36,8 @@ func CachesOf(files fs.FS, b queue.Build, platform string) (caches []protocol.Ca
 	return caches
 }
 
-// cached reports whether a job has had what other builds have left. Our own runner says it;
-// of others it may be so wherever the job named a cache.
+// cached reports whether a job may have had caches of other builds. Our own runner says it; for
+// other runners it is assumed if the job could read a cache.
 func (j *job) cached(u protocol.Update) bool {
 	if u.Cached != nil {
 		return *u.Cached
@@ -45,8 +45,8 @@ func (j *job) cached(u protocol.Update) bool {
 	return len(j.caches) > 0 && !j.a.Build.Cold()
 }
 
-// platform is what a machine says that it is, of which caches are kept apart; the
-// coordinator's lock guards that.
+// platform is the system and the processor that a machine names. Each platform has separate
+// caches. The coordinator's lock guards m.
 func (m *machine) platform() string {
 	return clip(m.info.Platform, 32) + "-" + clip(m.info.Architecture, 32)
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// Options are what a coordinator works with. Zero values mean the defaults.
+// Options configure a Coordinator. Zero values mean the defaults.
 type Options struct {
 	Source  workers.Source // required
 	Runners *Registry      // required
-	Dir     string         // for what jobs upload, and for what the next process must know of them; required
+	Dir     string         // for files that jobs upload, and for records of jobs that the next process needs; required
 
 	// RepoURL returns the address of the repository that has a build's commit, without
 	// credentials: https://HOST/git/x.git. Required.
@@ -38,13 +38,13 @@ type Options struct {
 	Large func(context.Context, queue.Build) ([]string, error)
 
 	Variables map[string]string         // of all jobs, besides those that are documented
-	Secrets   []workers.Secret          // the same of all jobs, or of those of a repository; shown to nobody
+	Secrets   []workers.Secret          // variables of all jobs, or of the jobs of a repository, that are shown to nobody
 	Called    func(queue string) string // as in workers.RunnerOptions
 	NoCaches  bool                      // steps run without their caches
 	Mask      []string                  // further texts that are shown as *** in logs
 	Server    string                    // the server's address, for CI_SERVER_URL
 	Hold      time.Duration             // how long a request is held; default 45 s
-	Silent    time.Duration             // a job that was handed out and is not heard of for so long goes back; default 60 s
+	Silent    time.Duration             // a job that was handed out, and whose runner does not report for so long, goes back; default 60 s
 	Lease     time.Duration             // a runner that falls silent for so long is lost; default 90 s
 	Grace     time.Duration             // from SIGTERM to SIGKILL, in whole seconds; default 10 s
 	LogLimit  int64                     // bytes of a step's log, the first and the last half; default 4 MiB
@@ -79,7 +79,7 @@ func New(o Options) (*Coordinator, error) {
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)
 	o.LogLimit = cmp.Or(o.LogLimit, 4<<20)
 	ctx, stop := context.WithCancel(context.Background())
-	// Ids go on from the clock, so that a server that starts again gives none twice.
+	// Ids go on from the clock, so that a server that starts again gives no id twice.
 	c := &Coordinator{o: o, stop: stop, live: ctx, last: time.Now().UnixMilli() * 100, jobs: map[int64]*job{}, tokens: map[string]*job{}, machines: map[mkey]*machine{}}
 	c.http = c.routes()
 	if err := c.resume(); err != nil {
@@ -90,7 +90,7 @@ func New(o Options) (*Coordinator, error) {
 	return c, nil
 }
 
-// ServeHTTP answers what runners ask, below /api/v4/.
+// ServeHTTP answers the requests of runners, below /api/v4/.
 func (c *Coordinator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.live.Err() != nil {
 		later(w)
@@ -99,7 +99,7 @@ func (c *Coordinator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.http.ServeHTTP(w, r)
 }
 
-// Close takes no more requests. Jobs that run go on: their runners tell the next process.
+// Close takes no more requests. Running jobs go on: their runners report to the next process.
 func (c *Coordinator) Close() error {
 	c.stop()
 	c.done.Wait()
@@ -133,7 +133,7 @@ func (c *Coordinator) routes() http.Handler {
 	return mux
 }
 
-// JobRef is what a job's token opens.
+// JobRef is the build and the commit that a job's token gives access to.
 type JobRef struct {
 	Build  queue.BuildID
 	Commit queue.CommitID
@@ -142,7 +142,7 @@ type JobRef struct {
 	Ends   <-chan struct{} // closed when the token ends
 }
 
-// Job returns what a job's token opens: nothing once the job has ended.
+// Job returns the JobRef of a job's token; false if there is none, or the job has ended.
 func (c *Coordinator) Job(token string) (JobRef, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

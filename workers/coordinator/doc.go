@@ -11,9 +11,9 @@
 // # A worked example
 //
 // An operator makes a runner (Registry.Add) and is shown its token once. A machine asks with
-// that token; the request is held until the source has a shard for it. The machine is given
-// a job: a commit to check out from RepoURL with the job's own token, and a script of two
-// lines. The first prints a random mark and what .git/HEAD says; the second runs the step.
+// that token; the request is held until the source has a shard for it. The machine is given a
+// job: a commit to check out from RepoURL with the job's own token, and a script of two lines.
+// The first prints a random mark and the content of .git/HEAD; the second runs the step.
 //
 //	PATCH jobs/1/trace 0-93      …Fetching changes… MARK begin 4f0c…   202
 //	PATCH jobs/1/trace 94-2047   the step's output … MARK end 1        202
@@ -45,11 +45,11 @@
 //
 // # A restart
 //
-// A server that starts again knows the jobs of the server before it, at whatever moment that
-// was killed (kept.go). A file of each job is written before its runner has the job: the shard,
-// its machine and slot, the hash of the token, the marks, the uploads, and the result, once
-// there is one, before the queue hears it. The trace is not kept. The runner has all of it: the
-// next message is answered with the offset 0, and the verdict is made from the whole output, as
+// A server that starts again knows the jobs of the server before it, no matter when that was
+// killed (kept.go). A file of each job is written before its runner has the job: the shard, its
+// machine and slot, the hash of the token, the marks, the uploads, and the result, once there
+// is one, before the queue hears it. The trace is not kept. The runner has all of it: the next
+// message is answered with the offset 0, and the verdict is made from the whole output, as
 // always.
 //
 // The pool is given the shards before it is asked for builds (workers.Holder). It reports

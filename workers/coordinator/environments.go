@@ -41,8 +41,8 @@ var fingerprintForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
 // maxToolError is how many bytes are kept of a machine's message about a failed command.
 const maxToolError = 300
 
-// toolsFor is what a machine says of these commands. Of one that will never say anything it
-// is an error, so that the queue does not wait for it. The caller holds mu.
+// toolsFor returns the output of these commands on a machine. If the output of a command will
+// never come, it returns an error for it, so that the queue does not wait. The caller holds mu.
 func (m *machine) toolsFor(commands []string) (all []queue.Tools) {
 	for _, command := range commands {
 		t := queue.Tools{Command: command}
@@ -51,7 +51,7 @@ func (m *machine) toolsFor(commands []string) (all []queue.Tools) {
 		case !m.info.Features[protocol.FeatureTools]:
 			t.Error = "this runner runs no environment commands: use submitqueue runner, or the server's own runners"
 		case i < 0:
-			continue // it is about to
+			continue // its output is still to come
 		case fingerprintForm.MatchString(m.tools[i].Fingerprint):
 			t.Fingerprint = m.tools[i].Fingerprint
 		default:

@@ -23,9 +23,9 @@ import (
 type phase int
 
 const (
-	handed phase = iota // not heard of yet
+	handed phase = iota // its runner has not reported yet
 	running
-	ending // cancelled, and its runner has not said that it has ended
+	ending // cancelled, and its runner has not reported its end
 	over
 )
 
@@ -76,8 +76,8 @@ type job struct {
 	uploaded int64
 }
 
-// jobOf returns the job that a request is about, with the status that its answer is to
-// have. It answers where there is none: 403 has the runner give the job up.
+// jobOf returns the job that a request is about, and notes that its runner has reported. If it
+// returns nil, it has answered the request: 403 has the runner give the job up.
 func (c *Coordinator) jobOf(w http.ResponseWriter, r *http.Request, inBody string) *job {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	token := tokenOf(r, inBody)
@@ -103,8 +103,8 @@ func (c *Coordinator) jobOf(w http.ResponseWriter, r *http.Request, inBody strin
 	return j
 }
 
-// met has a job read that was handed out before this process, by the first message of its
-// runner. It answers where that cannot be yet: the runner says it again.
+// met prepares to read a job that an earlier process handed out, at the first message of its
+// runner. If that is not possible yet, it answers the request, and the runner sends it again.
 func (c *Coordinator) met(w http.ResponseWriter, r *http.Request, j *job, token string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -120,7 +120,8 @@ func (c *Coordinator) met(w http.ResponseWriter, r *http.Request, j *job, token 
 	return true
 }
 
-// beat reports to the source that a job is alive, and takes in that it is cancelled.
+// beat reports to the source that a job is alive, and cancels the job if the source has given
+// it up.
 func (c *Coordinator) beat(j *job) {
 	c.mu.Lock()
 	p := j.phase
@@ -138,8 +139,8 @@ func (c *Coordinator) beat(j *job) {
 	}
 }
 
-// cancel ends a job for the pool, at once. Its machine's slot is taken until the machine
-// says that it has ended.
+// cancel ends a job for the pool, at once. Its machine's slot stays taken until the machine
+// says that the job has ended.
 func (c *Coordinator) cancel(j *job) {
 	if !c.mayEnd(j) {
 		return
@@ -147,8 +148,9 @@ func (c *Coordinator) cancel(j *job) {
 	_ = c.o.Source.Report(context.Background(), j.a.Lease, workers.Report{End: &workers.End{Outcome: queue.JobStopped, Detail: "cancelled"}})
 }
 
-// mayEnd has a job be one that is ending, and reports whether it was not. That is kept
-// before any runner is told of it: else a server that starts then would have it run on.
+// mayEnd makes a job one that is ending, and reports whether it was neither ending nor over. It
+// saves that before any runner is told of it: else a server that starts then would let the job
+// run on.
 func (c *Coordinator) mayEnd(j *job) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -169,7 +171,7 @@ func (c *Coordinator) mayEnd(j *job) bool {
 	return true
 }
 
-// giveBack returns a job of which nothing has run.
+// giveBack gives a job that has not begun back to the source.
 func (c *Coordinator) giveBack(j *job) {
 	c.mu.Lock()
 	was := j.phase
@@ -194,7 +196,7 @@ func (c *Coordinator) close(j *job) {
 	close(j.gone)
 }
 
-// free has a job's slot be free, when the source has been told that the job has ended.
+// free frees a job's slot, after the source was told that the job has ended.
 func (c *Coordinator) free(j *job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +209,7 @@ func (c *Coordinator) freeLocked(j *job) {
 	}
 }
 
-// status puts what has become of a job into an answer's head.
+// status puts the state of a job into the headers of an answer.
 func (c *Coordinator) status(w http.ResponseWriter, j *job) {
 	c.mu.Lock()
 	p := j.phase
@@ -240,7 +242,7 @@ func (c *Coordinator) newJob(ctx context.Context, a workers.Assignment, m *machi
 	return j, nil
 }
 
-// add has a job known; the caller holds mu.
+// add registers a job; the caller holds mu.
 func (c *Coordinator) add(j *job) {
 	c.jobs[j.id] = j
 	c.tokens[j.hash] = j
@@ -261,7 +263,8 @@ func (c *Coordinator) add(j *job) {
 	}()
 }
 
-// prepare makes what reads a job's trace from its begin; the caller holds the job's lock.
+// prepare makes the readers of a job's trace, to read it from its beginning; the caller holds
+// the job's lock.
 func (c *Coordinator) prepare(ctx context.Context, j *job) error {
 	b, work := j.a.Build, j.a.Build.Jobs[0]
 	var rep *report.Report
@@ -304,8 +307,8 @@ func (c *Coordinator) prepare(ctx context.Context, j *job) error {
 	return nil
 }
 
-// again has a job's trace read from its begin once more, because what has come of it is not
-// what its runner has; the caller holds the job's lock.
+// again prepares to read a job's trace from its beginning once more, because the received trace
+// differs from the runner's; the caller holds the job's lock.
 func (c *Coordinator) again(ctx context.Context, j *job, why string) error {
 	if err := c.prepare(ctx, j); err != nil {
 		return err

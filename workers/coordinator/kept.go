@@ -17,8 +17,8 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// record is what is kept of a job for the server that starts after this one. The job's
-// token is kept as a hash; the trace is kept by its runner, which sends it again.
+// record is the part of a job that is saved for the next server process. The job's token is
+// kept as a hash; the trace is kept by its runner, which sends it again.
 type record struct {
 	ID      int64             `json:"id"`
 	Hash    string            `json:"hash"`
@@ -42,8 +42,8 @@ func (c *Coordinator) path(id int64) string {
 // files is the folder of the uploads of jobs.
 func (c *Coordinator) files() string { return filepath.Join(c.o.Dir, "files") }
 
-// save keeps a job as it is. A disk that takes nothing is no reason to stop it: after a
-// restart its runner is told to give it up then.
+// save saves the present state of a job. A job that cannot be saved goes on; after a restart
+// its runner is told to give it up.
 func (c *Coordinator) save(j *job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -53,8 +53,8 @@ func (c *Coordinator) save(j *job) {
 // saveLocked is save for a caller that holds the job's lock.
 func (c *Coordinator) saveLocked(j *job) { c.saveAs(j, false) }
 
-// saveAs saves a job, as one that is ending where it is or is about to be. The caller holds
-// the job's lock.
+// saveAs saves a job; as one that is ending, if it is or soon says that it is about to be. The
+// caller holds the job's lock.
 func (c *Coordinator) saveAs(j *job, soon bool) {
 	c.mu.Lock()
 	info := j.machine.info
@@ -81,15 +81,15 @@ func (c *Coordinator) saveAs(j *job, soon bool) {
 	}
 }
 
-// unsave forgets a job.
+// unsave removes the record of a job.
 func (c *Coordinator) unsave(j *job) {
 	if err := os.Remove(c.path(j.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.o.Log.Warn("forget a job", "error", err)
 	}
 }
 
-// resume takes back the jobs of the process before this one, the oldest first, and removes
-// what else it has left.
+// resume takes back the jobs of the process before this one, the oldest first, and removes all
+// other files that it has left.
 func (c *Coordinator) resume() error {
 	jobs, files := filepath.Join(c.o.Dir, "jobs"), c.files()
 	for _, dir := range []string{jobs, files} {
@@ -139,7 +139,7 @@ func (c *Coordinator) resume() error {
 	return err
 }
 
-// restore makes a job of its record. The pool runs its shard under a new lease.
+// restore makes a job from its record. The pool runs its shard under a new lease.
 func (c *Coordinator) restore(r record, known []Runner) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

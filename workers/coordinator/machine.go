@@ -24,7 +24,7 @@ type machine struct {
 	runner Runner
 	system string
 	said   string // name, as the machine has it
-	name   string // said, and more where another machine has that
+	name   string // said, with a suffix if another machine has that name
 	info   protocol.Info
 	tools  []protocol.Tool // the output that it tells of environment commands there
 	seen   time.Time
@@ -38,7 +38,8 @@ const maxSlots = 512
 // keepMachine is how long a machine that does not ask any more is listed.
 const keepMachine = 24 * time.Hour
 
-// machineOf returns the machine that asks, as it is by now; the caller holds mu.
+// machineOf returns the machine that sent a request, updated from the request; the caller holds
+// mu.
 func (c *Coordinator) machineOf(r Runner, system string, info protocol.Info, tools []protocol.Tool) *machine {
 	key := mkey{r.ID, system}
 	m := c.machines[key]
@@ -62,8 +63,8 @@ func (c *Coordinator) machineOf(r Runner, system string, info protocol.Info, too
 	return m
 }
 
-// taken reports whether another machine that is there has a machine's name, as clones of one
-// image have: of two with one name, each would end what the other runs. The caller holds mu.
+// taken reports whether another active machine has a machine's name, as clones of one image do:
+// each of two machines with one name would end the jobs of the other. The caller holds mu.
 func (c *Coordinator) taken(m *machine) bool {
 	for _, o := range c.machines {
 		if o != m && o.name == m.name && (len(o.jobs)+len(o.asking) > 0 || time.Since(o.seen) < c.o.Lease) {
@@ -94,7 +95,7 @@ func (m *machine) slot() (int, bool) {
 	return 0, false
 }
 
-// images are executors that run jobs in the images that these name.
+// images are the executors that run jobs in the images that the jobs name.
 var images = []string{"docker", "docker-windows", "docker+machine", "docker-autoscaler", "kubernetes", "custom", "parallels", "virtualbox"}
 
 // agent is a slot of a machine, as the pool knows it, with the output of these environment
@@ -119,7 +120,7 @@ func (m *machine) agent(slot int, commands []string) workers.Agent {
 	return a
 }
 
-// Machine is what is shown of a machine that asks for jobs.
+// Machine is the state of a machine that asks for jobs, for display.
 type Machine struct {
 	Name     string // also in results
 	Runner   string // whose token it has
@@ -144,9 +145,9 @@ type MachineJob struct {
 	Ending  bool // it was cancelled, and its machine has not said that it has ended
 }
 
-// refresh has machines know what has become of their runners: an operator may have paused
-// or revoked one while its requests are held. Those are answered then, and so are all when
-// the environment commands of steps have changed.
+// refresh updates the runners of machines: an operator may have paused or revoked a runner
+// while its requests are held. It answers these requests. If the environment commands of steps
+// have changed, it answers all held requests.
 func (c *Coordinator) refresh() {
 	list, err := c.o.Runners.List()
 	if err != nil {

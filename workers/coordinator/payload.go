@@ -20,7 +20,7 @@ const (
 	margin         = 10 * time.Minute // for the checkout and the end, on top of the step's time
 )
 
-// payload is a job as a runner gets it.
+// payload returns a job in the form for its runner.
 func (c *Coordinator) payload(j *job) protocol.Job {
 	b, work := j.a.Build, j.a.Build.Jobs[0]
 	limit := workers.Limit(work, defaultTimeout)
@@ -105,10 +105,10 @@ func (c *Coordinator) variables(j *job) []protocol.Variable {
 // maxInline is the longest list of targets in a variable.
 const maxInline = 64 << 10
 
-// script is what a runner's shell runs, in the root of the checkout: sh, on Linux and
-// macOS, in images that have no git. Its first line shows which commit that is, where no file
-// of Git LFS is its pointer still. The second runs the step in a process group of its own, ends
-// it when its time is over or the runner says so, and tells how it has ended.
+// script is what a runner's shell runs, in the root of the checkout: sh, on Linux and macOS, in
+// images that have no git. Its first line prints the commit, unless a file of Git LFS is still
+// a pointer. The second runs the step in a process group of its own, ends it when its time is
+// over or the runner says so, and tells how it has ended.
 func script(mark string, limit, grace time.Duration, large bool) []string {
 	check := ""
 	if large {
@@ -120,17 +120,17 @@ func script(mark string, limit, grace time.Duration, large bool) []string {
 	}
 }
 
-// pointerScript takes the mark, which its first line has, so that no log shows it where a
-// runner prints that. It looks at files that are small enough to be pointers only.
+// pointerScript takes the mark. Its first line has the mark, so that the log leaves this line
+// out if a runner prints it. It looks only at files that are small enough to be pointers.
 const pointerScript = `submitqueue_mark=%s; submitqueue_pointer=$(tr '\n' '\000' <"$SUBMITQUEUE_LFS_FILES" | xargs -0 sh -c 'find "$@" -type f -size -3 -exec grep -lF -e "version https://git-lfs.github.com/spec/" -e "version https://hawser.github.com/spec/" {} + 2>/dev/null | head -n 1' sh | head -n 1)
 if [ -n "$submitqueue_pointer" ]; then printf '%%s pointer %%s\n' "$submitqueue_mark" "$submitqueue_pointer"; exit 1; fi
 `
 
 // stepScript takes the seconds of the step, those from SIGTERM to SIGKILL, and the mark.
-// Without setsid (macOS) perl makes the group; without both, the shell alone is ended, and
-// the runner does the rest. Bash tells of a process that was killed where it is waited for: of
-// the watch nobody is told. A step that was ended for taking too long fails the script, so
-// that no runner keeps its caches, which may be torn.
+// Without setsid (macOS) perl makes the group; without both, the shell alone is ended, and the
+// runner does the rest. Bash prints a message about a killed process when the script waits for
+// it; for the watch the script hides that message. A step that was ended for taking too long
+// fails the script, so that no runner keeps its caches, which may be torn.
 const stepScript = `submitqueue_limit=%d submitqueue_grace=%d submitqueue_mark=%s
 submitqueue_group=-
 submitqueue_since=$(date +%%s)

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// registryFile is where runners are kept, in the data folder.
+// registryFile is the file of the runners, in the data folder.
 const registryFile = "runners.json"
 
 // tokenPrefix is the prefix of GitLab's runner tokens: gitlab-runner takes a token with it for
@@ -34,7 +34,7 @@ type Runner struct {
 	Tags     []string  `json:"tags,omitempty"`
 	TagsOnly bool      `json:"tags_only,omitempty"` // it takes no steps without tags
 	Paused   bool      `json:"paused,omitempty"`    // it gets no new jobs
-	Revoked  time.Time `json:"revoked,omitzero"`    // its token is good no more
+	Revoked  time.Time `json:"revoked,omitzero"`    // its token is no longer valid
 	Made     time.Time `json:"made"`
 }
 
@@ -45,7 +45,7 @@ type Registry struct {
 	dir string
 
 	mu   sync.Mutex
-	read time.Time // modification time of the file that known is from
+	read time.Time // modification time of the file that list is from
 	size int64
 	list []Runner
 }
@@ -123,7 +123,7 @@ func (r *Registry) edit(name string, f func(*Runner)) error {
 	})
 }
 
-// Find returns the runner of a token. One that is revoked is found, too.
+// Find returns the runner of a token. It finds revoked runners, too.
 func (r *Registry) Find(token string) (Runner, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,7 +203,7 @@ func (r *Registry) change(f func([]Runner) ([]Runner, error)) (err error) {
 	return r.write(append(raw, '\n'))
 }
 
-// write puts the file in the place of the one before, owned as its folder is.
+// write replaces the file. If this process is root, the owner of the folder owns the file, too.
 func (r *Registry) write(raw []byte) error {
 	path := filepath.Join(r.dir, registryFile)
 	f, err := os.CreateTemp(r.dir, registryFile+".new-*") // mode 0600
@@ -223,7 +223,7 @@ func (r *Registry) write(raw []byte) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // it may be half of it
+		_ = os.Remove(f.Name()) // it may be incomplete
 		return fmt.Errorf("the runners cannot be written: %w", err)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // request holds a machine's request until there is a job for it, and hands out the job. A job
-// that cannot be handed over goes back.
+// that cannot be handed over goes back to the source.
 func (c *Coordinator) request(w http.ResponseWriter, r *http.Request) {
 	var q protocol.JobRequest
 	if !body(w, r, &q) {

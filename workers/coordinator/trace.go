@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// maxTrace is what is read of a job's trace, and maxTraceLine of a line.
+// maxTrace is how many bytes are read of a job's trace, and maxTraceLine of one line.
 const (
 	maxTrace     = 1 << 30
 	maxTraceLine = 256 << 10
@@ -77,7 +77,7 @@ func (j *job) take(raw []byte) {
 	}
 }
 
-// ends is what the script prints behind its mark when the step has ended.
+// ends matches the text that the script prints after its mark when the step has ended.
 var ends = regexp.MustCompile(`^(end \d+( \d+)?|timeout)$`)
 
 // read reads a line of the trace. Lines of the runner itself, before and after the step, go

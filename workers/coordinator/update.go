@@ -17,10 +17,10 @@ import (
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
-// maxDetail is how much of a runner's own words is shown.
+// maxDetail is how many bytes are shown of a runner's own message.
 const maxDetail = 600
 
-// update takes a heartbeat, or how a job has ended. The same can come several times.
+// update takes a heartbeat or the end of a job. Each message can come several times.
 func (c *Coordinator) update(w http.ResponseWriter, r *http.Request) {
 	var u protocol.Update
 	if !body(w, r, &u) {
@@ -66,9 +66,10 @@ func (c *Coordinator) update(w http.ResponseWriter, r *http.Request) {
 // maxResets is how often a runner is asked for all of a trace again.
 const maxResets = 3
 
-// incomplete reports whether a runner has to send all of its trace again, because what has
-// come is not what it says to have sent: after a restart of the server, nothing has. It goes
-// on with an empty trace then. Where that does not help, the verdict says so.
+// incomplete reports whether a runner has to send all of its trace again, because the received
+// trace differs from the trace that it has sent. After a restart of the server, no trace was
+// received. It then goes on with an empty trace. If that does not help (maxResets), the verdict
+// says so.
 func (c *Coordinator) incomplete(ctx context.Context, j *job, sent protocol.Output) (bool, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -82,8 +83,8 @@ func (c *Coordinator) incomplete(ctx context.Context, j *job, sent protocol.Outp
 	return true, nil
 }
 
-// whole reports whether what has come of a trace is what its runner has sent, as far as it
-// says.
+// whole reports whether the received trace has the length and the checksum that its runner
+// names, as far as it names them.
 func (j *job) whole(sent protocol.Output) bool {
 	return (sent.Bytesize == 0 || sent.Bytesize == j.length) && (sent.Checksum == "" || sent.Checksum == fmt.Sprintf("crc32:%08x", j.sum))
 }
@@ -125,13 +126,13 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 	done.Cached = j.cached(u)
 	end := workers.EndOf(done, detail, again)
 	j.done, j.end = &done, &end
-	c.saveLocked(j) // before it is told: the queue may hear it of the next process only
+	c.saveLocked(j) // before it is reported: perhaps only the next process can report it
 	report := workers.Report{Job: &done, End: &end}
 	_ = c.o.Source.Report(context.Background(), j.a.Lease, report) // a lease that is lost needs no end
 }
 
-// hand gives the trial a file that the job has uploaded. One that is as it is in the commit
-// was not written by the step.
+// hand gives the trial a file that the job has uploaded. A file that is the same as in the
+// commit was not written by the step.
 func (j *job) hand(name string) {
 	f, err := os.Open(j.files[name])
 	if err != nil {
@@ -151,8 +152,9 @@ func (j *job) hand(name string) {
 	j.trial.File(name, f)
 }
 
-// took is how long the step ran. Output comes in pieces, seconds apart, so the script's word
-// is better than when its marks came; it is not believed beyond what is possible.
+// took is how long the step ran. Output comes in pieces, seconds apart, so the time that the
+// script prints is more exact than the arrival of its marks. It is cut to the time that is
+// possible.
 func (j *job) took(seen, most time.Duration) time.Duration {
 	switch {
 	case j.seconds == nil:
@@ -178,7 +180,7 @@ func (j *job) exit(u protocol.Update) workers.Exit {
 		e.Code = j.code // executors report a signal differently
 	}
 	e.How = fmt.Sprintf("exit status %d", e.Code)
-	e.Cut = (u.Cut || !j.finished) && j.report != nil && len(j.report.Files()) == 0 // runners leave out what is too long
+	e.Cut = (u.Cut || !j.finished) && j.report != nil && len(j.report.Files()) == 0 // runners leave out a part of a long output
 	reason := cmp.Or(u.Failure, protocol.ScriptFailure)
 	switch {
 	case u.State == protocol.StateFailed && reason == protocol.JobExecutionTimeout && j.shown:

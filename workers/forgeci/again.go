@@ -10,8 +10,8 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// runAgain runs the failed jobs of a build's runs again, as soon as these have
-// ended: before, the forge does not take it.
+// runAgain runs the failed jobs of a build's runs again, as soon as these runs have ended: the
+// forge refuses it earlier.
 func (c *Controller) runAgain(ctx context.Context, e *entry) {
 	runs, err := c.o.CI.CIRuns(ctx, e.branch)
 	if ctx.Err() != nil {
@@ -31,7 +31,7 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 	c.mu.Unlock()
 	var got forge.CIResults
 	if len(ready) > 0 {
-		// All that the ended runs have said: its webhooks may come later, among those
+		// All results of the ended runs: their webhooks may come later, among those
 		// of the next.
 		got, err = c.o.CI.CIResults(ctx, e.build.Commit)
 		if ctx.Err() != nil {
@@ -74,7 +74,7 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 		}
 		suites[r.Suite] = true
 		if e.runs[r.ID].Attempt == r.Attempt {
-			r.Attempt, r.Done = r.Attempt+1, false // until it is heard of
+			r.Attempt, r.Done = r.Attempt+1, false // until there is news of it
 			e.runs[r.ID] = r
 		}
 		e.log.say("running the failed jobs again: %s", r.URL)
@@ -93,8 +93,8 @@ func (c *Controller) runAgain(ctx context.Context, e *entry) {
 	c.settle(e)
 }
 
-// toRunAgain returns the failed runs that are to be run again, when all of these have ended,
-// and whether there are any.
+// toRunAgain returns the failed runs that are to be run again, once all of them have ended.
+// found says whether there are any.
 func (e *entry) toRunAgain(skew time.Duration) (ready []forge.CIRun, found bool) {
 	want := map[int64]bool{} // by suite
 	for _, j := range e.jobs {
@@ -122,8 +122,8 @@ func (e *entry) toRunAgain(skew time.Duration) (ready []forge.CIRun, found bool)
 	return ready, found
 }
 
-// awaitRerun notes that a job was asked to run again: results of its checks in some
-// suites count as former ones.
+// awaitRerun notes that a job was asked to run again. Results of its checks in these suites now
+// count as former results.
 func (c *Controller) awaitRerun(j *job, said []forge.CIResult, suites map[int64]bool) {
 	j.rerun, j.rerunAt, j.running = rerunAsked, c.o.Now(), time.Time{}
 	for _, r := range said {

@@ -14,16 +14,17 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// DefaultPrefix is what the names of our refs begin with.
+// DefaultPrefix is the default prefix of the names of our refs.
 const DefaultPrefix = "submitqueue"
 
-// Refs are branches that only the queue writes; mirror.OwnRefs are.
+// Refs are branches that only the queue writes; mirror.OwnRefs implements it.
 type Refs interface {
 	// Push moves branches in one push, if the forge takes so many. fresh says for each branch
-	// whether it was moved, and was not there already; each has the error of each branch.
+	// whether the push has moved it, and it was not there already. each has the error of each
+	// branch.
 	Push(ctx context.Context, moves []mirror.RefMove) (fresh []bool, each []error, err error)
-	// Wait returns how long the next push is to wait, so that what waits goes in one.
-	// idle: nobody waits for these refs.
+	// Wait returns how long the next push is to wait, so that more moves can go into it. idle
+	// says that nobody waits for these refs.
 	Wait(ctx context.Context, idle bool) time.Duration
 	// List returns the branches whose names begin with a prefix.
 	List(ctx context.Context, prefix string) (map[string]queue.CommitID, error)
@@ -39,16 +40,16 @@ type Refs interface {
 // values mean the defaults.
 type Options struct {
 	CI      forge.CI
-	Starter forge.Starter // makes runs when asked to; nil: pushes start them
-	// Inputs are the inputs that a CI file declares and that take any text. Nil: no file
-	// declares some.
+	Starter forge.Starter // makes runs on request; nil: pushes start them
+	// Inputs returns the inputs that a CI file declares and that take any text. Nil: no CI file
+	// declares inputs.
 	Inputs func(file []byte) []string
 	Refs   Refs
 	Branch string           // the queue's
 	Prefix string           // default DefaultPrefix
 	Slots  int              // builds at a time; default 10
 	Name   string           // of the CI, as a machine; default "ci"
-	Poll   time.Duration    // a build that is silent for so long is looked at, less often while webhooks come; default 1 min
+	Poll   time.Duration    // the controller looks at a build without news for so long, less often while webhooks come; default 1 min
 	Linger time.Duration    // refs of ended builds wait so long for company before they are deleted; default 15 s
 	Grace  time.Duration    // how long a CI may take to begin after a push, before its ref may be deleted; default 30 s
 	Now    func() time.Time // default time.Now
@@ -75,7 +76,7 @@ type Controller struct {
 	heard  time.Time       // the last webhook
 	sweep  *sweep          // wanted
 
-	awaited []queue.CommitID // heads on which something ran when they were looked at, oldest first
+	awaited []queue.CommitID // heads with runs that had not ended, or not begun, when PassedOn looked at them; oldest first
 }
 
 var (
@@ -158,7 +159,7 @@ func (c *Controller) Run(ctx context.Context, b queue.Build, action string) erro
 					e.before[key] = true
 				}
 				if r.Status {
-					e.results[key] = r // for what it is the end of
+					e.results[key] = r // it may end a status of this build (belated)
 				}
 			}
 		}
@@ -168,8 +169,8 @@ func (c *Controller) Run(ctx context.Context, b queue.Build, action string) erro
 	return nil
 }
 
-// Stop implements workers.Controller: runs are cancelled, and the build has
-// ended as soon as that has begun.
+// Stop implements workers.Controller. The build ends at once; its runs are cancelled
+// afterwards.
 func (c *Controller) Stop(_ context.Context, id queue.BuildID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,7 +180,7 @@ func (c *Controller) Stop(_ context.Context, id queue.BuildID) error {
 	return nil
 }
 
-// News takes in the news of a webhook; it may be about builds of others.
+// News takes in the news of a webhook, which may be about other people's builds.
 func (c *Controller) News(news forge.CINews) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package forgeci is a workers.Controller whose builds are made by the forge's
-// own CI, or by any CI that reports checks or statuses there: GitHub Actions and
-// the like.
+// Package forgeci is a workers.Controller whose builds are made by the forge's own CI, such as
+// GitHub Actions, or by any CI that reports checks or statuses there.
 //
 //	Run ──> push ──────────> submitqueue/<branch>/<build>           the commit, on a plain ref
 //	                         submitqueue-targets/<branch>/<build>   targets.json, never in the commit

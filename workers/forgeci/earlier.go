@@ -16,11 +16,11 @@ import (
 	actions "github.com/submitqueue/submitqueue/workers/forgeci/workflow"
 )
 
-// dependabot is whose pushes start runs with secrets of their own (docs.github.com,
+// dependabot is the actor whose pushes start runs with other secrets (docs.github.com,
 // "Troubleshooting Dependabot on GitHub Actions").
 const dependabot = "dependabot[bot]"
 
-// maxWhy bounds what is said of a step: workflows are written by anybody.
+// maxWhy bounds the reason that is given for a step, in bytes: anybody can write workflows.
 const maxWhy = 600
 
 func cut(s string, most int) string {
@@ -30,14 +30,14 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// maxAwaited is how many commits are remembered on which something ran when they were
-// looked at.
+// maxAwaited is how many commits are remembered with runs that had not ended, or not begun,
+// when PassedOn looked at them.
 const maxAwaited = 256
 
-// PassedOn implements workers.Attester. Runs count that a push has started: they test
-// the very commit. Of those that a pull request starts, which test its merge with some
-// base, only those do that say which merge it was (workflow.CommitIn). And the workflow must
-// show the same on any branch (workflow.Differs).
+// PassedOn implements workers.Attester. Runs that a push has started count, because they test
+// the very commit. Runs that a pull request has started test its merge with some base: they
+// count only if they say which merge it was (workflow.CommitIn). In both cases the workflow
+// must show the same on any branch (workflow.Differs).
 func (c *Controller) PassedOn(ctx context.Context, head queue.CommitID, steps []config.Step, tree workers.HeadTree) (out workers.HeadResults, err error) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s config.Step) bool { return !s.CountsEarlier() })
 	if len(steps) == 0 {
@@ -80,16 +80,17 @@ func (c *Controller) PassedOn(ctx context.Context, head queue.CommitID, steps []
 	return out, nil
 }
 
-// look is what is found on one head.
+// look has the runs and the results on one head.
 type look struct {
 	c    *Controller
 	tree workers.HeadTree
 	runs []forge.CIRun
 	list []forge.CIResult
-	open bool // something runs there still
+	open bool // a run there has not ended
 }
 
-// step says by which results a step has passed, and on what, or why it has not.
+// step returns the results by which a step has passed, and the commit that they tested, or why
+// it has not passed.
 func (l *look) step(ctx context.Context, s config.Step) (list []forge.CIResult, p queue.HeadPass, why string, err error) {
 	p.Step = s.Digest()
 	list, why, open := passedEarlier(s, l.list, l.runs, onPush)
@@ -117,11 +118,11 @@ func (l *look) step(ctx context.Context, s config.Step) (list []forge.CIResult, 
 func onPush(r forge.CIRun) bool  { return r.Push }
 func onMerge(r forge.CIRun) bool { return r.Pull && r.Own }
 
-// titled finds what a run's title ends in or holds that may be a commit: which one it is, its
-// workflow must say.
+// titled finds words in a run's title that may be a commit. Its workflow must say which of them
+// is the tested commit.
 var titled = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
-// merge returns the commit that all runs of some results say that they have tested.
+// merge returns the commit that the titles of all runs of these results name as tested.
 func (l *look) merge(list []forge.CIResult) (commit queue.CommitID, why string) {
 	for _, r := range list {
 		run := l.run(r)
@@ -134,7 +135,7 @@ func (l *look) merge(list []forge.CIResult) (commit queue.CommitID, why string) 
 	return commit, ""
 }
 
-// run returns the run that a result is of.
+// run returns the run of a result.
 func (l *look) run(r forge.CIResult) forge.CIRun {
 	return l.runs[slices.IndexFunc(l.runs, func(run forge.CIRun) bool { return run.Suite == r.Suite })]
 }
@@ -156,8 +157,8 @@ func spanOf(list []forge.CIResult, skew time.Duration) (began, ended queue.Insta
 	return queue.At(first.Add(-skew)), queue.At(last.Add(-skew)), ""
 }
 
-// differs says why the workflows by which a step has passed, of a tree with these files,
-// say nothing of another branch.
+// differs says why a pass by the workflows of these results says nothing of another branch.
+// files are the files of the tested tree.
 func (l *look) differs(list []forge.CIResult, files map[string][]byte) string {
 	for _, r := range list {
 		run := l.run(r)
@@ -180,12 +181,12 @@ func (l *look) differs(list []forge.CIResult, files map[string][]byte) string {
 	return ""
 }
 
-// nothingRun says that nobody had a step run there.
+// nothingRun says that no push there has run a step.
 const nothingRun = "its checks were not run on a push of the head in this repository"
 
-// passedEarlier returns the results by which a step has passed on a commit, or why it has
-// not: each of its checks has them, and all of them are passes of ended runs of one kind.
-// open says that it may yet.
+// passedEarlier returns the results by which a step has passed on a commit, or why it has not.
+// Each of its checks needs results, and all of these must be passes of ended runs of one kind.
+// open says that it may still pass.
 func passedEarlier(s config.Step, list []forge.CIResult, runs []forge.CIRun, of func(forge.CIRun) bool) (out []forge.CIResult, why string, open bool) {
 	if !s.CountsEarlier() {
 		return nil, "earlier: count is not said", false
@@ -230,7 +231,7 @@ func passedEarlier(s config.Step, list []forge.CIResult, runs []forge.CIRun, of 
 	return out, "", false
 }
 
-// await remembers a commit on which something runs.
+// await remembers a commit with runs that have not ended or not begun.
 func (c *Controller) await(commit queue.CommitID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -242,8 +243,7 @@ func (c *Controller) await(commit queue.CommitID) {
 	}
 }
 
-// endedThere tells of runs that have ended on commits that are awaited. The caller holds
-// mu.
+// endedThere reports the awaited commits on which a run has ended. The caller holds mu.
 func (c *Controller) endedThere(runs []forge.CIRun) {
 	for _, r := range runs {
 		if i := slices.Index(c.awaited, r.Commit); i >= 0 && r.Done && (onPush(r) || onMerge(r)) {

@@ -18,26 +18,26 @@ type entry struct {
 	build  queue.Build
 	action string
 	branch string // its ref
-	side   string // the one beside it, with its targets
+	side   string // the ref beside it, with its targets
 	since  time.Time
 	jobs   []*job
 	log    *text
-	known  bool   // it is decided already: nothing is pushed
+	known  bool   // it is decided already, and is not pushed
 	skips  string // the marker in the commit's message that keeps the CI from beginning, as people write it
-	orphan bool   // a ref of a life before, whose build is not known
-	unique bool   // a run of this CI has one job of a name, and a later one of it is the former, run again
+	orphan bool   // a ref of an earlier process, whose build is not known
+	unique bool   // a run of this CI has one job of each name, and a later job of that name is the former one, run again
 
 	asks    bool      // its ref is pushed quietly, and its run is asked for
 	arrived bool      // its ref is there
 	unsure  bool      // its run may have been asked for already
 	beginAt time.Time // when to ask for it
 	starts  int       // how often that was refused
-	run     int64     // the one that was asked for: others on the ref say nothing; 0: none
+	run     int64     // the id of the run that was asked for: other runs on the ref do not count; 0: none
 
-	pushed    time.Time // its ref, or its run was asked for; zero: not yet
+	pushed    time.Time // when its ref was pushed, or its run asked for; zero: not yet
 	tries     int       // of pushing
-	single    bool      // it was refused in a push with others: it is pushed by itself
-	held      bool      // the forge was pushed to often enough when it came
+	single    bool      // it was refused in a push with others: it is pushed alone
+	held      bool      // its log says that its push waits
 	notBefore time.Time // for the next one
 	results   map[resultKey]forge.CIResult
 	before    map[resultKey]bool // results that other builds on the same commit had seen
@@ -47,8 +47,8 @@ type entry struct {
 	polled    time.Time      // the last time its results were read
 	sure      time.Time      // the last time its runs, and then its results, were read
 	blind     bool           // its runs may not be seen
-	listed    time.Time      // and its runs, to run something again
-	look      bool           // there is a reason to look
+	listed    time.Time      // the last time its runs were read, to run failed jobs again
+	look      bool           // there is a reason to look at the forge
 	reading   bool           // logs are to be read
 	pollAfter time.Time      // not before; set by refusals
 
@@ -74,14 +74,14 @@ type job struct {
 	digest  queue.Digest
 	done    bool
 	running time.Time          // when one of its checks was first seen running
-	floor   map[resultKey]bool // results of its names in an earlier run that was run again; true: not passed
+	floor   map[resultKey]bool // results of its checks in an earlier attempt that was run again; true: not passed
 	rerun   rerun
 	rerunAt time.Time
 	failed  []forge.CIResult // before it was run again
 	out     finding
 }
 
-// rerun is how far running a job again has come.
+// rerun is the state of running a job again.
 type rerun int
 
 const (
@@ -149,8 +149,8 @@ func (e *entry) foldRun(r forge.CIRun) bool {
 	return true
 }
 
-// ours reports whether a result is one of this build, and not of the same commit
-// on another day or ref. skew is the forge's clock less ours.
+// ours reports whether a result belongs to this build, and not to another day or ref of the
+// same commit. skew is the forge's clock less ours.
 func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 	switch {
 	case r.Bound && e.foreign[r.Suite], e.superseded(r):
@@ -163,8 +163,8 @@ func (e *entry) ours(r forge.CIResult, skew time.Duration) bool {
 	return e.fresh(r, skew) && !e.belated(r, skew)
 }
 
-// superseded reports whether a job of a run has been run again, by whomever: the forge
-// tells no more of it, and what it was heard to be last may be long over.
+// superseded reports whether a job of a run was run again, by the queue or by a person. The
+// forge gives no more news of the former job, and its last known state may be out of date.
 func (e *entry) superseded(r forge.CIResult) bool {
 	if !e.unique || !r.Bound {
 		return false
@@ -207,8 +207,8 @@ func (e *entry) belated(r forge.CIResult, skew time.Duration) bool {
 	return last.ID != 0 && !last.State.Ended()
 }
 
-// said returns our results of a check that stand; none while some of a run that runs again are
-// still to come.
+// said returns the results of a check that count for this build; none while a run that was run
+// again still lacks some of them.
 func (e *entry) said(j *job, check config.Check, skew time.Duration) []forge.CIResult {
 	var list []forge.CIResult
 	due := map[int64]int{} // by suite
@@ -231,9 +231,9 @@ func (e *entry) said(j *job, check config.Check, skew time.Duration) []forge.CIR
 	return standing(list, slices.Collect(maps.Values(e.runs)))
 }
 
-// standing returns, of results under one name, those that count: the newest
-// status, the newest of each suite of other Apps, and of the forge's own CI all
-// that the jobs of a run have said, since several of them may have one name.
+// standing returns the results under one name that count: the newest status, the newest result
+// of each suite of other Apps, and all results of the jobs of a run of the forge's own CI,
+// because several jobs may have one name.
 func standing(list []forge.CIResult, runs []forge.CIRun) (out []forge.CIResult) {
 	type group struct {
 		status bool
@@ -256,8 +256,8 @@ func standing(list []forge.CIResult, runs []forge.CIRun) (out []forge.CIResult) 
 	return out
 }
 
-// ofAttempt returns what a run's newest attempt says under a name, if it has run
-// all again that did not pass before; else all.
+// ofAttempt returns the results of a run's newest attempt under a name, if it has run all jobs
+// again that had not passed; else all results.
 func ofAttempt(list []forge.CIResult, run forge.CIRun) []forge.CIResult {
 	var again []forge.CIResult
 	bad := 0
@@ -275,7 +275,7 @@ func ofAttempt(list []forge.CIResult, run forge.CIRun) []forge.CIResult {
 	return again
 }
 
-// older compares results of which the newest counts.
+// older compares two results by their age; the newest counts.
 func older(a, b forge.CIResult) int {
 	if a.Status {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
@@ -293,8 +293,8 @@ func (e *entry) missing() bool {
 	return false
 }
 
-// running names something of the forge's own CI that runs on the build's ref, as
-// far as is known, or nothing.
+// running names a run or a check of the forge's own CI that is under way on the build's ref, as
+// far as is known; "" if there is none.
 func (e *entry) running(skew time.Duration) string {
 	suites := map[int64]bool{}
 	for _, id := range slices.Sorted(maps.Keys(e.runs)) {
@@ -315,8 +315,8 @@ func (e *entry) running(skew time.Duration) string {
 	return ""
 }
 
-// busy names something that runs on the build's ref, or nothing: as running, or
-// something of another CI.
+// busy names a run or a check of any CI that is under way on the build's ref; "" if there is
+// none.
 func (e *entry) busy(skew time.Duration) string {
 	if name := e.running(skew); name != "" {
 		return name
@@ -341,8 +341,8 @@ func (e *entry) busy(skew time.Duration) string {
 	return ""
 }
 
-// told reports whether each suite of ours is of a run that is known to have
-// ended: then nothing has to be asked before the ref is deleted.
+// told reports whether each suite of the build belongs to a run that is known to have ended.
+// Then the ref can be deleted without asking the forge.
 func (e *entry) told(skew time.Duration) bool {
 	suites := map[int64]bool{}
 	for _, r := range e.runs {

@@ -13,17 +13,17 @@ import (
 	"github.com/submitqueue/submitqueue/workers"
 )
 
-// finding is what is found of a job at a moment. While outcome is empty it is
-// not decided, and due is when that may change without news.
+// finding is the judgement of a job at a moment. While outcome is empty, the job is not
+// decided, and due is when that may change without news.
 type finding struct {
 	outcome queue.JobOutcome
 	noCheck bool   // a check did not appear
-	matched bool   // all that failed did so with a log that the step calls no result
+	matched bool   // the log of each failure matches the step's retry_on
 	detail  string // for people; hostile text
 	list    []forge.CIResult
 	again   bool // failed, and to be run again first
-	look    bool // to be decided, but for one more look at the forge
-	hush    bool // all checks have ended, and what else may bring one of their names is waited for
+	look    bool // it can be decided after one more look at the forge
+	hush    bool // all checks have ended, and other runs that may bring one of their names are waited for
 	due     time.Time
 }
 
@@ -32,13 +32,13 @@ type moment struct {
 	now    time.Time
 	skew   time.Duration
 	grace  time.Duration // how long a CI may take to begin after a push
-	pause  time.Duration // how long the webhooks of one thing may come after one another
+	pause  time.Duration // how far apart the webhooks of one event may come
 	prefix string
 	name   string // of the CI, in results
-	asked  bool   // its runs can be asked for, where it lets us: it is GitLab's
+	asked  bool   // its runs can be asked for, if it permits that: it is GitLab's
 }
 
-// judge finds what the results of a job come to.
+// judge judges a job by its results.
 func (e *entry) judge(j *job, at moment) finding {
 	var f finding
 	var missing []config.Check
@@ -114,8 +114,8 @@ func (e *entry) judgeFailed(j *job, f finding, failed []forge.CIResult, at momen
 	return f
 }
 
-// judgeWaiting is about checks that have appeared and not ended. A check that
-// runs too long has timed out; one that is queued too long found no machine.
+// judgeWaiting judges a job with checks that have appeared and not ended. A check that runs too
+// long has timed out; a check that is queued too long found no machine.
 func (e *entry) judgeWaiting(j *job, f finding, waiting []forge.CIResult, at moment) finding {
 	queued := slices.IndexFunc(waiting, func(r forge.CIResult) bool { return r.State == forge.CIQueued })
 	var limit time.Time
@@ -141,7 +141,7 @@ func (e *entry) judgeWaiting(j *job, f finding, waiting []forge.CIResult, at mom
 	return f
 }
 
-// overdue reports whether a job would be decided but for one more look.
+// overdue reports whether one more look at the forge would decide a job.
 func (e *entry) overdue(at moment) bool {
 	return e.done == nil && slices.ContainsFunc(e.jobs, func(j *job) bool { return !j.done && e.judge(j, at).look })
 }
@@ -191,7 +191,7 @@ func (e *entry) absent(j *job, missing []config.Check, at moment) string {
 	return text
 }
 
-// words says a duration as people do.
+// words writes a duration for people.
 func words(d time.Duration) string {
 	d = d.Round(time.Second)
 	for _, u := range []struct {
@@ -208,10 +208,10 @@ func words(d time.Duration) string {
 	return d.String()
 }
 
-// maxTail is how much of a job's results is kept as evidence.
+// maxTail is how many bytes of a job's results are kept as evidence.
 const maxTail = 4 << 10
 
-// result is what a decided job reports.
+// result returns the report of a decided job.
 func (e *entry) result(j *job, f finding, at moment) queue.JobDone {
 	out := queue.JobDone{Build: e.build.ID, Step: j.digest, Outcome: f.outcome, Machine: at.name}
 	var first, last time.Time
@@ -240,7 +240,7 @@ func (e *entry) result(j *job, f finding, at moment) queue.JobDone {
 			out.Pages = append(out.Pages, queue.Page{Name: r.Name, URL: r.URL})
 		}
 	}
-	if !last.Before(first) && !first.IsZero() { // the forge tells whole seconds: a quick one ends as it begins
+	if !last.Before(first) && !first.IsZero() { // the forge tells whole seconds: a quick check begins and ends in one second
 		out.Took = last.Sub(first)
 		began, ended := first.Add(-at.skew), last.Add(-at.skew)
 		if pushed := e.pushed; began.Before(pushed) && began.Add(time.Second).After(pushed) {

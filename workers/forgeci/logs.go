@@ -59,9 +59,9 @@ func (c *Controller) readLogs(ctx context.Context, e *entry) {
 	}
 }
 
-// excused returns what a finding comes to by the patterns of the job's step
-// (config.Step.RetryOn): nothing has failed where the log of each job that has is one
-// of those. A log that was not read matches nothing.
+// excused applies the patterns of the job's step (config.Step.RetryOn) to a finding: if the log
+// of each failed check matches one, the finding is an infrastructure error. A log that was not
+// read matches nothing.
 func (e *entry) excused(j *job, f finding) finding {
 	if f.outcome != queue.JobFailed || len(j.Step.RetryOn) == 0 {
 		return f
@@ -83,11 +83,10 @@ func (e *entry) excused(j *job, f finding) finding {
 	return f
 }
 
-// stamped is how a line of a log of GitHub Actions begins.
+// stamped matches the time at the begin of a line of a log of GitHub Actions.
 var stamped = regexp.MustCompile(`^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z `)
 
-// lastLines returns the lines of a log up to its last error: after it the CI
-// tidies up.
+// lastLines returns the lines of a log up to its last error: after that the CI only tidies up.
 func lastLines(log string) string {
 	var lines []string
 	end := 0

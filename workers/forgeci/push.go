@@ -17,7 +17,7 @@ import (
 
 const (
 	pushAtOnce = 50 // builds whose refs go into one push
-	pushTries  = 60 // of a push that may work later, before the build is an infrastructure error: within the hour of an outage it is none
+	pushTries  = 60 // of a push that may work later, within about an hour; then the build is an infrastructure error
 )
 
 // pushing reports whether the push of a build is under way.
@@ -26,7 +26,7 @@ func (e *entry) pushing() bool { return e.tries < 0 }
 // TargetsFile is the name of the file on the side ref.
 const TargetsFile = "targets.json"
 
-// targets is what the file on the side ref says.
+// targets is the content of the file on the side ref.
 type targets struct {
 	Build  string              `json:"build"`
 	Commit string              `json:"commit"`
@@ -34,7 +34,7 @@ type targets struct {
 	Steps  map[string][]string `json:"steps"`          // by step, as its tool names them; ./... is everything
 }
 
-// targetsOf writes down what a build is asked for.
+// targetsOf returns the file with the targets of a build.
 func targetsOf(b queue.Build) ([]byte, error) {
 	t := targets{Build: string(b.ID), Commit: string(b.Commit), Main: string(b.Main), Steps: map[string][]string{}}
 	for _, j := range b.Jobs {
@@ -44,8 +44,7 @@ func targetsOf(b queue.Build) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// pushes moves refs, one push at a time: refs that come meanwhile go with the
-// next.
+// pushes moves refs, one push at a time: refs that come meanwhile go into the next push.
 func (c *Controller) pushes(ctx context.Context) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
@@ -68,8 +67,8 @@ func (c *Controller) pushes(ctx context.Context) {
 	}
 }
 
-// held returns for how long what is to be pushed now waits for company, so that the forge
-// is pushed to no more often than it wants. The log of each build says so.
+// held returns how long the refs that are ready wait for others to join their push, so that the
+// forge gets no more pushes than it recommends. The log of each build says so.
 func (c *Controller) held(ctx context.Context) time.Duration {
 	c.mu.Lock()
 	builds, gone := c.waiting()
@@ -92,7 +91,7 @@ func (c *Controller) held(ctx context.Context) time.Duration {
 	return wait
 }
 
-// waiting returns what is to be pushed now: builds, and whether there are refs to delete.
+// waiting returns the builds that are to be pushed now, and whether refs are to be deleted now.
 // The caller holds mu.
 func (c *Controller) waiting() (builds []*entry, gone bool) {
 	now := c.o.Now()
@@ -104,7 +103,7 @@ func (c *Controller) waiting() (builds []*entry, gone bool) {
 	return builds, len(c.gone) >= pushAtOnce || len(c.gone) > 0 && !now.Before(c.goneAt.Add(c.o.Linger))
 }
 
-// nextPush returns when something waits to be pushed again or deleted.
+// nextPush returns when the next ref is to be pushed or deleted.
 func (c *Controller) nextPush() (next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +123,7 @@ func (c *Controller) nextPush() (next time.Time) {
 	return next
 }
 
-// pushBatch pushes what waits, and reports whether there was anything.
+// pushBatch pushes the waiting refs, and reports whether there were any.
 func (c *Controller) pushBatch(ctx context.Context) bool {
 	b, synced := c.nextBatch()
 	if len(b.entries)+len(b.gone) == 0 {
@@ -163,18 +162,18 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 	return true
 }
 
-// batch is what one push is made of.
+// batch has the builds and the refs of one push.
 type batch struct {
 	entries []*entry // builds whose refs are to be there
 	gone    []string // refs of ours that are to be deleted
 	moves   []mirror.RefMove
 	tries   map[*entry]int   // of each entry, before
-	at      map[*entry]int   // where its ref is among moves; the one of its targets is right before it
-	failed  map[*entry]error // there is nothing to be pushed of these
+	at      map[*entry]int   // where its ref is among moves; the ref of its targets is right before it
+	failed  map[*entry]error // these have nothing that could be pushed
 }
 
-// nextBatch takes what is to be pushed next, of the most value first; synced is false
-// where refs of earlier lives of the server have not been looked for yet.
+// nextBatch takes the builds and refs of the next push, the highest value first. synced is
+// false until the forge's clock is known.
 func (c *Controller) nextBatch() (b *batch, synced bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +196,7 @@ func (c *Controller) nextBatch() (b *batch, synced bool) {
 	return b, c.synced
 }
 
-// makeMoves says which refs are to be where.
+// makeMoves fills in the moves of a batch.
 func (c *Controller) makeMoves(ctx context.Context, b *batch) {
 	asks := map[*entry]bool{}
 	for _, e := range b.entries {
@@ -237,7 +236,7 @@ func (c *Controller) pushEnded(e *entry, b *batch, fresh bool, why error) {
 		c.afterPush(e, fresh, why)
 		return
 	}
-	// A forge may refuse a push as a whole for what one of its commits holds.
+	// A forge may refuse a whole push because of the content of one of its commits.
 	if e.single = true; e.done != nil { // stopped meanwhile
 		now := c.o.Now()
 		e.pushed, e.tidyAt = now, now
@@ -246,7 +245,7 @@ func (c *Controller) pushEnded(e *entry, b *batch, fresh bool, why error) {
 	e.log.say("the push to %s was refused together with others; it is pushed by itself", e.branch)
 }
 
-// deleted keeps the refs that could not be deleted. The caller holds mu.
+// deleted keeps the refs that could not be deleted, to try again. The caller holds mu.
 func (c *Controller) deleted(b *batch, each []error, err error) {
 	var again []string
 	for i, branch := range b.gone {
@@ -273,7 +272,7 @@ func (c *Controller) afterPush(e *entry, fresh bool, err error) {
 		return
 	}
 	if err == nil {
-		e.pushed, e.look = now, !fresh // else it was there before, and something may have been reported
+		e.pushed, e.look = now, !fresh // else it was there before, and checks may have been reported
 		e.log.say("pushed %.12s to %s", e.build.Commit, e.branch)
 		if e.done != nil {
 			e.tidyAt = now
@@ -311,7 +310,7 @@ func refusedForGood(err error) bool {
 	return errors.Is(err, forge.ErrForbidden) && !errors.As(err, &transient)
 }
 
-// ruleOf returns the forge's own words of a refusal.
+// ruleOf returns the forge's own words for a refusal.
 func ruleOf(err error) string {
 	_, rule, ok := strings.Cut(err.Error(), forge.ErrForbidden.Error()+": ")
 	if !ok {
@@ -338,9 +337,9 @@ func (c *Controller) sync(ctx context.Context, commit queue.CommitID) {
 	c.clock(before, c.o.Now(), got.Now)
 }
 
-// clock notes the forge's clock from an answer. It tells whole seconds: a
-// difference below two is none. A difference that the time of the request can
-// explain is none either.
+// clock notes the forge's clock from an answer. The forge tells whole seconds: a difference of
+// less than two seconds does not count. Nor does a difference that the time of the request can
+// explain.
 func (c *Controller) clock(asked, answered, told time.Time) {
 	if told.IsZero() {
 		return

@@ -11,11 +11,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// judgeEnded is about checks that have all ended, and none has failed. It is too
-// early to say that they have passed while a run on the ref may still bring a check of
-// one of the names: a job appears when those that it needs have ended, and a second
-// workflow may have one of the name. A run that was asked for has all its jobs from its
-// beginning (forge.Starter), so one look after the last news is enough.
+// judgeEnded judges a job whose checks have all ended without a failure. They have not passed
+// yet while a run on the ref may still bring a check with one of their names: a job appears
+// when the jobs that it needs have ended, and a second workflow may have a job of that name. A
+// run that was asked for has all its jobs from the begin (forge.Starter), so one look after the
+// last news is enough.
 func (e *entry) judgeEnded(j *job, f finding, at moment) finding {
 	if !j.byRuns() {
 		f.outcome = queue.JobPassed
@@ -65,13 +65,13 @@ func (j *job) byRuns() bool {
 	return false
 }
 
-// calm returns the moment from which a look at the ref shows all runs that its
-// push has started. If runs may not be seen, a job that needs another one is
-// given the same time to appear after the last known one.
+// calm returns the moment from which a look at the ref shows all runs that its push has
+// started. If the App may not see runs, a job that needs another job has the same time to
+// appear after the last known end.
 func (e *entry) calm(at moment) time.Time {
 	calm := e.pushed.Add(at.grace)
 	if e.run != 0 {
-		calm = e.pushed // it is known which run there is
+		calm = e.pushed // its only run is known
 	}
 	if !e.blind {
 		return calm
@@ -94,9 +94,9 @@ func (e *entry) hushed(at moment) bool {
 	return false
 }
 
-// listRuns reads the runs on a build's ref where one of its jobs waits for them to
-// end. The results are to be read afterwards: those of a run that has ended are all
-// there then. It reports whether the list was read, and whether it may be.
+// listRuns reads the runs on a build's ref, if one of its jobs waits for them to end. The
+// caller reads the results afterwards, so that it gets all results of the ended runs. listed
+// says that the forge has answered; blind says that the answer was a refusal.
 func (c *Controller) listRuns(ctx context.Context, e *entry) (listed, blind bool, err error) {
 	c.mu.Lock()
 	wanted := e.done == nil && e.hushed(c.moment())

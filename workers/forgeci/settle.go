@@ -11,7 +11,7 @@ func (c *Controller) moment() moment {
 	return moment{now: c.o.Now(), skew: c.skew, grace: c.o.Grace, pause: min(c.o.Linger, 2*time.Second), prefix: c.o.Prefix, name: c.o.Name, asked: c.o.Starter != nil}
 }
 
-// settle reports what is known of a build by now. The caller holds mu.
+// settle judges the jobs of a build, and reports the new results. The caller holds mu.
 func (c *Controller) settle(e *entry) {
 	defer poke(c.toSee)
 	if e.done != nil {
@@ -35,7 +35,7 @@ func (c *Controller) settle(e *entry) {
 			again++
 			open++
 		case f.outcome == queue.JobFailed && len(e.unread(f)) > 0:
-			e.reading = true // its log first
+			e.reading = true // read its log first
 			open++
 		case f.outcome == "":
 			e.look = e.look || f.look
@@ -50,7 +50,7 @@ func (c *Controller) settle(e *entry) {
 	c.finish(e, c.outcome(e))
 }
 
-// settled takes in news of the runs that an ended build has left behind.
+// settled takes in news about the runs of an ended build.
 func (c *Controller) settled(e *entry) {
 	if e.tidy || e.pushed.IsZero() {
 		return
@@ -138,7 +138,7 @@ func (c *Controller) finish(e *entry, d queue.BuildDone) {
 	} else if waits { // a push failed, or was refused in part: some of it may have arrived
 		e.pushed, e.tidyAt = c.o.Now(), c.o.Now()
 	} else if e.tidyAt = c.o.Now(); d.Outcome == queue.JobPassed {
-		e.tidyAt = e.tidyAt.Add(c.o.Linger) // its runs may be about to say that they have ended
+		e.tidyAt = e.tidyAt.Add(c.o.Linger) // news of the end of its runs may be about to come
 	}
 	c.forget()
 	poke(c.toSee)
@@ -159,8 +159,8 @@ func (c *Controller) forget() {
 	c.ended = kept
 }
 
-// next returns when a build is to be looked at without news, and whether it is
-// to be at all. The caller holds mu.
+// next returns when to look at a build that has no news; ok is false if that is not needed. The
+// caller holds mu.
 func (c *Controller) next(e *entry) (at time.Time, ok bool) {
 	switch {
 	case e.done != nil:

@@ -9,17 +9,17 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// lookForSkips reads the messages of commits that are about to be pushed. One that
-// surely has GitHub Actions start nothing ends the build at once, if that was to
-// report a check: only commits that people have made, which rebase and
-// fast-forward keep, say such things.
+// lookForSkips reads the messages of commits that are about to be pushed. If a message
+// certainly keeps GitHub Actions from starting, and the build waits for a check of GitHub
+// Actions, the build ends at once. Only commits of people have such messages; rebase and
+// fast-forward keep them.
 func (c *Controller) lookForSkips(ctx context.Context, batch []*entry) {
 	for _, e := range batch {
 		if e.known {
 			continue
 		}
 		message, err := c.o.Refs.Message(ctx, e.build.Commit)
-		if err != nil { // its push says more
+		if err != nil { // the push will say why
 			c.o.Log.Info("the message of a commit could not be read", "build", e.build.ID, "error", err)
 			continue
 		}
@@ -33,8 +33,7 @@ func (c *Controller) lookForSkips(ctx context.Context, batch []*entry) {
 	}
 }
 
-// skip decides a build for which a workflow is waited that will not begin. The
-// caller holds mu.
+// skip decides a build that waits for a workflow that will not begin. The caller holds mu.
 func (c *Controller) skip(e *entry) {
 	at := slices.IndexFunc(e.jobs, func(j *job) bool { return !j.done && j.byActions() != "" })
 	if at < 0 {
@@ -59,7 +58,7 @@ func (j *job) byActions() string {
 	return ""
 }
 
-// skipped says for people what the message of the build's commit does.
+// skipped says for people what the message of the build's commit prevents.
 func (e *entry) skipped() string {
 	return fmt.Sprintf("the message of the commit says `%s`, and GitHub starts no workflow for such a commit; take that out of the message and push again, "+
 		"or land by a method for which the queue writes the message (merge or squash)", e.skips)

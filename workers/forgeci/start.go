@@ -46,7 +46,7 @@ func (c *Controller) inputs(ctx context.Context, e *entry) (out []forge.CIVariab
 	return out
 }
 
-// variables are what the jobs of a build's run are told of it.
+// variables are the variables that describe a build to the jobs of its run.
 func (c *Controller) variables(e *entry) []forge.CIVariable {
 	b := e.build
 	var steps, chain []string
@@ -70,8 +70,8 @@ func (c *Controller) variables(e *entry) []forge.CIVariable {
 // unstarted reports whether a build's ref is there and its run is still to be asked for.
 func (e *entry) unstarted() bool { return e.asks && e.arrived && e.pushed.IsZero() && e.done == nil }
 
-// begin asks for the run of a build whose ref is there, or finds the one that it asked
-// for before a restart.
+// begin asks for the run of a build whose ref is there, or finds the run that was asked for
+// before a restart.
 func (c *Controller) begin(ctx context.Context, e *entry) {
 	began := c.o.Now()
 	run, err := c.askFor(ctx, e)
@@ -95,7 +95,7 @@ func (c *Controller) begin(ctx context.Context, e *entry) {
 		e.log.say("the push to %s is to start its run: %v", e.branch, err)
 		c.o.Log.Info("runs cannot be asked for with variables here; pushes start them", "error", err)
 		e.asks, e.arrived, e.notBefore = false, false, c.o.Now()
-		e.tries = -1 // nothing pushes it meanwhile
+		e.tries = -1 // so that it is not pushed meanwhile
 		c.mu.Unlock()
 		_, _, err := c.o.Refs.Push(ctx, []mirror.RefMove{{Branch: e.branch}}) // the same commit on the same ref is no event
 		c.mu.Lock()
@@ -128,7 +128,7 @@ func (c *Controller) askFor(ctx context.Context, e *entry) (forge.CIRun, error) 
 	return c.o.Starter.CIStart(ctx, e.branch, e.build.Commit, forge.CITold{Variables: c.variables(e), Inputs: c.inputs(ctx, e)})
 }
 
-// adopt has a run be the only one that counts.
+// adopt makes a run the only one that counts.
 func (e *entry) adopt(run forge.CIRun, began time.Time) {
 	e.run, e.pushed, e.look = run.ID, began, e.look || run.Done
 	for id, r := range e.runs {
@@ -140,7 +140,7 @@ func (e *entry) adopt(run forge.CIRun, began time.Time) {
 	e.foldRun(run)
 }
 
-// notBegun takes in why a run could not be asked for. The caller holds mu.
+// notBegun takes in the error of asking for a run. The caller holds mu.
 func (c *Controller) notBegun(e *entry, err error) {
 	c.o.Log.Warn("the run of a build could not be asked for", "build", e.build.ID, "ref", e.branch, "error", err)
 	e.log.say("no run on %s yet: %v", e.branch, err)
@@ -157,9 +157,9 @@ func (c *Controller) notBegun(e *entry, err error) {
 	}
 }
 
-// readOwn reads the run that was asked for, and what its jobs report, in one answer. It reports
-// whether these are all the checks that a build waits for: a check that no job of the run
-// brings may be another CI's. If a job has the name of a check, statuses of others with that
+// readOwn reads the run that was asked for, with the results of its jobs, in one answer. enough
+// says that these are all the checks that a build waits for: a check that no job of the run
+// brings may be of another CI. If a job has the name of a check, statuses of others with that
 // name are not read.
 func (c *Controller) readOwn(ctx context.Context, e *entry) (enough bool, got forge.CIResults, err error) {
 	c.mu.Lock()

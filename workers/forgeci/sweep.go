@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// sweep is a wish to remove what builds of a life before have left behind.
+// sweep is a request to remove the refs that builds of an earlier process have left behind.
 type sweep struct {
 	live      map[queue.BuildID]bool
 	tries     int
@@ -38,8 +38,8 @@ func (c *Controller) takeSweep() *sweep {
 	return s
 }
 
-// sweepNow finds refs of ours whose builds do not live. Runs on them are
-// cancelled, and they are deleted as those of any build that has ended.
+// sweepNow finds refs of ours whose builds are not live. Runs on them are cancelled, and the
+// refs are deleted like those of any ended build.
 func (c *Controller) sweepNow(ctx context.Context, s *sweep) {
 	found, err := c.o.Refs.List(ctx, c.o.Prefix+"/"+c.o.Branch+"/")
 	sides, failed := c.o.Refs.List(ctx, c.o.Prefix+"-targets/"+c.o.Branch+"/")
@@ -65,7 +65,7 @@ func (c *Controller) sweepNow(ctx context.Context, s *sweep) {
 	for _, refs := range []map[string]queue.CommitID{found, sides} {
 		for branch, commit := range refs {
 			id := branch[strings.LastIndexByte(branch, '/')+1:]
-			// Of other queues, or of people: not ours to delete.
+			// Refs of other queues or of people must stay.
 			ours := len(id) == 16 && strings.Trim(id, "0123456789abcdef") == "" &&
 				(branch == refOf(c.o.Prefix, c.o.Branch, id) || branch == refOf(c.o.Prefix+"-targets", c.o.Branch, id))
 			if !ours || s.live[queue.BuildID(id)] || c.builds[queue.BuildID(id)] != nil {

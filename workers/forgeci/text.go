@@ -18,7 +18,7 @@ type text struct {
 
 var _ workers.Log = (*text)(nil)
 
-// maxText bounds a log; a CI that reports without end is not listened to for ever.
+// maxText bounds a log, in bytes: a CI may report without end.
 const maxText = 64 << 10
 
 func newText() *text { return &text{more: make(chan struct{})} }

@@ -14,8 +14,8 @@ import (
 // lookAtOnce is how many builds are asked about at the same time.
 const lookAtOnce = 4
 
-// watching looks at builds that are silent, at deadlines, and at what ended
-// builds have left behind.
+// watching looks at builds without news, at builds with deadlines, and at the refs of ended
+// builds.
 func (c *Controller) watching(ctx context.Context) {
 	wait := time.NewTimer(time.Hour)
 	defer wait.Stop()
@@ -51,8 +51,7 @@ func (c *Controller) watching(ctx context.Context) {
 	}
 }
 
-// due returns the builds that are to be looked at now, and else how long there
-// is nothing to do.
+// due returns the builds that are to be looked at now, and how long it is until the next one.
 func (c *Controller) due() (list []*entry, next time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +95,7 @@ func (c *Controller) see(ctx context.Context, e *entry) {
 	}
 }
 
-// poll reads what is reported on a build's commit.
+// poll reads the results on a build's commit.
 func (c *Controller) poll(ctx context.Context, e *entry) {
 	began := c.o.Now()
 	listed, got, err := c.readOwn(ctx, e)
@@ -135,7 +134,7 @@ func (c *Controller) poll(ctx context.Context, e *entry) {
 	}
 }
 
-// refused puts off what could not be asked. The caller holds mu.
+// refused puts off the next look at a build after a request that failed. The caller holds mu.
 func (c *Controller) refused(e *entry, err error) {
 	wait := c.o.Poll
 	if t := (*forge.Transient)(nil); errors.As(err, &t) {
@@ -147,11 +146,11 @@ func (c *Controller) refused(e *entry, err error) {
 	}
 }
 
-// giveUp is how long a ref is kept for something that may run on it.
+// giveUp is how long a ref is kept because a run may be under way on it.
 const giveUp = 24 * time.Hour
 
-// tidyUp cancels what still runs for a build that has ended, unless it passed,
-// and deletes its refs when nothing does.
+// tidyUp cancels the runs of a build that has ended, unless it passed, and deletes its refs
+// when no run is under way.
 func (c *Controller) tidyUp(ctx context.Context, e *entry) {
 	c.mu.Lock()
 	now, cancel := c.o.Now(), e.done.Outcome != queue.JobPassed
@@ -164,7 +163,7 @@ func (c *Controller) tidyUp(ctx context.Context, e *entry) {
 	c.mu.Unlock()
 
 	runs, err := c.o.CI.CIRuns(ctx, e.branch)
-	blind := errors.Is(err, forge.ErrForbidden) // we may not see runs: checks must do
+	blind := errors.Is(err, forge.ErrForbidden) // we may not see runs: checks stand for them
 	if err != nil && !blind {
 		c.mu.Lock()
 		defer c.mu.Unlock()

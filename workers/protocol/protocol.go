@@ -1,8 +1,8 @@
 // Package protocol has the messages of the GitLab Runner job protocol, which package
 // coordinator speaks as the server and package agent as a client.
 //
-// All paths are below /api/v4. A runner asks for a job with its runner token, and is
-// given one with a token of its own, which ends with the job:
+// All paths are below /api/v4. A runner asks for a job with its runner token, and gets a job
+// with its own token, which ends with the job:
 //
 //	POST  runners/verify      VerifyRequest   200 Verified      403: no such token
 //	DELETE runners/managers   VerifyRequest   204
@@ -21,8 +21,8 @@ package protocol
 
 import "encoding/json"
 
-// Headers that carry a token, by which part of the protocol. Older runners send a token
-// in the body only.
+// Headers that carry a token, each in one part of the protocol. Older runners send a token in
+// the body only.
 const (
 	HeaderJobToken     = "JOB-TOKEN"
 	HeaderRunnerToken  = "RUNNER-TOKEN"
@@ -41,8 +41,8 @@ const (
 // State is the state of a job, in Update and in HeaderJobStatus.
 type State string
 
-// The states of a job. Canceling has a runner end the script and run what comes after it;
-// Canceled has it end everything.
+// The states of a job. Canceling has a runner end the script and run the after_script; Canceled
+// has it end everything.
 const (
 	StatePending   State = "pending" // since 18.5, of a job that its runner prepares
 	StateRunning   State = "running"
@@ -73,7 +73,7 @@ func Failures() []Failure {
 		"runner_unsupported", "configuration_error", "runner_configuration_error", "runner_external_dependency_failure"}
 }
 
-// Info is what a runner says of itself.
+// Info is a runner's description of itself.
 type Info struct {
 	Name         string            `json:"name,omitempty"`
 	Version      string            `json:"version,omitempty"`
@@ -87,7 +87,7 @@ type Info struct {
 	Config       json.RawMessage   `json:"config,omitempty"`
 }
 
-// VerifyRequest asks whether a runner token is good.
+// VerifyRequest asks whether a runner token is valid.
 type VerifyRequest struct {
 	Token    string `json:"token,omitempty"`
 	SystemID string `json:"system_id,omitempty"` // the machine: a token may be used by several
@@ -111,8 +111,8 @@ type JobRequest struct {
 	Tools []Tool `json:"submitqueue_tools,omitempty"` // ours
 }
 
-// FeatureTools is a feature of runners that say in JobRequest.Tools what the environment
-// commands of steps show. They are told by HeaderEnvironments which commands there are.
+// FeatureTools is the feature of runners that send the output of the environment commands of
+// steps in JobRequest.Tools. HeaderEnvironments tells them when the commands have changed.
 const FeatureTools = "submitqueue_tools"
 
 // Environments are the environment commands of steps: GET submitqueue/environments, with a
@@ -122,7 +122,7 @@ type Environments struct {
 	Commands []string `json:"commands"`
 }
 
-// Tool is what an environment command shows on a machine.
+// Tool is the output of an environment command on a machine.
 type Tool struct {
 	Command     string `json:"command"`
 	Fingerprint string `json:"fingerprint,omitempty"` // of its output; "": it failed
@@ -153,7 +153,7 @@ type JobInfo struct {
 	ProjectName string `json:"project_name"`
 }
 
-// GitInfo says what is checked out.
+// GitInfo names the commit that is checked out.
 type GitInfo struct {
 	RepoURL  string   `json:"repo_url"` // with the job's token as password
 	Ref      string   `json:"ref"`
@@ -167,7 +167,7 @@ type GitInfo struct {
 	Outside bool `json:"submitqueue_outside,omitempty"`
 }
 
-// Outside is what a checkout is to hold beside its commit.
+// Outside is the content that a checkout needs beside its commit.
 type Outside struct {
 	Submodules []Submodule `json:"submodules,omitempty"` // each after the one that it lies in; number N is fetched from RepoURL/submodules/N.git
 	Large      []LargeFile `json:"large,omitempty"`
@@ -217,7 +217,7 @@ type Image struct {
 	Name string `json:"name"`
 }
 
-// Artifact is what a runner uploads when the script has ended.
+// Artifact names files that a runner uploads when the script has ended.
 type Artifact struct {
 	Name   string   `json:"name,omitempty"`
 	Paths  []string `json:"paths"`
@@ -226,7 +226,7 @@ type Artifact struct {
 	Format string   `json:"artifact_format"` // zip, gzip, raw
 }
 
-// Cache is what a runner keeps from job to job.
+// Cache names folders that a runner keeps from job to job.
 type Cache struct {
 	Key          string   `json:"key"`
 	Policy       string   `json:"policy"` // pull-push, pull, push
@@ -252,8 +252,8 @@ type Update struct {
 	ExitCode int     `json:"exit_code,omitempty"`
 	Output   Output  `json:"output,omitzero"`
 
-	// Ours, at the end of a job: whether it had what earlier jobs have left in its caches.
-	// A runner that does not say this may have had it.
+	// Ours, at the end of a job: whether it had caches of earlier jobs. A job without this
+	// field may have had them.
 	Cached *bool `json:"submitqueue_cached,omitempty"`
 	// Ours: not all of the output was sent, as there was too much.
 	Cut bool `json:"submitqueue_cut,omitempty"`

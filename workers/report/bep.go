@@ -26,7 +26,7 @@ type bep struct {
 	block  string            // the label whose output is being printed
 	blocks map[string]*Tail
 	began  bool
-	ended  bool // Bazel has said the last that it has to say
+	ended  bool // the last event has come
 }
 
 // need is a test that must have passed.
@@ -104,7 +104,7 @@ const (
 	blockEnds   = "================================================================================"
 )
 
-// Line implements Reader: it keeps what `--test_output=errors` prints of a test.
+// Line implements Reader: it keeps the output of tests that `--test_output=errors` prints.
 func (b *bep) Line(text string, _ bool, tidy func(string) string) []string {
 	said := tidy(text)
 	if rest, ok := strings.CutPrefix(said, blockBegins); ok {

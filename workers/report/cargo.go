@@ -10,12 +10,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// cargo reads what `cargo test --message-format json` prints: Cargo's messages say which
-// test program is of which package (doc.rust-lang.org/cargo/reference/external-tools.html),
-// its lines "Running ..." and "Doc-tests ..." which one runs, and libtest says how that ends,
-// in words or, with its unstable --format json, in JSON. A package has passed if all of its
-// test programs have, and its documentation's tests, where its library has these. Of
-// nextest it reads `--message-format libtest-json-plus`.
+// cargo reads what `cargo test --message-format json` prints: Cargo's messages name the package
+// of each test program (doc.rust-lang.org/cargo/reference/external-tools.html), and its lines
+// "Running ..." and "Doc-tests ..." name the program that runs. libtest reports the end of that
+// program: as text or, with its unstable --format json, in JSON. A package has passed if all of
+// its test programs have passed, and the tests of its documentation, if its library has any.
+// For nextest it reads `--message-format libtest-json-plus`.
 //
 // A target is a package by its name, or by its folder ("./dir").
 type cargo struct {
@@ -31,13 +31,13 @@ type cargo struct {
 	root     string          // the folder that the step runs in
 }
 
-// Root is told the folder that the step runs in.
+// Root takes the folder that the step runs in.
 func (c *cargo) Root(dir string) { c.root = dir }
 
 // program is a test program of a package, or the tests of its documentation.
 type program struct {
 	target string // "": it was not asked for
-	docs   bool   // which may not be run at all
+	docs   bool   // the tests of the documentation, which may not run at all
 	ended  bool
 }
 
@@ -152,7 +152,7 @@ func (c *cargo) message(m cargoMessage, last bool, tidy func(string) string) []s
 	return said
 }
 
-// packageOf returns the target that a message's package is.
+// packageOf returns the target of a message's package.
 func (c *cargo) packageOf(m cargoMessage) string {
 	at, name, ok := strings.Cut(m.PackageID, "#") // path+file:///dir#name@1.0.0, path+file:///dir/name#1.0.0
 	switch before, _, versioned := strings.Cut(name, "@"); {
@@ -206,7 +206,7 @@ func (c *cargo) begins(p *program) {
 func (c *cargo) ends(ok, last bool, said string) {
 	p := c.running
 	if p == nil {
-		return // a line of the output that only looks so
+		return // a line of output that only looks like a result
 	}
 	if c.block != "" {
 		c.targets[c.block].tail.Add(said)

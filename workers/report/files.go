@@ -10,14 +10,14 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// placed is a file by whose name a step tells the target.
+// placed is a place of report files; it may be of one target.
 type placed struct {
 	pattern string
 	target  string // "": the report says it
 	depth   int    // of the target's folder
 }
 
-// placesOf returns where a step writes its report, from the root of the repository.
+// placesOf returns the places where a step writes its report, from the root of the repository.
 func placesOf(step config.Step, targets []string) (list []placed) {
 	for _, pattern := range step.ReportFiles {
 		if !strings.Contains(pattern, config.TargetPlaceholder) {
@@ -36,8 +36,8 @@ func placesOf(step config.Step, targets []string) (list []placed) {
 	return list
 }
 
-// placeOf returns the folder that a target's name is taken for: ./a/b, //a/b, :a:b and a/b
-// are a/b, and //a:b is a/b, too.
+// placeOf returns the folder that a target's name stands for: ./a/b, //a/b, :a:b and a/b are
+// a/b, and //a:b is a/b, too.
 func placeOf(tool string) (string, bool) {
 	dir := strings.TrimLeft(strings.ReplaceAll(strings.TrimPrefix(tool, "./"), ":", "/"), "/")
 	if dir == "" {
@@ -61,7 +61,7 @@ func (r *Report) Files() (patterns []string) {
 	return slices.Compact(patterns)
 }
 
-// placed returns the target that a file is of by its name; "" where the report says it.
+// placed returns the target of a file by its name; "" if the report names its targets.
 func (r *Report) placed(name string) (target string, ok bool) {
 	depth := -1
 	for _, p := range r.places {
@@ -72,7 +72,7 @@ func (r *Report) placed(name string) (target string, ok bool) {
 	return target, ok
 }
 
-// fixed is a part of readers that a file's target can be told to.
+// fixed is a part of readers that can take the target of a file from outside.
 type fixed struct{ fixedTo string }
 
 // Fix makes the file that is read next a report of one target; "": the file names its targets.

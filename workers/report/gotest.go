@@ -25,7 +25,7 @@ type goTest struct {
 	stray    bool                  // a package that was not asked for has failed
 }
 
-// goPackage is what has been read of one asked package.
+// goPackage has the results of one asked package so far.
 type goPackage struct {
 	passed  bool
 	late    bool // passed in the part that reports
@@ -71,7 +71,7 @@ func newGoTest(packages map[string]string) *goTest {
 	return g
 }
 
-// place says in which directories the targets are to the step's command.
+// place finds the directories of the targets, as the step's command sees them.
 func (g *goTest) place() {
 	g.dirs = map[string]*goPackage{}
 	for target, p := range g.targets {
@@ -140,8 +140,8 @@ func (g *goTest) ended(e goEvent, last bool) {
 	}
 }
 
-// plainLine reads what go before 1.24 says outside of JSON of a package that
-// does not compile: FAIL, tab, import path, [build failed] or [setup failed].
+// plainLine reads the line that Go before 1.24 prints, outside of JSON, for a package that does
+// not compile: FAIL, tab, import path, [build failed] or [setup failed].
 func (g *goTest) plainLine(line string) {
 	rest, ok := strings.CutPrefix(line, "FAIL\t")
 	if !ok {
@@ -156,8 +156,8 @@ func (g *goTest) plainLine(line string) {
 }
 
 // dirOf returns the directory of a file from the folder that the step runs in. Vet repeats
-// what it has said before, with the whole path, which may be in another checkout with the
-// same cache: there it is the longest directory of a target that the path ends with.
+// earlier messages with the absolute path, which may be in another checkout with the same
+// cache. For such a path it returns the longest directory of a target that the path ends with.
 func (g *goTest) dirOf(name string) string {
 	if !path.IsAbs(name) {
 		return path.Dir(name)
@@ -176,8 +176,8 @@ func (g *goTest) dirOf(name string) string {
 // Root implements rooted.
 func (g *goTest) Root(dir string) { g.root = path.Clean(dir) }
 
-// blame takes a line of a command beside go test, as go vet and the compiler write it of a
-// file: [vet: ]PATH:LINE[:COLUMN]: MESSAGE. Lines that are indented belong to it.
+// blame takes a line of a command beside go test, as go vet and the compiler write it about a
+// file: [vet: ]PATH:LINE[:COLUMN]: MESSAGE. Indented lines belong to the line before them.
 func (g *goTest) blame(line string) {
 	if strings.HasPrefix(line, "\t") {
 		if g.last != nil {
@@ -199,7 +199,7 @@ func (g *goTest) blame(line string) {
 	}
 }
 
-// Of says of a target that names a directory what its package has reported.
+// Of implements Reader: a target that names a directory has the result of its package.
 func (g *goTest) Of(target string) (Result, bool) {
 	_, named := packageDir(g.step.ToolName(target))
 	p := g.targets[target]
@@ -235,7 +235,7 @@ func addAll(t *Tail, lines []string) {
 	}
 }
 
-// progress says whether a line of a test's output tells nothing of a failure.
+// progress reports whether a line of a test's output says nothing about a failure.
 func progress(line string) bool {
 	line = strings.TrimLeft(line, " ")
 	for _, p := range [...]string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "--- PASS: ", "--- SKIP: "} {

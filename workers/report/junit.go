@@ -13,13 +13,13 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// junit reads XML of the kind that JUnit has given its name. There is no standard; the
-// elements are testsuites, testsuite, testcase, and in that failure, error, skipped. The
-// target of a test case is the first of these that is one:
+// junit reads XML in the format that is named after JUnit. There is no standard; the elements
+// are testsuites, testsuite, testcase, and in that failure, error, skipped. The target of a
+// test case is the first of these that exists:
 //
-//  1. that of the file, where report_files says so by {target};
-//  2. the Go package whose import path the suite or the class name is;
-//  3. the package, or the folder, that has the file which the case, its suite, or the
+//  1. the target of the file, if report_files says so by {target};
+//  2. the Go package whose import path is the name of the suite or of the class;
+//  3. the package, or the folder, with the file that the case, its suite, or the
 //     suite's name names;
 //  4. the target whose name the suite has, whole or before "::" (as nextest writes it), or
 //     the class has.
@@ -44,8 +44,8 @@ func junitOf(files fs.FS, step config.Step, targets []string) (Reader, error) {
 	return &junit{tally: newTally(targets), owners: o, step: step, packages: packages}, err
 }
 
-// maxDepth is how deep elements may be in one another, maxText how much of the text of one
-// failure is kept.
+// maxDepth bounds the depth of nested elements, maxText the bytes that are kept of the text of
+// one failure.
 const (
 	maxDepth = 64
 	maxText  = 64 << 10
@@ -205,7 +205,7 @@ func (j *junit) testCase(suites []*suite, c testCase, last bool, tidy func(strin
 	}
 }
 
-// suite counts a suite that has ended, for what no case of it has said.
+// suite counts a suite that has ended: its own failures, and a suite without cases.
 func (j *junit) suite(suites []*suite, last bool, tidy func(string) string) {
 	s := suites[len(suites)-1]
 	who := j.ownerOf(s, testCase{})
@@ -222,7 +222,7 @@ func (j *junit) suite(suites []*suite, last bool, tidy func(string) string) {
 	}
 }
 
-// ownerOf returns whose a test case is.
+// ownerOf returns the owner of a test case.
 func (j *junit) ownerOf(s *suite, c testCase) owner {
 	if j.fixedTo != "" {
 		return owner{target: j.fixedTo, known: true}

@@ -17,15 +17,15 @@ const maxManifest = 4 << 20
 // folder ("./dir"). It is made from the files of the commit, and reads nothing that a step can
 // have changed.
 type owners struct {
-	dir   string            // of the repository, that the step runs in
-	root  string            // where that is on the machine of the step; "": not known
+	dir   string            // the folder of the repository that the step runs in
+	root  string            // its path on the machine of the step; "": not known
 	dirs  map[string]owner  // folders that are packages
 	tools map[string]string // names of targets in the tool -> target
 }
 
-// owner is whose the files of a folder are.
+// owner is the target that the files of a folder belong to.
 type owner struct {
-	target string // "": of none that was asked for, or nobody can tell
+	target string // "": none that was asked for, or it is unknown
 	known  bool
 }
 
@@ -74,8 +74,8 @@ func newOwners(files fs.FS, step config.Step, targets []string) (*owners, error)
 // Root takes the folder that the step runs in.
 func (o *owners) Root(dir string) { o.root = dir }
 
-// of returns whose a file is. Its name is one that the step has written: relative to the
-// folder that it runs in, or absolute.
+// of returns the owner of a file. The step has written its name: relative to the folder that
+// the step runs in, or absolute.
 func (o *owners) of(name string) owner {
 	name = strings.ReplaceAll(name, "\\", "/")
 	if path.IsAbs(name) {
@@ -91,7 +91,7 @@ func (o *owners) of(name string) owner {
 	return o.ofDir(path.Dir(name))
 }
 
-// ofDir returns whose the files of a folder are.
+// ofDir returns the owner of the files of a folder.
 func (o *owners) ofDir(dir string) owner {
 	for {
 		if found, ok := o.dirs[dir]; ok {

@@ -83,8 +83,8 @@ func readModule(files fs.FS, name string) string {
 	return modfile.ModulePath(readFile(files, name, maxGoMod))
 }
 
-// readFile returns what a file of the commit holds; nothing of one that is no regular file,
-// has more than limit bytes, or cannot be read.
+// readFile returns the content of a file of the commit; nil if it is no regular file, has more
+// than limit bytes, or cannot be read.
 func readFile(files fs.FS, name string, limit int64) []byte {
 	info, err := fs.Lstat(files, name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > limit {

@@ -23,7 +23,7 @@ func (noLines) Line(text string, _ bool, tidy func(string) string) []string {
 	return []string{tidy(text)}
 }
 
-// linesOf returns the lines of a text without what ends them.
+// linesOf returns the lines of a text without their line ends.
 func linesOf(text string) (list []string) {
 	for l := range strings.Lines(text) {
 		list = append(list, strings.TrimRight(l, "\r\n"))
@@ -31,7 +31,7 @@ func linesOf(text string) (list []string) {
 	return list
 }
 
-// maxFileLine is the longest line of a file that is a report by lines.
+// maxFileLine is the longest line, in bytes, of a report file that is read by lines.
 const maxFileLine = 4 << 20
 
 // eachLine calls take with the lines of a file.

@@ -14,23 +14,23 @@ import (
 // written. Both are hostile, and mixed with other text; they count only for the targets that
 // the reader is made for.
 type Reader interface {
-	// Line takes a line of output, and whether it is of the last part of the command, the
-	// one that reports. It returns the lines for people: the line itself if it is not of
-	// the report.
+	// Line takes a line of output; last says that it comes from the last part of the command,
+	// which reports. It returns the lines for people: the line itself if it is not of the
+	// report.
 	Line(text string, last bool, tidy func(string) string) []string
 	// File takes a file that the step has written, by its name in the checkout, after the last
 	// line, and whether the part of the command that reports has begun. An error, for people,
 	// says that a file cannot be read as a report: it may be about any target, so that none has
 	// passed.
 	File(name string, content io.Reader, last bool, tidy func(string) string) error
-	// Of returns the report's result for a target, and whether reports of this kind
-	// have a name for it: of one without (the whole tree, say) the exit status tells.
+	// Of returns the report's result for a target, and whether reports of this kind have a name
+	// for it. For a target without a name (such as the whole tree) the exit status decides.
 	Of(target string) (r Result, named bool)
 	// Strayed reports whether something has failed that was not asked for.
 	Strayed() bool
 }
 
-// Result is what a report has said of one target.
+// Result is a report's result for one target.
 type Result struct {
 	Passed bool
 	Late   bool // passed in the part that reports
@@ -41,17 +41,17 @@ type Result struct {
 	Blamed string        // the last lines about its files from a command beside the one that reports (go vet); they count where that command has ended the step
 }
 
-// rooted is a Reader that is told the folder that the step runs in, where it runs.
+// rooted is a Reader that needs the path of the folder that the step runs in, on its machine.
 type rooted interface{ Root(dir string) }
 
-// MaxFile is the most that a file may hold; MaxFiles is how many are read.
+// MaxFile is the most bytes of a report file; MaxFiles is how many files are read.
 const (
 	MaxFile  = 256 << 20
 	MaxFiles = 10_000
 )
 
-// Readers are what reads the reports of steps. Each is made before any step has run, of
-// the files of the commit, with the step and its targets.
+// Readers make the Reader of each kind of report. A Reader is made before any step has run,
+// from the files of the commit, the step and its targets.
 type Readers map[config.Report]func(files fs.FS, step config.Step, targets []string) (Reader, error)
 
 // All returns the readers of all reports that name targets.
@@ -67,9 +67,8 @@ func All() Readers {
 	}
 }
 
-// For returns what reads the report of a step; nil, where the exit status tells. files are
-// those of the commit, as they are before any step has run: from a checkout, or from
-// wherever else the commit is.
+// For returns the Report of a step; nil if its exit status alone decides. files are the files
+// of the commit, as they are before any step has run: from a checkout, or from another place.
 func (rs Readers) For(files fs.FS, step config.Step, targets []string) (*Report, error) {
 	return rs.Again(files, step, targets, NewMark())
 }
@@ -93,8 +92,8 @@ func (rs Readers) Again(files fs.FS, step config.Step, targets []string, mark st
 	return r, nil
 }
 
-// Report is the report of one run of a step: lines and files go in, and Judge makes a
-// verdict of them.
+// Report is the report of one run of a step: lines and files go in, and Judge makes a verdict
+// from them.
 type Report struct {
 	reader Reader
 	step   config.Step // as it is run
@@ -103,9 +102,9 @@ type Report struct {
 	places []placed    // where files of it are
 }
 
-// of returns the report that a reader reads. The command says when its last part begins,
-// where that is the one that reports, and the folder that it runs in to a reader that needs
-// it.
+// of returns the report that a reader reads. It has the command print a mark when the last part
+// begins, if only that part reports. For a reader that needs it, the command also prints the
+// folder that it runs in.
 func of(reader Reader, step config.Step, mark string) *Report {
 	r := &Report{reader: reader, step: step, mark: mark}
 	before, last, ok := step.Reporter()
@@ -126,7 +125,7 @@ func of(reader Reader, step config.Step, mark string) *Report {
 // report.
 func (r *Report) Step() config.Step { return r.step }
 
-// Line takes one line of output and returns the lines that it says to people.
+// Line takes one line of output and returns the lines for people.
 func (r *Report) Line(text string, tidy func(string) string) []string {
 	if rest, ok := strings.CutPrefix(text, r.mark); ok {
 		if dir, ok := strings.CutPrefix(rest, " "); ok {
@@ -144,7 +143,7 @@ func (r *Report) Line(text string, tidy func(string) string) []string {
 }
 
 // File takes one file that the step has written, as Reader.File does, by its name in the
-// repository. One that Files does not match is not read.
+// repository. A file that Files does not match is not read.
 func (r *Report) File(name string, content io.Reader, tidy func(string) string) error {
 	target, ok := r.placed(name)
 	if !ok {

@@ -20,7 +20,7 @@ type tally struct {
 	lost    bool              // something has failed, or cannot be read, and may be any target's
 }
 
-// count is what is known of one target.
+// count has the results of one target so far.
 type count struct {
 	passed bool
 	early  bool // some of it has passed before the part that reports
@@ -67,7 +67,7 @@ func (t *tally) fail(target string, took time.Duration, lines ...string) {
 	}
 }
 
-// maxTook bounds what a report may say that something has taken.
+// maxTook bounds the times in a report.
 const maxTook = 1e6 * time.Second
 
 func (c *count) add(took time.Duration) {
@@ -76,7 +76,7 @@ func (c *count) add(took time.Duration) {
 	}
 }
 
-// result returns what is known of a target.
+// result returns the result of a target so far.
 func (t *tally) result(target string) Result {
 	c := t.targets[target]
 	if c == nil {
@@ -93,8 +93,8 @@ func (t *tally) result(target string) Result {
 // Strayed implements Reader.
 func (t *tally) Strayed() bool { return t.stray || t.lost }
 
-// named reports whether a report can have a name for a target of the step: those that
-// stand for files that no analyzer tells apart have none.
+// named reports whether a report can have a name for a target of the step. Targets that stand
+// for files that no analyzer tells apart have no name.
 func named(step config.Step, target string) bool {
 	return !slices.Contains([]string{config.TargetTree, config.TargetUnowned}, step.ToolName(target))
 }
@@ -110,7 +110,7 @@ func byToolName(step config.Step, targets []string) map[string]string {
 	return m
 }
 
-// seconds is a number of seconds that a report says; 0 for one that makes no sense.
+// seconds returns the duration of a number of seconds in a report; 0 if it makes no sense.
 func seconds(s float64) time.Duration {
 	if !(s > 0 && s < maxTook.Seconds()) {
 		return 0
@@ -127,7 +127,7 @@ func tidied(text string, tidy func(string) string) []string {
 	return t.lines
 }
 
-// capped is a reader that fails where its source goes on for longer than it may.
+// capped is a reader that fails if its source has more bytes than left.
 type capped struct {
 	from io.Reader
 	left int64
@@ -141,7 +141,7 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// secondsOf is seconds of a number in words.
+// secondsOf is seconds for a number in text.
 func secondsOf(text string) time.Duration {
 	s, _ := strconv.ParseFloat(text, 64) // 0, if it makes no sense
 	return seconds(s)

@@ -12,11 +12,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// tap reads the Test Anything Protocol, versions 12 to 14 (testanything.org), in the output
-// or in files. A test point at the top is of the target that its description is the name
-// of, or whose folder has the file that its description names. Points within are part of
-// the one that ends them. A point with TODO has not failed. A plan that is not kept, or a
-// bail-out, is that no target has passed.
+// tap reads the Test Anything Protocol, versions 12 to 14 (testanything.org), in the output or
+// in files. A test point at the top level belongs to the target that its description names, or
+// to the target whose folder has the file that its description names. Nested points are part of
+// the point that ends them. A point with TODO has not failed. With a plan that is not kept, or
+// a bail-out, no target has passed.
 type tap struct {
 	tally
 	*owners
@@ -81,7 +81,7 @@ func (t *tap) take(doc *tapStream, line string, last bool) {
 	case tapPlan.MatchString(line):
 		n, err := strconv.Atoi(tapPlan.FindStringSubmatch(line)[1])
 		if doc.planned >= 0 || err != nil {
-			doc.bailed = true // two plans: nobody knows which is kept
+			doc.bailed = true // two plans: it is unknown which one counts
 		}
 		doc.planned, doc.began = n, true
 	case strings.HasPrefix(line, "ok") || strings.HasPrefix(line, "not ok"):
@@ -127,7 +127,7 @@ func (t *tap) point(doc *tapStream, not bool, text string, last bool) {
 	}
 }
 
-// problem says what keeps a document from being whole.
+// problem says why a document is not whole, if so.
 func (d *tapStream) problem() error {
 	switch {
 	case d.bailed:

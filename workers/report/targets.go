@@ -27,7 +27,7 @@ type targetsJSON struct {
 // targetsMark begins a line of the output that is of the report.
 const targetsMark = "submitqueue: "
 
-// targetLine is one line of it.
+// targetLine is one line of the report.
 type targetLine struct {
 	Target  string  `json:"target"`
 	Result  string  `json:"result"`
@@ -39,7 +39,8 @@ func targetsJSONOf(_ fs.FS, step config.Step, targets []string) (Reader, error) 
 	return &targetsJSON{tally: newTally(targets), step: step, names: byToolName(step, targets)}, nil
 }
 
-// Line implements Reader. A line that has the mark and makes no sense is one for people.
+// Line implements Reader. A line that has the mark and makes no sense goes to people, and keeps
+// all targets from passing.
 func (t *targetsJSON) Line(text string, last bool, tidy func(string) string) []string {
 	rest, ok := strings.CutPrefix(text, targetsMark)
 	if !ok {
@@ -87,7 +88,7 @@ func parseTargetLine(text string) (line targetLine, err error) {
 	return line, nil
 }
 
-// take counts a line and returns what it says to people.
+// take counts a line and returns its lines for people.
 func (t *targetsJSON) take(line targetLine, last bool, tidy func(string) string) []string {
 	said := append([]string{tidy(line.Result + " " + line.Target)}, tidied(line.Output, tidy)...)
 	target := t.names[line.Target]

@@ -6,8 +6,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Verdict is what an exit status and a report, if there is one, say of the
-// asked targets.
+// Verdict is the result of the asked targets, from an exit status and a report, if there is
+// one.
 type Verdict struct {
 	Outcome   queue.JobOutcome
 	Passed    []string

@@ -1,5 +1,5 @@
 // Package s3 keeps archives of caches in a store that speaks the protocol of Amazon S3
-// (cache.Store). The bucket's own rules say how long they stay there.
+// (cache.Store). The bucket's own rules say how long it keeps them.
 package s3
 
 import (
@@ -30,11 +30,11 @@ type Store struct {
 
 var _ cache.Store = (*Store)(nil)
 
-// Open reads s3://BUCKET/PREFIX?endpoint=HOST&region=REGION. The endpoint is a host, or an
-// address that says http or https; default: Amazon's. The keys are those of the usual
-// variables, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, else those of
-// the file that AWS_SHARED_CREDENTIALS_FILE names, else those of the machine it runs on.
-// Nothing is asked of the store yet. Errors are for people.
+// Open opens the store at s3://BUCKET/PREFIX?endpoint=HOST&region=REGION. The endpoint is a
+// host, or an address that begins with http:// or https://; default: Amazon's. The keys are
+// those of the usual variables, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN,
+// else those of the file that AWS_SHARED_CREDENTIALS_FILE names, else those of the machine it
+// runs on. It sends no request yet. Errors are for people.
 func Open(address string) (*Store, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.Fragment != "" {
@@ -103,8 +103,8 @@ func (s *Store) Put(ctx context.Context, id string, archive *os.File) error {
 	return known(err)
 }
 
-// known returns errors as cache.Store has them. A bucket that is missing is no archive that
-// is.
+// known makes the error for a missing archive fs.ErrNotExist, as cache.Store says. A missing
+// bucket is another error.
 func known(err error) error {
 	if err == nil {
 		return nil

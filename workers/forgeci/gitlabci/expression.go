@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// evaluate says whether a condition of a rule holds. One that is not understood is Maybe.
+// evaluate says whether a condition of a rule holds. A condition that it cannot read is Maybe.
 func evaluate(text string, vars variables) Answer {
 	tokens, ok := scan(text)
 	if !ok {
@@ -125,7 +125,7 @@ func (p *parser) comparison(depth int) Answer {
 	return truth(left != nil && *left != "")
 }
 
-// matches reads a pattern, which may be in a variable, and holds a value to it.
+// matches reads a pattern, which may be in a variable, and matches a value with it.
 func (p *parser) matches(left *string, known bool) Answer {
 	if len(p.tokens) == 0 {
 		p.bad = true
@@ -153,8 +153,7 @@ func (p *parser) matches(left *string, known bool) Answer {
 	return truth(left != nil && re.MatchString(*left))
 }
 
-// value reads a variable, a string or null; known is false for a variable of which nothing
-// is known.
+// value reads a variable, a string or null; known is false for an unknown variable.
 func (p *parser) value() (v *string, known bool) {
 	if len(p.tokens) == 0 || p.tokens[0].kind == 'o' {
 		p.bad = true

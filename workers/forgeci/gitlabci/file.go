@@ -19,14 +19,14 @@ const (
 	Yes
 )
 
-// Run is what a pipeline is made for.
+// Run is the branch and the source of a pipeline.
 type Run struct {
 	Branch  string
 	Default string // branch of the project
 	Source  string // "push", "api", ...
 }
 
-// File is what a CI file says.
+// File is a CI file, as it was read.
 type File struct {
 	Err      error    // it could not be read
 	Includes bool     // there is more in other files
@@ -41,23 +41,23 @@ type File struct {
 type Job struct {
 	Name     string
 	Manual   bool // it waits for somebody to start it, independent of its rules
-	Parallel bool // it becomes several, with numbers or words behind the name
+	Parallel bool // it becomes several jobs, with numbers or words after the name
 	rules    []rule
 	ruled    bool
 	only     []string
 	except   []string
-	limited  bool // only names what this package does not know
+	limited  bool // only or except has keys that this package does not know
 	vars     map[string]*string
 }
 
-// rule is one of a list of which the first that holds decides.
+// rule is one of a list of rules. The first rule that holds decides.
 type rule struct {
 	If      string
-	unknown bool   // it asks for something beyond If that is not known here
+	unknown bool   // it has a condition besides If that is not known here
 	when    string // "never": nothing happens; "manual": somebody has to start it
 }
 
-// global are the keys of the top that are no jobs.
+// global are the keys at the top level that are no jobs.
 var global = []string{"default", "include", "stages", "variables", "workflow", "image", "services", "cache", "before_script", "after_script", "spec", "types"}
 
 // Read reads a file.
@@ -89,7 +89,7 @@ func Read(data []byte) (f File) {
 	return f
 }
 
-// deepest is how far extends leads.
+// deepest bounds the depth of extends.
 const deepest = 11
 
 // extended is a job with what it extends; its own keys come first. Jobs in other files are left

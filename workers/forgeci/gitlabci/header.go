@@ -10,11 +10,11 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// largest is how long a file may be.
+// largest is the most bytes of a file that is read.
 const largest = 1 << 20
 
-// documents are those of a file: a header with "spec" may stand before what has the jobs.
-// Anybody may have written it.
+// documents returns the documents of a file: a header with "spec" may stand before the document
+// with the jobs. The file is hostile.
 func documents(data []byte) (header, content map[string]any, err error) {
 	defer func() {
 		if r := recover(); r != nil { // in the library
@@ -47,11 +47,11 @@ func documents(data []byte) (header, content map[string]any, err error) {
 	return header, list[0], nil
 }
 
-// Inputs returns what File.Inputs of a file has.
+// Inputs returns the File.Inputs of a file.
 func Inputs(data []byte) []string { return Read(data).Inputs }
 
-// inputsOf are the inputs of a header that take any text: no numbers, booleans or lists,
-// and none of which the values are given.
+// inputsOf returns the inputs of a header that take any text: no numbers, booleans or lists,
+// and no inputs with options.
 func inputsOf(spec any) (out []string) {
 	body, _ := spec.(map[string]any)
 	declared, _ := body["inputs"].(map[string]any)

@@ -33,8 +33,8 @@ func (f File) Has(j Job, r Run) (in Answer, manual bool) {
 	return in, j.Manual
 }
 
-// first is what the first rule that holds decides; where that one is not known, it is known
-// only if all that may decide agree.
+// first returns the decision of the first rule that holds. If it is not known which rule that
+// is, the decision is known only if all candidates agree.
 func first(rules []rule, vars variables) (answer Answer, manual bool) {
 	for i, r := range rules {
 		holds := Yes
@@ -62,7 +62,7 @@ func first(rules []rule, vars variables) (answer Answer, manual bool) {
 	return No, false
 }
 
-// fits says whether a run is one of those that only or except name.
+// fits says whether only or except name a run.
 func fits(refs []string, r Run) Answer {
 	answer := No
 	for _, ref := range refs {
@@ -113,7 +113,7 @@ func pattern(text string) (*regexp.Regexp, bool) {
 	return re, err == nil
 }
 
-// variables are those whose values are known; nil is null.
+// variables are the variables whose values are known; nil is null.
 type variables map[string]*string
 
 // nulls are variables that pipelines of branches do not have.
@@ -128,7 +128,7 @@ func (f File) known(r Run, more map[string]*string) variables {
 	for _, set := range []map[string]*string{f.vars, more} {
 		for name, v := range set {
 			if strings.Contains(*v, "$") {
-				continue // of others
+				continue // made of other variables
 			}
 			out[name] = v
 		}

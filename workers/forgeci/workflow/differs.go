@@ -10,20 +10,21 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Folder is where a repository's workflows are, Folders where all is that they are made
-// of: it is in every hash (package conflict, barrier).
+// Folder is the folder of a repository's workflows. All files in Folders are in every hash
+// (package conflict, barrier).
 const Folder = ".github/workflows/"
 
 // Folders returns the folders of workflows and of the actions that they may use.
 func Folders() []string { return []string{Folder, ".github/actions/"} }
 
-// Differs says why a pass of a check by the workflow at a path, on one branch of a
-// repository, says nothing of another branch at the same tree; it is safe where there is
-// no reason. files are those in Folders of that tree, by path. builds is as in Read.
+// Differs returns the reasons why a pass of a check by the workflow at a path, on one branch of
+// a repository, says nothing of another branch at the same tree. Without a reason the pass
+// counts there, too. files are the files in Folders of that tree, by path. builds is as in
+// Read.
 //
-// Looked at are the jobs that report the check, those that they need, the local
-// actions and workflows that these use, and what the whole workflow sets. Reasons are
-// sorted; texts of the file in them are hostile.
+// It looks at the jobs that report the check, the jobs that they need, the local actions and
+// workflows that these use, and the settings of the whole workflow. Reasons are sorted. They
+// may have hostile text from the file.
 func Differs(files map[string][]byte, at, check, builds string) []string {
 	d := differing{files: files, why: map[string]bool{}, seen: map[string]bool{}}
 	data, there := d.files[at]
@@ -59,7 +60,7 @@ func Differs(files map[string][]byte, at, check, builds string) []string {
 type differing struct {
 	files map[string][]byte
 	why   map[string]bool
-	seen  map[string]bool // files that are looked into
+	seen  map[string]bool // files that were read
 }
 
 func (d *differing) add(format string, args ...any) { d.why[fmt.Sprintf(format, args...)] = true }
@@ -73,7 +74,7 @@ func (d *differing) reasons() []string {
 	return out
 }
 
-// jobs looks at those that report a check, and at those that they need.
+// jobs looks at the jobs that report a check, and at the jobs that they need.
 func (d *differing) jobs(w Workflow, check string) {
 	var open []string
 	for id, j := range w.jobs {
@@ -236,13 +237,13 @@ func (d *differing) uses(uses string, step map[string]any) {
 
 var (
 	expression = regexp.MustCompile(`(?s)\$\{\{(.*?)\}\}`)
-	// contexts are uses of the context github, with the property, if it is named.
+	// contexts matches uses of the context github, with the property, if it is named.
 	contexts = regexp.MustCompile(`(?i)\bgithub\b\s*(?:\.\s*([a-z_]+)|\[)?`)
-	// variables are those of a run that tell one branch, event or person from another.
+	// variables matches the variables of a run that depend on its branch, event or person.
 	variables = regexp.MustCompile(`\bGITHUB_(?:REF(?:_NAME|_TYPE|_PROTECTED)?|HEAD_REF|BASE_REF|EVENT_NAME|EVENT_PATH|ACTOR(?:_ID)?|TRIGGERING_ACTOR)\b`)
 	history   = regexp.MustCompile(`\bgit\s[^\n;&|]*?\b(log|show|describe|rev-list|merge-base|diff|diff-tree|show-branch|name-rev|branch)\b`)
-	// same is what of the context github is the same on each branch, or a name of the run
-	// or commit, by which nobody decides what to test.
+	// same has the properties of github that are the same on each branch, or names of the run
+	// or commit, on which no choice of tests depends.
 	same = map[string]bool{"sha": true, "repository": true, "repository_owner": true, "repository_id": true, "repository_owner_id": true,
 		"repositoryurl": true, "workspace": true, "token": true, "server_url": true, "api_url": true, "graphql_url": true, "action": true,
 		"action_path": true, "action_ref": true, "action_repository": true, "action_status": true, "job": true, "workflow": true,

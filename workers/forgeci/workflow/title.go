@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// TitleExample is a run-name by which a run says which commit it has tested.
+// TitleExample is a run-name with which a run names the commit that it has tested.
 const TitleExample = `run-name: "CI of ${{ github.sha }}"`
 
 var (
@@ -13,15 +13,15 @@ var (
 	sayers = regexp.MustCompile(`(?i)\$\{\{\s*github\.sha\s*\}\}`)
 )
 
-// SaysMerge reports whether runs of the workflow for pull requests have a title that says
-// which merge they test and nothing else that changes.
+// SaysMerge reports whether runs of the workflow for pull requests have a title that names the
+// tested merge, and has no other part that changes.
 func (w Workflow) SaysMerge() bool {
 	_, _, ok := w.title()
 	return ok && w.pulled
 }
 
-// CommitIn returns the commit that a run of the workflow has tested, by the run's title;
-// "" where the title does not say it, or other words than the workflow's may be in it.
+// CommitIn returns the commit that a run of the workflow has tested, by the run's title; "" if
+// the title does not name it, or may have words of other people.
 func (w Workflow) CommitIn(title string) string {
 	before, after, ok := w.title()
 	if !ok {
@@ -35,7 +35,7 @@ func (w Workflow) CommitIn(title string) string {
 	return commit
 }
 
-// title returns what is before and behind the commit in the workflow's run-name.
+// title returns the text before and after the commit in the workflow's run-name.
 func (w Workflow) title() (before, after string, ok bool) {
 	name, _ := w.all["run-name"].(string)
 	name = strings.TrimSpace(name)

@@ -41,8 +41,8 @@ type Need struct {
 // maxWorkflow bounds the size of a workflow that is read.
 const maxWorkflow = 256 << 10
 
-// Read reads a workflow, as far as it matters here. Builds are pushed to branches
-// whose names begin with builds, such as "submitqueue/". Errors of reading are in Err.
+// Read reads the parts of a workflow that matter here. Builds are pushed to branches whose
+// names begin with builds, such as "submitqueue/". Errors of reading are in Err.
 func Read(name string, data []byte, builds string) (w Workflow) {
 	w.Path = name
 	defer func() {
@@ -156,7 +156,7 @@ func checkOf(id string, job map[string]any) string {
 	return name
 }
 
-// need notes the jobs that a job waits for, unless it runs whatever their result.
+// need notes the jobs that a job waits for, unless it runs regardless of their results.
 func (w *Workflow) need(id string, job, jobs map[string]any) {
 	others, ok := job["needs"].([]any)
 	if one, single := job["needs"].(string); single {
@@ -175,7 +175,7 @@ func (w *Workflow) need(id string, job, jobs map[string]any) {
 	w.Needs = append(w.Needs, n)
 }
 
-// stops says whether runs of different branches stop one another.
+// stops says whether runs of different branches stop each other.
 func stops(concurrency any) bool {
 	c, ok := concurrency.(map[string]any)
 	if !ok {
@@ -188,7 +188,7 @@ func stops(concurrency any) bool {
 var (
 	distinct = regexp.MustCompile(`github\.(ref|ref_name|sha|run_id|run_number)\b`)
 
-	// parts are commands that verify only what has changed, as they see it.
+	// parts are commands that verify only the changes that they find themselves.
 	parts = map[string]*regexp.Regexp{
 		"nx affected":                regexp.MustCompile(`\bnx\b[^\n]*\baffected\b`),
 		"turbo --affected":           regexp.MustCompile(`\bturbo\b[^\n]*--affected`),
@@ -222,7 +222,7 @@ func (w Workflow) Reports(check string) bool {
 	})
 }
 
-// Chooses is how a workflow leaves things out.
+// Chooses returns the ways in which a workflow leaves out a part of the verification.
 func (w Workflow) Chooses() []string {
 	if w.Paths {
 		return append([]string{"a filter on paths"}, w.Parts...)
