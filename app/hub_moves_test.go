@@ -12,7 +12,6 @@ import (
 	"github.com/submitqueue/submitqueue/app/intake"
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
-	"github.com/submitqueue/submitqueue/forge/github"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
@@ -556,24 +555,20 @@ func TestWebhooksOfADowntime(t *testing.T) {
 	}
 }
 
-// hasty is a GitHub whose first attempt to deliver again fails, as it does where the server
-// does not listen yet.
-type hasty struct {
+// redeliverer is a GitHub with another way to ask for lost webhooks.
+type redeliverer struct {
 	forge.Forge
-	asked int
+	redeliver func(ctx context.Context, since time.Time) (int, error)
 }
 
-func (d *hasty) Capabilities() forge.Capabilities {
-	can := d.Forge.Capabilities()
-	can.Redeliverer = d
+func (r *redeliverer) Capabilities() forge.Capabilities {
+	can := r.Forge.Capabilities()
+	can.Redeliverer = r
 	return can
 }
 
-func (d *hasty) Redeliver(ctx context.Context, since time.Time) (int, error) {
-	if d.asked++; d.asked == 1 {
-		return 1, nil
-	}
-	return d.Forge.Capabilities().Redeliverer.Redeliver(ctx, since)
+func (r *redeliverer) Redeliver(ctx context.Context, since time.Time) (int, error) {
+	return r.redeliver(ctx, since)
 }
 
 // A delivery that fails once more is asked for again soon, and not with the next look at
@@ -587,42 +582,37 @@ func TestWebhookThatFailsAgainIsAskedForSoon(t *testing.T) {
 	h.Label("ann", n, "land")
 	mustNot(t, h.github.WaitDelivered(t.Context()))
 	h.start(hubOptions{workers: workers.NewInstant(4), again: 10 * time.Millisecond, missed: time.Hour,
-		forge: func(f forge.Forge) forge.Forge { return &hasty{Forge: f} }})
+		forge: func(f forge.Forge) forge.Forge {
+			asked := 0
+			return &redeliverer{f, func(ctx context.Context, since time.Time) (int, error) {
+				if asked++; asked == 1 {
+					return 1, nil // and that attempt fails, as where the server does not listen yet
+				}
+				return f.Capabilities().Redeliverer.Redeliver(ctx, since)
+			}}
+		}})
 	h.landed(n)
-}
-
-// deaf is a GitHub that does not answer at first when it is asked for lost webhooks.
-type deaf struct {
-	*github.Forge
-	asked chan time.Time
-	heard bool
-}
-
-func (d *deaf) Capabilities() forge.Capabilities {
-	can := d.Forge.Capabilities()
-	can.Redeliverer = d
-	return can
-}
-
-func (d *deaf) Redeliver(ctx context.Context, since time.Time) (int, error) {
-	select {
-	case d.asked <- since:
-	case <-ctx.Done():
-	}
-	if !d.heard {
-		d.heard = true
-		return 0, &forge.Transient{Err: errors.New("bad gateway")}
-	}
-	return d.Forge.Redeliver(ctx, since)
 }
 
 // What was lost in a downtime is asked for until GitHub has answered, although what
 // was missed otherwise is known by then; after a weekend, too.
 func TestWebhooksOfADowntimeAreAskedForUntilGitHubAnswers(t *testing.T) {
-	d := &deaf{asked: make(chan time.Time)}
+	asked, heard := make(chan time.Time), false
 	h := newHub(t, hubOptions{workers: workers.NewInstant(4), talkative: true, http: true, missed: time.Millisecond,
-		forge: func(f forge.Forge) forge.Forge { d.Forge = f.(*github.Forge); return d }})
-	first, again, third := <-d.asked, <-d.asked, <-d.asked
+		forge: func(f forge.Forge) forge.Forge {
+			return &redeliverer{f, func(ctx context.Context, since time.Time) (int, error) {
+				select {
+				case asked <- since:
+				case <-ctx.Done():
+				}
+				if !heard {
+					heard = true
+					return 0, &forge.Transient{Err: errors.New("bad gateway")}
+				}
+				return f.Capabilities().Redeliverer.Redeliver(ctx, since)
+			}}
+		}})
+	first, again, third := <-asked, <-asked, <-asked
 	if down := time.Since(first); down < 70*time.Hour {
 		t.Errorf("at the start, what was lost in the last %v is asked for", down)
 	}
@@ -633,7 +623,7 @@ func TestWebhooksOfADowntimeAreAskedForUntilGitHubAnswers(t *testing.T) {
 		t.Errorf("the same again: %v", third)
 	}
 	go func() {
-		for range d.asked {
+		for range asked {
 		}
 	}()
 	h.proven()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -77,15 +76,11 @@ func (j *judge) config(ctx context.Context, t *mirror.Tree) (c *config.Config, m
 
 // configSaid is config, and also returns what the file itself says.
 func (j *judge) configSaid(ctx context.Context, t *mirror.Tree) (c *config.Config, said config.Said, missing bool, err error) {
-	files, err := t.Files(ctx)
-	if err != nil {
-		return nil, said, false, err
+	file, found, err := t.Find(ctx, config.Path)
+	if err != nil || !found {
+		return nil, said, err == nil, err
 	}
-	i, ok := slices.BinarySearchFunc(files, config.Path, func(f mirror.File, path string) int { return strings.Compare(f.Path, path) })
-	if !ok {
-		return nil, said, true, nil
-	}
-	oid := files[i].OID
+	oid := file.OID
 	j.mu.Lock()
 	p, known := j.configs[oid]
 	j.mu.Unlock()
@@ -222,16 +217,8 @@ func (j *judge) sameConfig(ctx context.Context, t *mirror.Tree, tip queue.Commit
 }
 
 func configFile(ctx context.Context, t *mirror.Tree) (string, error) {
-	files, err := t.Files(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, f := range files {
-		if f.Path == config.Path {
-			return f.OID, nil
-		}
-	}
-	return "", nil
+	file, _, err := t.Find(ctx, config.Path)
+	return file.OID, err
 }
 
 func whyFailing(why *brokenConfig) string {

@@ -53,7 +53,7 @@ func (s *Handlers) ChangeNamed(name, id string) (Brief, queue.View, error) {
 		return q, queue.View{}, err
 	}
 	if id == "" {
-		return q, queue.View{}, &Problem{http.StatusBadRequest, "Say which change: add &id= with a number or a change's id."}
+		return q, queue.View{}, &Problem{http.StatusBadRequest, "Say which change: add &id= with the number or the id of one."}
 	}
 	v, ok := s.o.Source.Change(q.Name, id)
 	if !ok && q.Away != "" {

@@ -114,7 +114,7 @@ func (s *Handlers) give(o order) echo.HandlerFunc {
 			return s.submit(c, q.Name, e, Accepted{At: moment(at), Note: note})
 		}
 		if slices.Contains(o.takes, "to") {
-			return See(&Problem{http.StatusConflict, "Nothing is delegated on a plain repository: whoever has a token of the role land may land. submitqueue token add NAME --role land makes one."}, "operate#tokens")
+			return See(&Problem{http.StatusConflict, "Nothing is delegated on a plain repository: every token of the role land may land. submitqueue token add NAME --role land makes one."}, "operate#tokens")
 		}
 		if q, err = s.fresh(c.Request().Context(), q); err != nil {
 			return err

@@ -46,7 +46,12 @@ func byHost(forge, local telling) telling {
 }
 
 // again ends a sentence with how to ask for landing once more.
-func (w voice) again() string { return w.land() + " again." }
+func (w voice) again() string {
+	if w.o.Words.Local { // a terminal shows no quotes, and people copy what follows the command
+		return "ask again: " + w.landAgain() + "."
+	}
+	return w.land() + " again."
+}
 
 // fill puts words into one of our own texts.
 func (w quote) fill(text string) string {

@@ -105,15 +105,11 @@ func (o OwnRefs) Read(ctx context.Context, commit queue.CommitID, path string) (
 	if err != nil {
 		return nil, err
 	}
-	files, err := tree.Files(ctx)
-	if err != nil {
+	file, found, err := tree.Find(ctx, path)
+	if err != nil || !found {
 		return nil, err
 	}
-	i, found := slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
-	if !found {
-		return nil, nil
-	}
-	return tree.Blob(ctx, files[i].OID)
+	return tree.Blob(ctx, file.OID)
 }
 
 // Message returns the message of a commit; hostile text.

@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -38,6 +39,19 @@ func (t *Tree) ID() queue.TreeID { return t.id }
 // Files returns all files of the tree by path in byte order. The slice is
 // shared with other callers: do not change it.
 func (t *Tree) Files(ctx context.Context) ([]File, error) { return t.objects.files(ctx, t.id) }
+
+// Find returns the file at a path; false: there is none.
+func (t *Tree) Find(ctx context.Context, path string) (File, bool, error) {
+	files, err := t.Files(ctx)
+	if err != nil {
+		return File{}, false, err
+	}
+	i, ok := slices.BinarySearchFunc(files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+	if !ok {
+		return File{}, false, nil
+	}
+	return files[i], true, nil
+}
 
 // Blob returns the content of a file by its OID. ErrNotFound: the mirror has no
 // such object.

@@ -81,7 +81,8 @@ const (
 	HeadLeave Head = "leave"
 )
 
-// MergeAPI says who makes the commit of a change that lands alone and by squash.
+// MergeAPI says whether the forge or the queue makes the commit of a change that lands alone
+// and by squash.
 type MergeAPI string
 
 // The choices for it.
@@ -90,8 +91,8 @@ const (
 	MergeAPIOff MergeAPI = "off" // the queue
 )
 
-// Intermediate says what becomes of the commits before the last of a change that
-// lands as several.
+// Intermediate says whether the commits before the last of a change that lands
+// as several are verified.
 type Intermediate string
 
 // The policies for them.

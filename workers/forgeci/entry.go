@@ -27,12 +27,13 @@ type entry struct {
 	orphan bool   // a ref of an earlier process, whose build is not known
 	unique bool   // a run of this CI has one job of each name, and a later job of that name is the former one, run again
 
-	asks    bool      // its ref is pushed quietly, and its run is asked for
-	arrived bool      // its ref is there
-	unsure  bool      // its run may have been asked for already
-	beginAt time.Time // when to ask for it
-	starts  int       // how often that was refused
-	run     int64     // the id of the run that was asked for: other runs on the ref do not count; 0: none
+	asks    bool         // its ref is pushed quietly, and its run is asked for
+	tells   forge.CITold // what the run is told, where it is asked for
+	arrived bool         // its ref is there
+	unsure  bool         // its run may have been asked for already
+	beginAt time.Time    // when to ask for it
+	starts  int          // how often that was refused
+	run     int64        // the id of the run that was asked for: other runs on the ref do not count; 0: none
 
 	pushed    time.Time // when its ref was pushed, or its run asked for; zero: not yet
 	tries     int       // of pushing

@@ -200,13 +200,12 @@ func (c *Controller) nextBatch() (b *batch, synced bool) {
 func (c *Controller) makeMoves(ctx context.Context, b *batch) {
 	asks := map[*entry]bool{}
 	for _, e := range b.entries {
-		asks[e] = c.starts(ctx, e)
+		quiet, told := c.starts(ctx, e)
+		asks[e] = quiet
+		c.mu.Lock()
+		e.asks, e.tells = quiet, told
+		c.mu.Unlock()
 	}
-	c.mu.Lock()
-	for _, e := range b.entries {
-		e.asks = asks[e]
-	}
-	c.mu.Unlock()
 	for _, e := range b.entries {
 		if e.known {
 			continue

@@ -14,17 +14,20 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// starts reports whether the run of a build is asked for, and not made by a push.
-func (c *Controller) starts(ctx context.Context, e *entry) bool {
+// starts reports whether the run of a build is asked for, and not made by a push, and what
+// the run is told then.
+func (c *Controller) starts(ctx context.Context, e *entry) (asks bool, told forge.CITold) {
 	if c.o.Starter == nil {
-		return false
+		return false, told
 	}
-	return c.o.Starter.CIStarts(ctx, len(c.inputs(ctx, e)) > 0)
+	told = forge.CITold{Variables: c.variables(e)}
+	told.Inputs = c.inputs(ctx, e, told.Variables)
+	return c.o.Starter.CIStarts(ctx, len(told.Inputs) > 0), told
 }
 
 // inputs returns the variables of a build's run that its CI file declares as inputs, with their
 // names in lower case.
-func (c *Controller) inputs(ctx context.Context, e *entry) (out []forge.CIVariable) {
+func (c *Controller) inputs(ctx context.Context, e *entry, variables []forge.CIVariable) (out []forge.CIVariable) {
 	if c.o.Inputs == nil {
 		return nil
 	}
@@ -38,7 +41,7 @@ func (c *Controller) inputs(ctx context.Context, e *entry) (out []forge.CIVariab
 		return nil
 	}
 	declared := c.o.Inputs(data)
-	for _, v := range c.variables(e) {
+	for _, v := range variables {
 		if name := strings.ToLower(v.Name); slices.Contains(declared, name) {
 			out = append(out, forge.CIVariable{Name: name, Value: v.Value})
 		}
@@ -125,7 +128,7 @@ func (c *Controller) askFor(ctx context.Context, e *entry) (forge.CIRun, error) 
 			}
 		}
 	}
-	return c.o.Starter.CIStart(ctx, e.branch, e.build.Commit, forge.CITold{Variables: c.variables(e), Inputs: c.inputs(ctx, e)})
+	return c.o.Starter.CIStart(ctx, e.branch, e.build.Commit, e.tells)
 }
 
 // adopt makes a run the only one that counts.

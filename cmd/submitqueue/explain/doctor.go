@@ -101,7 +101,11 @@ func (c *Doctor) Run(ctx context.Context) error {
 		if i > 0 && !c.JSON {
 			fmt.Fprintln(c.out)
 		}
-		report, err := map[string]func(context.Context, string) (doctorReport, error){"github": c.github, "gitlab": c.gitlab}[r.forge](ctx, r.name)
+		look := c.github
+		if r.forge == "gitlab" {
+			look = c.gitlab
+		}
+		report, err := look(ctx, r.name)
 		if err != nil && len(repos) > 1 {
 			err = fmt.Errorf("%s: %w", r.name, err)
 		}
