@@ -128,3 +128,10 @@ func (a *audit) ends() {
 		}
 	}
 }
+
+// keptOnGitLab reports whether a merge request lacks only the approvals that moves of its
+// head by the queue have taken back: it is shown at the head that was approved.
+func (w *world) keptOnGitLab(p *pull) bool {
+	ch := w.core.facts.Links.Active(p.number)
+	return w.branches.gitlab != nil && ch != nil && ch.Kept && ch.Head == w.shows(p)
+}

@@ -94,9 +94,9 @@ func reasonsWaiting() []reasonRow {
 				return "Its next build is postponed until " + w.refs(r.Names) + pick(len(r.Names), " is", " are") + " nearly decided; a result now might be wasted."
 			}},
 		{code: queue.ReasonWaitsCap, doc: "reasons#cap",
-			title: "half of its builds are used up",
+			title: "most of its builds are used up",
 			full: func(w voice, r queue.Reason) string {
-				text := "Half of the builds that one change may have are used up"
+				text := "Most of the builds that one change may have are used up"
 				if len(r.Names) > 1 {
 					text += " (" + w.code(r.Names[0]) + ")"
 				}

@@ -123,11 +123,14 @@ func (b *LiveBuild) Whole() bool {
 
 const MaxDepth = 512 // changes ahead beyond which no path is followed
 
-const idleShare = 0.7 // part of the thresholds that is dropped when slots are idle and predictions are bad
+const idleDrop = 0.7 // part of the thresholds that is dropped when slots are idle and predictions are bad
 
 // BusyShare is the share of busy slots from which builds count as expensive: thresholds go
 // back to those of a queue whose predictions come true, and speculation is capped.
 const BusyShare = 0.8
+
+// IdleShare is the share of busy slots up to which a build delays no other one.
+const IdleShare = 0.5
 
 // Busy returns the share of slots that are busy; 1 if there are no slots.
 func (fs *Facts) Busy() float64 {
@@ -137,11 +140,16 @@ func (fs *Facts) Busy() float64 {
 	return float64(len(fs.s.Builds)) / float64(fs.s.Slots)
 }
 
+// kept is how many whole builds of the cap are kept for builds on the target branch as it is
+// while most slots are idle: one, one more if it fails, and one if main has moved meanwhile.
+const kept = 3
+
 // Allowance is how many times over the work of a change may be built. With sure it is all
-// that the cap allows; for builds on assumptions it is three quarters of that, and half
-// if most slots are busy. The rest is kept for builds on the target branch as it is: else
-// a change whose builds were all spent on assumptions that did not come true would end
-// without a verdict.
+// that the cap allows. For builds on assumptions it is half of that if most slots are busy,
+// and all but three builds if most are idle: a cap must not leave slots empty while changes
+// wait for each other. Between, it is three quarters. The rest is kept for builds on the
+// target branch as it is: else a change whose builds were all spent on assumptions that did
+// not come true would end without a verdict.
 func (fs *Facts) Allowance(sure bool) float64 {
 	limit := float64(fs.Rules().BuildsPerChange)
 	switch {
@@ -149,6 +157,8 @@ func (fs *Facts) Allowance(sure bool) float64 {
 		return limit
 	case fs.Busy() >= BusyShare:
 		return max(1, limit/2)
+	case fs.Busy() <= IdleShare:
+		return max(1, limit*3/4, limit-kept)
 	}
 	return max(1, limit*3/4)
 }
@@ -169,10 +179,10 @@ func (fs *Facts) Thresholds() (worth, single float64) {
 		worse = 0
 	}
 	busy := fs.Busy()
-	worse *= max(0, min(1, (BusyShare-busy)/(BusyShare-0.5)))
+	worse *= max(0, min(1, (BusyShare-busy)/(BusyShare-IdleShare)))
 	worth, single = fs.Rules().Threshold*(1-worse*2/3), 0.4-worse*0.25
-	if busy < 0.5 {
-		worth, single = worth*(1-worse*idleShare), single*(1-worse*idleShare)
+	if busy < IdleShare {
+		worth, single = worth*(1-worse*idleDrop), single*(1-worse*idleDrop)
 	}
 	if fs.Without(config.IngredientTargetThreshold) {
 		single = 0

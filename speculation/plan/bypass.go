@@ -16,8 +16,6 @@ const lateFactor = 2 // how many times longer than the bypassing change the othe
 
 const spareSpent = 1.5 // whole builds of a change after which only its likely futures are built
 
-const idleShare = 0.5 // share of busy slots up to which unlikely futures delay no other build
-
 // spares considers builds for free slots if the model knows only an average of changes.
 // It considers the other outcome of the first undecided change ahead, and of changes
 // that will be undecided for much longer than the build takes. Once the likeliest
@@ -26,7 +24,7 @@ const idleShare = 0.5 // share of busy slots up to which unlikely futures delay 
 // costs half as many builds again and gains nothing.
 func (p *planning) spares(n *derived.Node, edges []derived.Edge, f *Future, value float64) {
 	chance := MindOf(n).chance
-	cold := p.facts.Rules().Spare == config.SpareAlways || n.Ch.Spent < spareSpent && p.facts.Rules().Spare != config.SpareNever && p.facts.Beliefs.Model.Cold() && p.facts.Busy() <= idleShare
+	cold := p.facts.Rules().Spare == config.SpareAlways || n.Ch.Spent < spareSpent && p.facts.Rules().Spare != config.SpareNever && p.facts.Beliefs.Model.Cold() && p.facts.Busy() <= derived.IdleShare
 	if !cold {
 		return
 	}

@@ -108,13 +108,13 @@ func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *De
 		case len(d.again) > 0:
 			// All changes behind it wait for this second result, and it is little work.
 			cand.only = d.again
-		case aim.first() && p.facts.Now >= longWaited(n.Ch):
-			cand.spare = true
-		default:
-			if at := longWaited(n.Ch); aim.first() {
-				p.lookAt(at)
-			}
+		case !aim.first() || f.mean < earlyNeed:
 			return derived.Unknown
+		case p.facts.Now < longWaited(n.Ch):
+			p.lookAt(longWaited(n.Ch))
+			return derived.Unknown
+		default:
+			cand.spare = true
 		}
 	}
 	p.found = append(p.found, cand)
@@ -127,6 +127,11 @@ func (p *planning) offer(n *derived.Node, edges []derived.Edge, f *Future, d *De
 // Otherwise a queue near its limit would find out surprises one after the other, each when
 // it holds all others up, and would never recover.
 const longWait = 1.2
+
+// earlyNeed is the mean chance of a future's targets to be needed from which a change that
+// has waited for long is built before its time. A less likely future is another one by the
+// time that the build ends: deep in the line of a hot target one change had 72 builds so.
+const earlyNeed = 0.6
 
 // longWaited is when a change has waited for longWait times its own duration.
 func longWaited(ch *queue.Change) queue.Instant {

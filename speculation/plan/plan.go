@@ -387,15 +387,10 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 	case f.Status == derived.Failed && p.facts.Futures.Regardless(n, nil) == derived.Failed:
 		p.onMain(n) // it may be rejected, if it fails on main as it is
 	}
-	switch st := p.offer(n, edges, f, &MindOf(n).Deal, f.mean*aging, aim{kind: queue.WorthLikeliest}); {
-	case st == derived.Conflicting:
+	if p.offer(n, edges, f, &MindOf(n).Deal, f.mean*aging, aim{kind: queue.WorthLikeliest}) == derived.Conflicting {
 		MindOf(n).Odds = unmergeable
-	case f.Status == derived.Verified:
-		MindOf(n).Odds = max(MindOf(n).Odds, proven)
-	case f.Status == derived.Failed:
-		MindOf(n).Odds = min(MindOf(n).Odds, 1-proven)
-	case f.doubted():
-		MindOf(n).Odds = min(MindOf(n).Odds, doubtful)
+	} else {
+		MindOf(n).hear(f, proven)
 	}
 	p.flips(n, edges, f, aging)
 	p.spares(n, edges, f, f.mean*aging)
@@ -405,6 +400,7 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 // assumption keys have its outcome already and no verdict follows, it asks for the
 // change's merge.
 func (p *planning) alone(n *derived.Node, f *Future, aging float64) {
+	MindOf(n).hear(f, 1) // nothing is assumed
 	if f.Status == derived.Unknown {
 		p.offer(n, nil, f, &MindOf(n).Deal, aging, aim{kind: queue.WorthAlone})
 		return
