@@ -133,5 +133,5 @@ func (a *audit) ends() {
 // head by the queue have taken back: it is shown at the head that was approved.
 func (w *world) keptOnGitLab(p *pull) bool {
 	ch := w.core.facts.Links.Active(p.number)
-	return w.branches.gitlab != nil && ch != nil && ch.Kept && ch.Head == w.shows(p)
+	return w.branches != nil && w.branches.gitlab != nil && ch != nil && ch.Kept && ch.Head == w.shows(p)
 }
