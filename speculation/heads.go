@@ -165,11 +165,6 @@ func (c *mainline) proceed() {
 			c.unsure(p.ID)
 		}
 	case p.AllSeen() || c.facts.Now >= p.Until:
-		for _, h := range p.Heads {
-			if !h.Seen {
-				c.verdictOf(h.Change, func(v *queue.Verdict) { v.Closed = true })
-			}
-		}
 		c.pushMain(p)
 	default:
 		c.wakeAt(p.Until)
@@ -179,9 +174,15 @@ func (c *mainline) proceed() {
 	}
 }
 
-// pushMain has main moved, with the heads moved or not.
+// pushMain has main moved, with the heads moved or not. The forge will not show a pull
+// request as merged whose moved head it has not shown by now.
 func (c *mainline) pushMain(p *queue.Push) {
 	c.endPush(p)
+	for _, h := range p.Heads {
+		if p.Stage == queue.AwaitingSeen && !h.Seen {
+			c.verdictOf(h.Change, func(v *queue.Verdict) { v.Closed = true })
+		}
+	}
 	p.Stage, p.Until = queue.PushingMain, 0
 	c.touch(queue.KindMeta, queue.MetaPush)
 	c.upkeep.ask(queue.Land{Push: p.ID})

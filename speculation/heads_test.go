@@ -88,3 +88,23 @@ func TestMainDoesNotWaitForTheForge(t *testing.T) {
 	w.settleDown()
 	w.mustBe(p, queue.Landed)
 }
+
+// The forge cannot be asked whether it has taken note of the branch: main moves, and the queue
+// closes the pull request itself, since the forge may never show it as merged.
+func TestMainMovesWhereTheForgeCannotBeAsked(t *testing.T) {
+	w, p, a := squashing(t)
+	w.branches.notes = func() bool { return false }
+	w.tell(w.carryOut(a)...)
+	see := slices.IndexFunc(w.waits, func(a queue.Action) bool { _, sees := a.Task.(queue.SeeHeads); return sees })
+	if see < 0 {
+		t.Fatalf("the forge is not asked: %v", w.waits)
+	}
+	failed := w.waits[see]
+	w.waits = slices.Delete(slices.Clone(w.waits), see, see+1)
+	w.tell(queue.Failed{Action: failed.Key, Error: "the forge is away"})
+	w.settleDown()
+	w.mustBe(p, queue.Landed)
+	if v := w.change(p).Verdict; !v.Along || !v.Closed {
+		t.Errorf("it counts as shown as merged: %+v", v)
+	}
+}

@@ -15,9 +15,10 @@ import (
 // merge request whose head is stored after that stays open, with nothing in it.
 // (RefreshService and PostMergeService of GitLab; forge/forgetest/gitlab does the same.)
 type afterwards struct {
-	jobs   []int // numbers of merge requests whose branch has moved; 0: main has
-	resets bool
-	ended  map[int]bool // merge requests that were merged or closed, by anybody
+	jobs     []int // numbers of merge requests whose branch has moved; 0: main has
+	resets   bool
+	approved map[int]queue.CommitID // the head of which a move has taken back the approvals
+	ended    map[int]bool           // merge requests that were merged or closed, by anybody
 
 	merged, empty, closed int // by the target's job, left open by it with nothing in it, closed by the queue
 }
@@ -26,7 +27,7 @@ type afterwards struct {
 func (h *history) onGitLab() {
 	h.branched()
 	h.rules.MergeAPI, h.branches.declines = "", nil
-	h.branches.gitlab = &afterwards{ended: map[int]bool{}, resets: h.chance(50, "approvals are reset")}
+	h.branches.gitlab = &afterwards{ended: map[int]bool{}, approved: map[int]queue.CommitID{}, resets: h.chance(50, "approvals are reset")}
 	h.requires = h.branches.gitlab.resets
 	if h.chance(30, "semi-linear") {
 		h.rules.Method = config.MethodSemiLinear
@@ -109,8 +110,20 @@ func (w *world) closesLanded(p *pull, ch queue.Change) {
 // project has it so.
 func (g *afterwards) reset(p *pull) {
 	if g != nil && g.resets {
+		if len(p.lacks) == 0 {
+			g.approved[p.number] = p.head
+		}
 		p.lacks = []queue.Requirement{{Kind: queue.RequireReviews, Names: []string{"0", "1"}}}
 	}
+}
+
+// metAtHead reports whether a pull request meets what is asked of it at the head that it is
+// shown at. Approvals of that head that only a move of it by the queue has taken back count.
+func (w *world) metAtHead(p *pull) bool {
+	if p.draft || len(p.lacks) == 0 {
+		return !p.draft
+	}
+	return w.branches != nil && w.branches.gitlab != nil && w.branches.gitlab.approved[p.number] == w.shows(p)
 }
 
 // ends demands, at the end, that no merge request is left open whose change has landed.
@@ -127,11 +140,4 @@ func (a *audit) ends() {
 			w.Fatalf("merge request %d is left open, although %s has landed (%s): %+v", p.number, id, ch.Method, ch.Verdict)
 		}
 	}
-}
-
-// keptOnGitLab reports whether a merge request lacks only the approvals that moves of its
-// head by the queue have taken back: it is shown at the head that was approved.
-func (w *world) keptOnGitLab(p *pull) bool {
-	ch := w.core.facts.Links.Active(p.number)
-	return w.branches != nil && w.branches.gitlab != nil && ch != nil && ch.Kept && ch.Head == w.shows(p)
 }

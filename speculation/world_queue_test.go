@@ -332,7 +332,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 		return queue.Inspected{Action: key, Missing: true}
 	}
 	level := cmp.Or(w.roles[t.User], map[string]string{"boss": "admin", "dev": "write"}[t.User])
-	if (len(p.lacks) == 0 || w.keptOnGitLab(p)) && !p.draft {
+	if w.metAtHead(p) {
 		p.seenMet = w.now
 	}
 	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Spared: p.spared, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: w.shows(p), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,

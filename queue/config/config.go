@@ -179,7 +179,7 @@ type Rules struct {
 	Retries int `json:"retries,omitempty" yaml:"retries,omitempty" jsonschema:"minimum=0,maximum=5,default=1"`
 	// InfraRetries are the infrastructure errors in a row before a change is parked. Default 3.
 	InfraRetries int `json:"infra_retries,omitempty" yaml:"infra_retries,omitempty" jsonschema:"minimum=1,maximum=20,default=3"`
-	// BuildsPerChange caps the builds of one change. A build of a part of what the change affects counts as that part. A part of the cap is kept for builds on the target branch as it is: three builds while at most half of the slots are busy, half of the cap while most are, and a quarter between. Default 20.
+	// BuildsPerChange caps the builds of one change. A build of a part of what the change affects counts as that part. A part of the cap is kept for builds on the target branch as it is: a quarter, half while 80 % of the slots are busy or more, and no more than three builds while half are or fewer. Default 20.
 	BuildsPerChange int `json:"builds_per_change,omitempty" yaml:"builds_per_change,omitempty" jsonschema:"minimum=1,maximum=1000,default=20"`
 	// BuildsPerHour caps the builds of the whole queue; 0 is no cap. Default 0.
 	BuildsPerHour int `json:"builds_per_hour,omitempty" yaml:"builds_per_hour,omitempty" jsonschema:"minimum=0,maximum=1000000,default=0"`

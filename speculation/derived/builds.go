@@ -145,11 +145,11 @@ func (fs *Facts) Busy() float64 {
 const kept = 3
 
 // Allowance is how many times over the work of a change may be built. With sure it is all
-// that the cap allows. For builds on assumptions it is half of that if most slots are busy,
-// and all but three builds if most are idle: a cap must not leave slots empty while changes
-// wait for each other. Between, it is three quarters. The rest is kept for builds on the
-// target branch as it is: else a change whose builds were all spent on assumptions that did
-// not come true would end without a verdict.
+// that the cap allows. For builds on assumptions it is three quarters of that, half if most
+// slots are busy, and all but three builds, or three quarters of a small cap, if most are
+// idle: a cap must not leave slots empty while changes wait for each other. The rest is kept
+// for builds on the target branch as it is: else a change whose builds were all spent on
+// assumptions that did not come true would end without a verdict.
 func (fs *Facts) Allowance(sure bool) float64 {
 	limit := float64(fs.Rules().BuildsPerChange)
 	switch {

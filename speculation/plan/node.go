@@ -28,19 +28,6 @@ type Future struct {
 	serial int            // of the last link when that was seen
 }
 
-// hear takes the results of a change's likeliest future into the chance that the change
-// lands. sure is how likely the change's outcome is the one of that future.
-func (m *Mind) hear(f *Future, sure float64) {
-	switch {
-	case f.Status == derived.Verified:
-		m.Odds = max(m.Odds, sure)
-	case f.Status == derived.Failed:
-		m.Odds = min(m.Odds, 1-sure)
-	case f.doubted():
-		m.Odds = min(m.Odds, doubtful)
-	}
-}
-
 // See looks up the known results of a future.
 func (p *Planner) See(n *derived.Node, edges []derived.Edge, takes []bool, f *Future) {
 	f.N, f.takes = n, takes

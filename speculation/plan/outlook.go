@@ -25,6 +25,19 @@ func (f *Future) doubted() bool {
 	return false
 }
 
+// hear takes the results of a change's likeliest future into the chance that the change
+// lands. sure is the chance that an outcome there is the change's outcome.
+func (m *Mind) hear(f *Future, sure float64) {
+	switch {
+	case f.Status == derived.Verified:
+		m.Odds = max(m.Odds, sure)
+	case f.Status == derived.Failed:
+		m.Odds = min(m.Odds, 1-sure)
+	case f.doubted():
+		m.Odds = min(m.Odds, doubtful)
+	}
+}
+
 // Expect returns the chance that a change lands, without strong pairs: that it is green
 // on its own, and with each other change that it is weakly suspected to break with and
 // that no build has cleared.
