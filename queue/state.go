@@ -28,8 +28,9 @@ type State struct {
 	Promises   map[ChangeID]*Promises
 	Learned    Learned
 	Model      Models
-	Models     map[int]*Model // by version
-	Accuracy   float64        // running share of predictions on arrival that came true; 0: none yet
+	Models     map[int]*Model       // by version
+	Outcomes   map[string]*Outcomes // by target
+	Accuracy   float64              // running share of predictions on arrival that came true; 0: none yet
 	Actions    map[string]*Action
 	Hunts      map[string]*Hunt // for what turned main red
 	Hosts      map[string]*Host // by name
@@ -60,6 +61,7 @@ func NewState(branch string) *State {
 		Hunts:      map[string]*Hunt{},
 		Hosts:      map[string]*Host{},
 		Models:     map[int]*Model{},
+		Outcomes:   map[string]*Outcomes{},
 	}
 }
 
@@ -141,12 +143,13 @@ const (
 	KindArea      Kind = "area"
 	KindPromises  Kind = "promises"
 	KindModel     Kind = "model"
+	KindOutcomes  Kind = "outcomes"
 )
 
 // Kinds returns all kinds of records.
 func Kinds() []Kind {
 	return []Kind{KindMeta, KindChange, KindRequest, KindPull, KindFootprint, KindLink, KindSteps,
-		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl, KindHost, KindAuthor, KindArea, KindPromises, KindModel}
+		KindBuild, KindEntry, KindDuration, KindBelief, KindAction, KindHunt, KindControl, KindHost, KindAuthor, KindArea, KindPromises, KindModel, KindOutcomes}
 }
 
 // Ref names a record.
@@ -257,6 +260,8 @@ func (s *State) lookup(r Ref) (any, bool) {
 			return nil, false
 		}
 		return find(s.Models, n)
+	case KindOutcomes:
+		return find(s.Outcomes, r.ID)
 	}
 	return nil, false
 }
@@ -330,6 +335,8 @@ func (s *State) Load(r Record) error {
 		err = load(s.Promises, r, func(v *Promises) ChangeID { return v.Change })
 	case KindModel:
 		err = load(s.Models, r, func(v *Model) int { return v.Version })
+	case KindOutcomes:
+		err = load(s.Outcomes, r, func(v *Outcomes) string { return v.Target })
 	default:
 		err = fmt.Errorf("not known to this version")
 	}

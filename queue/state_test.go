@@ -59,6 +59,11 @@ func drawState(r *rapid.T) *queue.State {
 		model.Version = n
 		s.Models[n] = &model
 	}
+	for _, name := range rapid.SliceOfNDistinct(rapid.String(), 1, 3, rapid.ID).Draw(r, "targets") {
+		outcomes := filled(r, queue.Outcomes{})
+		outcomes.Target = name
+		s.Outcomes[name] = &outcomes
+	}
 	return s
 }
 
@@ -72,7 +77,7 @@ func refsOf(s *queue.State) []queue.Ref {
 		queue.KindChange: s.Changes, queue.KindRequest: s.Requests, queue.KindPull: s.Pulls, queue.KindFootprint: s.Footprints,
 		queue.KindLink: s.Links, queue.KindSteps: s.Steps, queue.KindBuild: s.Builds, queue.KindEntry: s.Ledger, queue.KindControl: s.Controls, queue.KindHost: s.Hosts,
 		queue.KindDuration: s.Durations, queue.KindBelief: s.Beliefs, queue.KindAction: s.Actions,
-		queue.KindAuthor: s.Authors, queue.KindArea: s.Areas, queue.KindPromises: s.Promises, queue.KindModel: s.Models,
+		queue.KindAuthor: s.Authors, queue.KindArea: s.Areas, queue.KindPromises: s.Promises, queue.KindModel: s.Models, queue.KindOutcomes: s.Outcomes,
 	} {
 		for _, key := range reflect.ValueOf(m).MapKeys() {
 			id := ""
@@ -150,7 +155,7 @@ func TestStateLoadErrors(t *testing.T) {
 func TestKinds(t *testing.T) {
 	kinds := queue.Kinds()
 	slices.Sort(kinds)
-	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 19 {
+	if n := len(slices.Compact(kinds)); n != len(queue.Kinds()) || n != 20 {
 		t.Errorf("%d kinds: %v", n, queue.Kinds())
 	}
 }

@@ -9,6 +9,7 @@ const (
 	WorthTrain     WorthKind = "train"     // keys on the whole tree of a commit that is about to land
 	WorthAlone     WorthKind = "alone"     // a change with no other ahead of it
 	WorthLikeliest WorthKind = "likeliest" // a change on its likeliest future
+	WorthSample    WorthKind = "sample"    // a change deep in the line, with some of those ahead: to learn who is to blame
 	WorthEarly     WorthKind = "early"     // the same, while the change's own build ends
 	WorthTrial     WorthKind = "trial"     // of one that probably fails there, beside the train
 	WorthProbe     WorthKind = "probe"     // of one alone, before it boards

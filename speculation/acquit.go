@@ -31,6 +31,9 @@ func (c *blaming) acquit(b *queue.Build, passed []string) {
 	if len(passed) == 0 || len(crew) == 0 || c.facts.Without(config.IngredientBeliefs) {
 		return
 	}
+	if c.named(b) {
+		c.outcomes(b, passed, true)
+	}
 	set := c.setOf(passed)
 	for _, id := range crew {
 		c.acquitOne(id, set)

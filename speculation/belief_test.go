@@ -1,7 +1,6 @@
 package speculation
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -131,22 +130,17 @@ func TestBlameWithWhatHasLandedCounts(t *testing.T) {
 			w.core.blaming.suspect(&r.build, []string{"a"})
 		}
 	}
+	w.core.facts.Beliefs.Blame()
 	if q := w.core.planner.Expect(n, nil); q > 0.05 {
 		t.Errorf("it has failed on what has landed, alone, and lands by %.3g", q)
 	}
-	rec := w.core.blaming.belief(ch.ID)
-	gone := *rec
-	gone.Pairs, gone.Met, gone.Doubts = maps.Clone(rec.Pairs), maps.Clone(rec.Met), slices.Clone(rec.Doubts)
-	w.core.upkeep.forgetPair(&gone, landed.ID, &queue.Change{Phase: queue.Rejected})
-	if slices.ContainsFunc(gone.Doubts, func(d queue.Doubt) bool { return d.Pair != "" || d.Chance > 0.5 }) {
-		t.Errorf("the other has been turned down, and of the blame there is %+v", gone.Doubts)
-	}
-	w.core.upkeep.forgetPair(rec, landed.ID, landed)
+	w.core.upkeep.forgetPair(w.core.blaming.belief(ch.ID), landed.ID, landed)
+	delete(w.core.s.Footprints, landed.ID)
+	w.core.facts.Futures.Forget(landed.ID)
+	w.core.touch(queue.KindFootprint, string(landed.ID))
+	w.core.facts.Beliefs.Blame()
 	if q := w.core.planner.Expect(n, nil); q > 0.05 {
 		t.Errorf("the other is forgotten, and it lands by %.3g", q)
-	}
-	if len(rec.Doubts) != 1 || rec.Doubts[0].Chance < 0.95 {
-		t.Errorf("of one failure there are the doubts %+v", rec.Doubts)
 	}
 }
 
@@ -167,6 +161,7 @@ func TestBlameIsPassedOn(t *testing.T) {
 			s.core.blaming.acquit(&r.build, []string{"a"})
 		}
 	}
+	s.core.facts.Beliefs.Blame()
 	if got := s.core.facts.Beliefs.Good(s.id(2)); got > 0.05 {
 		t.Errorf("what has failed passes without the second, which is good by %.3g", got)
 	}

@@ -15,13 +15,18 @@ const (
 	despite   = 0.02 // how likely a fault is to show on targets that have passed with it
 )
 
-// suspect takes in targets that have failed in a build. Targets that the same
+// suspect takes in targets that have failed in a build. If the targets of all its changes are
+// known by name, the outcome of each target is kept (outcome.go). Otherwise targets that the same
 // changes affect have one cause: one of these changes is bad, or two of them are
 // red together, or one is red with a change that had landed below. (The study behind
 // this leaves out all pairs but those of the build's own change. With deep bases the
 // other pairs are often to blame.) A fault is as likely to show on one target as on any
 // other of the change's that have not passed with it.
 func (c *blaming) suspect(b *queue.Build, failed []string) {
+	if c.named(b) {
+		c.outcomes(b, failed, false)
+		return
+	}
 	own := c.s.Changes[b.Change]
 	if c.facts.Without(config.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
 		return

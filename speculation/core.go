@@ -130,6 +130,7 @@ func Step(c *Core, events []queue.Event) Turn {
 
 func (c *Core) beforePlan(events []queue.Event) {
 	c.begin(events)
+	c.facts.Beliefs.Blame()
 	c.rewind()
 	for _, e := range events {
 		c.fold(e)

@@ -82,6 +82,7 @@ func (c *upkeep) tidyChanges() {
 			}
 		}
 	}
+	c.blaming.forgetOutcomes()
 	var old []queue.ChangeID
 	for id, ch := range c.s.Changes {
 		if ch.Phase.Final() && c.facts.Now.Sub(ch.Decided) > keepVerdict {

@@ -132,6 +132,7 @@ func (c *telling) outlook(ch *queue.Change, next queue.Next) queue.Outlook {
 			o.Doubts = append(o.Doubts, queue.Suspect{Pair: d.Pair, Chance: d.Chance, Others: slices.Clone(d.Others)})
 		}
 	}
+	o.Doubts = append(o.Doubts, c.facts.Beliefs.Suspects(ch.ID)...)
 	return o
 }
 

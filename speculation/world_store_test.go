@@ -96,6 +96,7 @@ func refsOf(s *queue.State) []queue.Ref {
 	out = refs(out, queue.KindAuthor, s.Authors)
 	out = refs(out, queue.KindArea, s.Areas)
 	out = refs(out, queue.KindPromises, s.Promises)
+	out = refs(out, queue.KindOutcomes, s.Outcomes)
 	for v := range s.Models {
 		out = append(out, queue.Ref{Kind: queue.KindModel, ID: fmt.Sprint(v)})
 	}

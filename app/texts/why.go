@@ -41,6 +41,8 @@ func (v voice) whyAlone(x queue.Worth, old string) string {
 		return "as one merge of " + v.refs(Strings(x.With)) + sized(x)
 	case queue.WorthLikeliest:
 		return "on the likeliest future" + v.outcomes(x)
+	case queue.WorthSample:
+		return fmt.Sprintf("with %d of the %d undecided changes ahead: with all of them it would probably fail, and tell nothing", x.Lands, x.Lands+x.Fails)
 	case queue.WorthFlip:
 		return "in case " + v.flips(x)
 	case queue.WorthLate:

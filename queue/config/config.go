@@ -121,6 +121,7 @@ const (
 	IngredientMargin          Ingredient = "margin"           // no change is overtaken for less than it costs
 	IngredientPreempt         Ingredient = "preempt"          // a build takes the slot of one worth less
 	IngredientQuotas          Ingredient = "quotas"           // caps on the builds of a team, an author or a project
+	IngredientSamples         Ingredient = "samples"          // first builds deep in the line assume only some of those ahead, to learn who is to blame
 	IngredientTargetThreshold Ingredient = "target-threshold" // re-verifications take only targets that are likely enough to be needed
 	IngredientTrials          Ingredient = "trials"           // changes that probably break a step on the whole tree are checked before they board the train
 )
@@ -128,7 +129,7 @@ const (
 // Ingredients returns all of them.
 func Ingredients() []Ingredient {
 	return []Ingredient{IngredientAdaptive, IngredientAging, IngredientBeliefs, IngredientBenefit, IngredientBypass, IngredientEarly, IngredientFlips,
-		IngredientJustInTime, IngredientLanes, IngredientMargin, IngredientPreempt, IngredientQuotas, IngredientTargetThreshold, IngredientTrials}
+		IngredientJustInTime, IngredientLanes, IngredientMargin, IngredientPreempt, IngredientQuotas, IngredientSamples, IngredientTargetThreshold, IngredientTrials}
 }
 
 // Assignment says whether assigning the queue's account is a command.
@@ -206,7 +207,7 @@ type Rules struct {
 	// Threshold is the least chance to be needed that a speculative build must have, from 0.01 to 1. Default 0.3.
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
 	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.
-	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=early,enum=flips,enum=just-in-time,enum=lanes,enum=margin,enum=preempt,enum=quotas,enum=target-threshold,enum=trials"`
+	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=early,enum=flips,enum=just-in-time,enum=lanes,enum=margin,enum=preempt,enum=quotas,enum=samples,enum=target-threshold,enum=trials"`
 	// Spare says when free slots build unlikely futures, too: auto (while nothing is known of changes but an average, and half of the slots are free), always or never. Default auto.
 	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=auto"`
 	// Batch says when several changes are built or landed together: off, independent (under overload changes without a common target share a build, where each step says which target has failed) or rollup (besides, under heavy overload changes that share most of their work land as one merge, as many as take the fewest builds, and a failed one is split down to the change that is to blame). Default off.

@@ -29,9 +29,9 @@ func (fs *Beliefs) Good(id queue.ChangeID) float64 {
 				q = min(q, 1-d.Chance)
 			}
 		}
-		return ClampChance(q)
+		return ClampChance(fs.unblamed(id, q))
 	}
-	return fs.Prior(fs.s.Changes[id])
+	return ClampChance(fs.unblamed(id, fs.Prior(fs.s.Changes[id])))
 }
 
 // Prior is the chance that a change is green on its own before anything of it is known.
@@ -54,7 +54,11 @@ func (fs *Beliefs) untrained(ch *queue.Change) float64 {
 
 // Ask has predictions come from another model from now on. Earlier predictions stay with
 // their changes.
-func (fs *Beliefs) Ask(m predict.Model) { fs.Model = m }
+func (fs *Beliefs) Ask(m predict.Model) {
+	fs.Model = m
+	fs.blamedBy, fs.blamedAt = average{}, Freshness{}
+	fs.Blame()
+}
 
 // Read asks a model that reads cases about a change that has just been analyzed, with a
 // footprint, and keeps its answers with the change.
@@ -94,7 +98,7 @@ func (fs *Beliefs) PairChance(x, y queue.ChangeID) float64 {
 			}
 		}
 	}
-	return q
+	return fs.blamedPair(x, y, q)
 }
 
 // PairBase is PairChance without the failures that count against the pair.
@@ -111,14 +115,7 @@ func (fs *Beliefs) PairBase(x, y queue.ChangeID) float64 {
 	if a == nil || b == nil {
 		return 0
 	}
-	q := fs.Model.Conflict(a, b)
-	if !(q > 0) {
-		return 0
-	}
-	if fs.Model.Cold() && q < 1-MinChance {
-		q = predict.PairRate(fs.s.Learned.Pair, q)
-	}
-	return min(q, 1-MinChance)
+	return fs.pairPrior(a, b)
 }
 
 // Holder returns a pair in the order in which the change whose record holds it is last:

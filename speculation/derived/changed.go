@@ -14,6 +14,8 @@ func (fs *Facts) Changed(r queue.Ref) {
 		if !fs.Order.changed(queue.ChangeID(r.ID)) {
 			return // no plan has it yet
 		}
+	case queue.KindOutcomes:
+		fs.Beliefs.unheard[r.ID] = true
 	}
 	fs.news++
 }

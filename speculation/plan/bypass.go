@@ -14,6 +14,8 @@ const bypassWorth = 0.8 // part of the likeliest future's value that the other o
 
 const lateFactor = 2 // how many times longer than the bypassing change the other still takes
 
+const spareNeed = 0.5 // mean chance of the likeliest future's targets to be needed, below which its neighbours are not built for free slots
+
 const spareSpent = 1.5 // whole builds of a change after which only its likely futures are built
 
 // spares considers builds for free slots if the model knows only an average of changes.
@@ -31,7 +33,7 @@ func (p *planning) spares(n *derived.Node, edges []derived.Edge, f *Future, valu
 	free := p.s.Slots > len(p.s.Builds)
 	for i := range edges {
 		late := p.late(edges[i].To, n)
-		if !late && (i > 0 || !free) {
+		if !late && (i > 0 || !free || f.mean < spareNeed) {
 			continue
 		}
 		takes := slices.Clone(f.takes)

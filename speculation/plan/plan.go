@@ -128,6 +128,7 @@ func (p *planning) repeats() bool {
 // proposals returns the proposals of one plan.
 func (p *planning) proposals() iter.Seq[Proposal] {
 	return func(yield func(Proposal) bool) {
+		p.facts.Beliefs.Blame()
 		if p.repeats() {
 			for _, w := range p.last.wants {
 				yield(Merge{w})
@@ -386,6 +387,10 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 		return
 	case f.Status == derived.Failed && p.facts.Futures.Regardless(n, nil) == derived.Failed:
 		p.onMain(n) // it may be rejected, if it fails on main as it is
+	}
+	if g := p.sample(n, edges, f); g != nil {
+		p.offer(n, edges, g, &g.deal, f.mean*aging, aim{kind: queue.WorthSample})
+		return
 	}
 	if p.offer(n, edges, f, &MindOf(n).Deal, f.mean*aging, aim{kind: queue.WorthLikeliest}) == derived.Conflicting {
 		MindOf(n).Odds = unmergeable

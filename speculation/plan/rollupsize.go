@@ -102,7 +102,7 @@ func (p *rollups) sized(group []queue.ChangeID) (all, together, apart float64) {
 // change's own prediction is older.
 func (p *rollups) sound(id queue.ChangeID) float64 {
 	q := p.facts.Beliefs.Good(id)
-	if b := p.s.Beliefs[id]; b != nil && len(b.Doubts) == 0 && p.facts.Beliefs.Model.Cold() {
+	if b := p.s.Beliefs[id]; b != nil && len(b.Doubts) == 0 && !p.facts.Beliefs.Blamed(id) && p.facts.Beliefs.Model.Cold() {
 		q = max(q, p.facts.Beliefs.Prior(p.s.Changes[id]))
 	}
 	return q

@@ -1,0 +1,315 @@
+package derived
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/culprit"
+	"github.com/submitqueue/submitqueue/speculation/predict"
+)
+
+// goneBad is the chance that a change that has left without landing is to blame for a failure
+// with it, before other results of the target are looked at.
+const goneBad = 0.5
+
+// leastBlame is the chance of a pair below which a failure counts for nothing against it.
+const leastBlame = 0.002
+
+// blame is who is to blame for the failures of one target, as far as is known.
+type blame struct {
+	members []queue.ChangeID // the changes that were built with it
+	who     []accused        // what was known of each
+	finding culprit.Finding
+	alone   map[queue.ChangeID]float64    // factor of the chance that a change is good
+	pairs   map[[2]queue.ChangeID]float64 // chance that two changes, in order of their ids, break the target
+}
+
+// Blame works out again who is to blame for the failures of targets, where what is known has
+// changed.
+func (fs *Beliefs) Blame() {
+	if fs.blamedAt == fs.Freshness() {
+		return
+	}
+	fs.blamedAt = fs.Freshness()
+	good, pair := fs.Rates()
+	if all := (average{good, pair, fs.s.Model.Using}); fs.blamedBy != all {
+		fs.blamedBy = all
+		clear(fs.blames)
+		fs.RethinkAll()
+	}
+	for _, name := range Sorted(fs.s.Outcomes) {
+		o, t := fs.s.Outcomes[name], fs.Futures.Assumed.Number(name)
+		b := fs.blames[t]
+		if b != nil && !fs.unheard[name] && slices.Equal(b.who, fs.accused(b.members)) {
+			continue
+		}
+		fs.blamed(t, fs.find(t, o))
+	}
+	for name := range fs.unheard {
+		if fs.s.Outcomes[name] == nil {
+			fs.blamed(fs.Futures.Assumed.Number(name), nil)
+		}
+	}
+	clear(fs.unheard)
+}
+
+// average is what all chances beforehand rest on.
+type average struct {
+	good, pair queue.Rate
+	model      int
+}
+
+// accused is a change that was built with a target.
+type accused struct {
+	x     *Affects // nil: no longer known
+	is    standing
+	alone float64 // chance beforehand that it breaks the target alone
+}
+
+// accused returns what is known of changes now, before any result. The slice is used again.
+func (fs *Beliefs) accused(members []queue.ChangeID) []accused {
+	who := Resize(fs.scratch, len(members))
+	fs.scratch = who
+	for i, id := range members {
+		a := accused{x: fs.Futures.AffectedBy(id), is: gone, alone: goneBad}
+		if ch := fs.s.Changes[id]; ch != nil {
+			a.is = standingOf(ch)
+			switch {
+			case a.is == onMain:
+				a.alone = 0
+			case a.is == undecided && a.x != nil:
+				a.alone = (1 - fs.Prior(ch)) / float64(max(1, len(a.x.Targets)))
+			}
+		}
+		who[i] = a
+	}
+	return who
+}
+
+// blamed takes in who is to blame for the failures of a target now; nil: nobody.
+func (fs *Beliefs) blamed(t int, now *blame) {
+	was := fs.blames[t]
+	if fs.blames[t] = now; now == nil {
+		delete(fs.blames, t)
+		now = &blame{}
+	}
+	if was == nil {
+		was = &blame{}
+	}
+	for id, q := range now.alone {
+		if was.alone[id] != q {
+			fs.Rethink(id)
+		}
+	}
+	for id := range was.alone {
+		if _, ok := now.alone[id]; !ok {
+			fs.Rethink(id)
+		}
+	}
+	again := func(pair [2]queue.ChangeID) {
+		fs.Rethink(pair[0])
+		fs.Rethink(pair[1])
+		fs.RethinkPair(pair[0], pair[1])
+	}
+	for pair, q := range now.pairs {
+		if was.pairs[pair] != q {
+			again(pair)
+		}
+	}
+	for pair := range was.pairs {
+		if _, ok := now.pairs[pair]; !ok {
+			again(pair)
+		}
+	}
+}
+
+// standingOf says how a change counts among those that may be to blame.
+func standingOf(ch *queue.Change) standing {
+	switch {
+	case ch.Phase == queue.Landed:
+		return onMain
+	case ch.Phase.Final():
+		return gone
+	}
+	return undecided
+}
+
+type standing uint8
+
+const (
+	undecided standing = iota
+	onMain             // it is not to blame alone
+	gone               // it has left without landing
+)
+
+// find works out who is to blame for the failures of a target.
+func (fs *Beliefs) find(t int, o *queue.Outcomes) *blame {
+	b := &blame{alone: map[queue.ChangeID]float64{}, pairs: map[[2]queue.ChangeID]float64{}}
+	if !slices.ContainsFunc(o.Sets, func(x queue.Outcome) bool { return !x.Passed }) {
+		return b
+	}
+	places := map[queue.ChangeID]int{}
+	for _, x := range o.Sets {
+		for _, id := range x.With {
+			if _, ok := places[id]; !ok {
+				places[id] = len(b.members)
+				b.members = append(b.members, id)
+			}
+		}
+	}
+	b.who = slices.Clone(fs.accused(b.members))
+	c := culprit.Case{Members: len(b.members), Alone: func(i int) float64 { return b.who[i].alone },
+		Pair: func(i, j int) float64 {
+			x, y := &b.who[i], &b.who[j]
+			if x.is == gone || y.is == gone || x.is == onMain && y.is == onMain || x.x == nil || y.x == nil {
+				return 0
+			}
+			return fs.pairPrior(fs.s.Changes[b.members[i]], fs.s.Changes[b.members[j]]) / float64(max(1, sharedBy(x.x, y.x)))
+		}}
+	for _, x := range o.Sets {
+		var list []int
+		for _, id := range x.With {
+			if i := places[id]; b.who[i].x == nil || b.who[i].x.Touches(t) {
+				list = append(list, i)
+			}
+		}
+		if x.Passed {
+			c.Passed = append(c.Passed, list)
+		} else {
+			c.Failed = append(c.Failed, list)
+		}
+	}
+	b.finding = culprit.Find(c)
+	for _, g := range b.finding.Guesses {
+		switch {
+		case g.B < 0 && b.who[g.A].is == undecided:
+			b.alone[b.members[g.A]] = (1 - g.Chance) / (1 - g.Before)
+		case g.B >= 0 && g.Chance > leastBlame:
+			b.pairs[inOrder(b.members[g.A], b.members[g.B])] = g.Chance
+		}
+	}
+	return b
+}
+
+// pairPrior is the chance that two changes, each green on its own, are red together, before any
+// result.
+func (fs *Beliefs) pairPrior(a, b *queue.Change) float64 {
+	q := fs.Model.Conflict(a, b)
+	if !(q > 0) {
+		return 0
+	}
+	if fs.Model.Cold() && q < 1-MinChance {
+		q = predict.PairRate(fs.s.Learned.Pair, q)
+	}
+	return min(q, 1-MinChance)
+}
+
+// sharedBy counts the targets that both changes affect.
+func sharedBy(a, b *Affects) int {
+	n, i := 0, 0
+	for _, t := range a.Targets {
+		for i < len(b.Targets) && b.Targets[i] < t {
+			i++
+		}
+		if i < len(b.Targets) && b.Targets[i] == t {
+			n++
+		}
+	}
+	return n
+}
+
+func inOrder(x, y queue.ChangeID) [2]queue.ChangeID {
+	if y < x {
+		x, y = y, x
+	}
+	return [2]queue.ChangeID{x, y}
+}
+
+// unblamed takes the failures of targets into the chance q that a change is good.
+func (fs *Beliefs) unblamed(id queue.ChangeID, q float64) float64 {
+	if len(fs.blames) == 0 {
+		return q
+	}
+	if x := fs.Futures.AffectedBy(id); x != nil {
+		for _, t := range x.Targets {
+			if b := fs.blames[t]; b != nil {
+				if factor, ok := b.alone[id]; ok {
+					q *= factor
+				}
+			}
+		}
+	}
+	return q
+}
+
+// blamedPair takes the failures of targets into the chance q that two changes break together.
+func (fs *Beliefs) blamedPair(x, y queue.ChangeID, q float64) float64 {
+	if len(fs.blames) == 0 {
+		return q
+	}
+	a, b := fs.Futures.AffectedBy(x), fs.Futures.AffectedBy(y)
+	if a == nil || b == nil {
+		return q
+	}
+	pair := inOrder(x, y)
+	for _, t := range a.Targets {
+		if at := fs.blames[t]; at != nil && len(at.pairs) > 0 {
+			q = 1 - (1-q)*(1-at.pairs[pair])
+		}
+	}
+	return min(q, 1-MinChance)
+}
+
+// Blamed reports whether a target has failed with a change, and who is to blame is not known.
+func (fs *Beliefs) Blamed(id queue.ChangeID) bool {
+	if x := fs.Futures.AffectedBy(id); x != nil {
+		for _, t := range x.Targets {
+			if b := fs.blames[t]; b != nil {
+				if _, ok := b.alone[id]; ok {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Suspects returns for which failures a change may be to blame, alone or with another, and who
+// may be instead. Failures whose blame is all but another's are left out.
+func (fs *Beliefs) Suspects(id queue.ChangeID) []queue.Suspect {
+	x := fs.Futures.AffectedBy(id)
+	if x == nil {
+		return nil
+	}
+	var out []queue.Suspect
+	for _, t := range x.Targets {
+		b := fs.blames[t]
+		if b == nil {
+			continue
+		}
+		for _, list := range b.finding.Failures {
+			for _, at := range list {
+				g := b.finding.Guesses[at]
+				if g.Chance < leastBlame || b.members[g.A] != id && (g.B < 0 || b.members[g.B] != id) {
+					continue
+				}
+				s := queue.Suspect{Chance: g.Chance}
+				if g.B >= 0 {
+					s.Pair = b.members[g.A]
+					if s.Pair == id {
+						s.Pair = b.members[g.B]
+					}
+				}
+				for _, other := range list {
+					o := b.finding.Guesses[other]
+					if who := b.members[o.A]; o.B < 0 && who != id && who != s.Pair && o.Chance >= leastBlame {
+						s.Others = append(s.Others, who)
+					}
+				}
+				slices.Sort(s.Others)
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}

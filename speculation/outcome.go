@@ -1,0 +1,82 @@
+package speculation
+
+import (
+	"slices"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/speculation/derived"
+)
+
+// named reports whether the targets of all changes of a build are known by name, so that each
+// result of a target tells of some of them.
+func (c *blaming) named(b *queue.Build) bool {
+	if c.facts.Without(config.IngredientBeliefs) {
+		return false
+	}
+	crew := c.crew(b)
+	return len(crew) > 0 && !slices.ContainsFunc(crew, func(id queue.ChangeID) bool { return c.facts.Futures.AffectedBy(id).All })
+}
+
+// outcomes keeps the results of targets in a build, with the changes that may be to blame for
+// them: those in the build that affect the target, and those below it that have landed and that
+// one of these has not been tested with yet.
+func (c *blaming) outcomes(b *queue.Build, targets []string, passed bool) {
+	in := map[queue.ChangeID]bool{}
+	for _, id := range append(below(b), b.Change) {
+		if id != "" {
+			in[id] = true
+		}
+	}
+	for _, id := range c.crew(b) {
+		if rec := c.s.Beliefs[id]; rec != nil {
+			for other := range rec.Pairs {
+				if o := c.s.Changes[other]; o != nil && o.Phase == queue.Landed && c.below(b, o) {
+					in[other] = true
+				}
+			}
+		}
+	}
+	all := derived.Sorted(in)
+	for _, name := range targets {
+		t := c.facts.Futures.Assumed.Number(name)
+		x := queue.Outcome{Passed: passed}
+		for _, id := range all {
+			if a := c.facts.Futures.AffectedBy(id); a != nil && a.Touches(t) {
+				x.With = append(x.With, id)
+			}
+		}
+		if len(x.With) == 0 {
+			continue
+		}
+		o := c.s.Outcomes[name]
+		if o == nil {
+			o = &queue.Outcomes{Target: name}
+			c.s.Outcomes[name] = o
+		}
+		if o.Add(x) {
+			c.touch(queue.KindOutcomes, name)
+		}
+	}
+}
+
+// forgetOutcomes forgets results that tell nothing of a change without a verdict.
+func (c *blaming) forgetOutcomes() {
+	for _, name := range derived.Sorted(c.s.Outcomes) {
+		o := c.s.Outcomes[name]
+		n := len(o.Sets)
+		o.Sets = slices.DeleteFunc(o.Sets, func(x queue.Outcome) bool {
+			return !slices.ContainsFunc(x.With, func(id queue.ChangeID) bool {
+				ch := c.s.Changes[id]
+				return ch != nil && !ch.Phase.Final()
+			})
+		})
+		if len(o.Sets) == n {
+			continue
+		}
+		if len(o.Sets) == 0 {
+			delete(c.s.Outcomes, name)
+		}
+		c.touch(queue.KindOutcomes, name)
+	}
+}
