@@ -105,8 +105,9 @@
 //	control.go   runs of main that a rejection waits for
 //	belief.go    how likely changes, and pairs of them, are good
 //	acquit.go    what a pass makes of that: by target, for each change in the build
-//	blame.go     what a failure makes of it: which changes may have caused it, and how likely
-//	doubt.go     failures that are not explained yet; how blame is passed on
+//	outcome.go   the results of each target, from which follows who is to blame (package culprit)
+//	blame.go     the same where targets are not known: which changes may have caused a failure
+//	doubt.go     such failures that are not explained yet; how blame is passed on
 //	benched.go   hosts that fail what others pass get no builds; host.go: hosts that a build had better avoid
 //
 // Main:
@@ -196,13 +197,16 @@
 // ever behind urgent changes. Lanes and projects change the value of builds, too; a
 // quota lets builds wait and nothing else.
 //
-// Which change is to blame for a failure? Every change in the build that affects the
-// failed target, two of them together, or one with a change that had landed, each as far
-// as it was likely to be at fault before and has not passed on this target. The doubt
-// stays until one of them is turned down, which explains it; and when the failed target
-// passes with one of them, or one lands, the blame is divided among the rest. So a build
-// of b on a that fails makes both doubtful; when a passes alone, b is to blame, and no
-// change is built on it any more.
+// Which change is to blame for a failure? A change of the build that affects the failed
+// target, or two of them together, or one with a change that had landed. All results of the
+// target with sets of changes that are pending are kept (outcome.go), and the chance of each to
+// be to blame follows from all of them at once (package culprit): what has passed clears, and a
+// change that explains one failure is likelier to explain the next. So a build of b on a that
+// fails makes both doubtful; when a passes alone, b is to blame, and no change is built on it
+// any more. Deep in the line of a hot target, first builds are of different sets on purpose
+// (plan/sample.go), so that one round of builds tells of many changes. Where the targets of a
+// change are not known, each failure is divided among the changes of its build instead, and the
+// doubt stays until one of them is turned down or cleared (doubt.go).
 //
 // Why is a build not run? In this order (package plan): its change is out of the
 // window, its keys are known or being built, its targets are unlikely to be needed, it

@@ -56,7 +56,8 @@ var arrows = []struct {
 	{"app", []string{"app/access", "app/api", "app/docs", "app/intake", "app/notify", "app/texts", "app/web", "speculation", "speculation/predict", "conflict", "queue", "forge", "forge/mirror", "workers"}, "the service knows ports, never an adapter: a second forge, store or build system must not touch it"},
 	{"speculation/predict", []string{"queue"}, "models see facts; they cannot reach what decides"},
 	{"speculation/sim", []string{"speculation", "speculation/predict", "queue"}, "the simulator plays the world for the very core that the server runs; no adapter may help it"},
-	{"speculation/derived", []string{"speculation/predict", "conflict/index", "queue"}, "facts follow from the state; whoever decides or plans reads them, and they know neither"},
+	{"speculation/culprit", nil, "sets in, chances out: it knows no queue"},
+	{"speculation/derived", []string{"speculation/culprit", "speculation/predict", "conflict/index", "queue"}, "facts follow from the state; whoever decides or plans reads them, and they know neither"},
 	{"speculation/plan", []string{"speculation/derived", "queue"}, "a planner reads facts and proposes: what could give a verdict cannot be reached from it"},
 	{"speculation", []string{"speculation/derived", "speculation/plan", "speculation/predict", "conflict", "conflict/index", "queue"}, "the decision core is pure: no forge, worker or store can be reached from it"},
 	{"conflict/conflicttest", []string{"conflict", "conflict/index", "queue"}, "a fake of the port"},
@@ -129,7 +130,7 @@ var outside = []struct {
 }
 
 // pure packages do no I/O, read no clock, draw no chance and log nothing.
-var pure = []string{"queue", "queue/config", "conflict", "conflict/index", "conflict/index/internal/names", "conflict/index/internal/rows", "conflict/internal/sorted", "speculation", "speculation/derived", "speculation/plan", "speculation/predict"}
+var pure = []string{"queue", "queue/config", "conflict", "conflict/index", "conflict/index/internal/names", "conflict/index/internal/rows", "conflict/internal/sorted", "speculation", "speculation/culprit", "speculation/derived", "speculation/plan", "speculation/predict"}
 
 var impure = []string{"os", "os/exec", "io/ioutil", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "syscall"}
 

@@ -19,8 +19,8 @@
 //	{3} is left of the first failure: 3 is to blame.
 //	{3, 4} are left of the second: 3 explains it, and the chance of 4 stays 0.05.
 //
-// Had the two failures been all, 2 and 3 would have been to blame with a chance of nearly one
-// half each, and 1 and 4 with little more than before.
+// Without the pass, 2 and 3 are to blame with a chance of nearly one half each, and 1 and 4 with
+// 0.14: the exact chance is 0.07, but propagation takes failures that overlap as independent.
 //
 // A failure by chance (a flake) is not modelled: a target that fails is run again before that
 // decides, and a set that passes takes the place of its failure (queue.Outcomes).

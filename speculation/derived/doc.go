@@ -12,7 +12,7 @@
 //	Builds     what runs, for which keys, and when does it end?
 //	Order      which changes are before, in conflict with, or on top of which?
 //	Futures    what is known of a target on a future that is not merged yet?
-//	Beliefs    how likely is a change good, how likely do two break together, how long does a target take?
+//	Beliefs    how likely is a change good, how likely do two break together, who is to blame, how long does a target take?
 //	Quotas     which builds wait for a quota?
 //	TreeSteps  what is known of steps on the whole tree?
 //

@@ -21,10 +21,10 @@ const (
 // only some of the changes ahead are assumed to land that affect none but such targets, as many
 // as pass together with a fair chance. These differ from change to change. From the results of
 // many such builds at once follows who is to blame (package culprit). Other targets are built on
-// the likeliest future as always. It is nil if the likeliest future is good enough, or the model
-// knows more than an average.
-func (p *planning) sample(n *derived.Node, edges []derived.Edge, f *Future) *Future {
-	if n.Ch.Builds > 0 || n.X.All || f.Status != derived.Unknown || !p.facts.Beliefs.Model.Cold() || p.facts.Without(config.IngredientSamples) {
+// the likeliest future as always. It is nil if the likeliest future is good enough, a build of
+// that value is not wanted, or the model knows more than an average.
+func (p *planning) sample(n *derived.Node, edges []derived.Edge, f *Future, value float64) *Future {
+	if value < p.worth || n.Ch.Builds > 0 || n.X.All || f.Status != derived.Unknown || !p.facts.Beliefs.Model.Cold() || p.facts.Without(config.IngredientSamples) {
 		return nil
 	}
 	low := derived.Resize(p.marked, len(f.Needed))
@@ -46,14 +46,17 @@ func (p *planning) sample(n *derived.Node, edges []derived.Edge, f *Future) *Fut
 	pass, in := p.facts.Beliefs.Good(n.ID), 0
 	for k, d := range free {
 		e := &edges[d.edge]
-		q := p.facts.Beliefs.Good(e.To.ID) * (1 - e.Q)
+		q := pass * p.facts.Beliefs.Good(e.To.ID) * (1 - e.Q)
 		for _, other := range free[:k] {
+			if q < samplePass {
+				break
+			}
 			if takes[other.edge] {
 				q *= 1 - p.facts.Beliefs.PairChance(edges[other.edge].To.ID, e.To.ID)
 			}
 		}
-		if pass*q >= samplePass {
-			pass *= q
+		if q >= samplePass {
+			pass = q
 			takes[d.edge] = true
 			in++
 		}
