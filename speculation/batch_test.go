@@ -21,7 +21,7 @@ func lineUp(t *testing.T, steps string, rules config.Rules, edits ...edit) (*wor
 		files[fileOf(n)] = "base"
 	}
 	w := newWorld(t, l, files, rulesOf(rules))
-	w.core.facts.Beliefs.Model = trusting{}
+	w.core.facts.Beliefs.Ask(trusting{})
 	w.begin(1)
 	busy := w.open(w.main, edit{"d/code": "first"})
 	w.step(w.say(busy, "dev", "/land"))

@@ -38,7 +38,7 @@ func TestBeliefsFollowTheTargets(t *testing.T) {
 func TestPairWithWhatHasLandedIsAcquitted(t *testing.T) {
 	for _, swap := range []bool{false, true} {
 		w := quiet(t, unit, config.Rules{})
-		w.core.facts.Beliefs.Model = wary{}
+		w.core.facts.Beliefs.Ask(wary{})
 		p, q := w.open(w.main, edit{"a/code": "one"}), w.open(w.main, edit{"a/code": "two"})
 		if swap {
 			p, q = q, p
@@ -75,7 +75,7 @@ func (wary) Conflict(*queue.Change, *queue.Change) float64 { return 0.2 }
 // believed from the start, and what passes with both takes it back.
 func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
-	w.core.facts.Beliefs.Model = wary{}
+	w.core.facts.Beliefs.Ask(wary{})
 	first := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(first, "dev", "/land"))
 	w.settleDown()
@@ -109,7 +109,7 @@ func TestWhatHasLandedBeforeMayBreakIt(t *testing.T) {
 // the change lands, and stays with the change when the other is forgotten.
 func TestBlameWithWhatHasLandedCounts(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
-	w.core.facts.Beliefs.Model = wary{}
+	w.core.facts.Beliefs.Ask(wary{})
 	first := w.open(w.main, edit{"a/code": "one"})
 	w.step(w.say(first, "dev", "/land"))
 	w.settleDown()

@@ -30,7 +30,7 @@ var ugly = rule{target: config.TargetTree, step: "lint", all: []string{"ugly"}}
 // that board after it are not built on it, and it has its verdict on the real main.
 func TestProbablyBrokenIsTriedAside(t *testing.T) {
 	w := quiet(t, linted, config.Rules{}, ugly)
-	w.core.facts.Beliefs.Model = suspects{predict.Default, 1}
+	w.core.facts.Beliefs.Ask(suspects{predict.Default, 1})
 	bad := w.land(edit{"a/code": "ugly"})
 	second := w.land(edit{"b/code": "fine"})
 	third := w.land(edit{"c/code": "fine"})
@@ -50,7 +50,7 @@ func TestProbablyBrokenIsTriedAside(t *testing.T) {
 // that came later.
 func TestSuspectedWithoutReasonLands(t *testing.T) {
 	w := quiet(t, linted, config.Rules{}, ugly)
-	w.core.facts.Beliefs.Model = suspects{predict.Default, 1}
+	w.core.facts.Beliefs.Ask(suspects{predict.Default, 1})
 	first := w.land(edit{"a/code": "fine"})
 	second := w.land(edit{"b/code": "fine"})
 	w.waitOut()
@@ -63,7 +63,7 @@ func TestSuspectedWithoutReasonLands(t *testing.T) {
 func TestSuspectedIsDecidedWhileOthersKeepComing(t *testing.T) {
 	for _, what := range []string{"fine", "ugly"} {
 		w := quiet(t, linted, config.Rules{}, ugly)
-		w.core.facts.Beliefs.Model = suspects{predict.Default, 1}
+		w.core.facts.Beliefs.Ask(suspects{predict.Default, 1})
 		p := w.land(edit{"a/code": what})
 		for n := range 12 {
 			w.land(edit{[]string{"b/code", "c/code"}[n%2]: "fine"})

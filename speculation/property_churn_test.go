@@ -19,7 +19,7 @@ func TestNoBuildIsAskedForAgainAndAgain(t *testing.T) {
 		p := newProof(rt, map[string]int{})
 		defer logging(rt, p.world)
 		p.relation(0)
-		p.core.facts.Beliefs.Model = predict.Default
+		p.core.facts.Beliefs.Ask(predict.Default)
 		p.noFaults()
 		p.live()
 		if p.core.facts.Beliefs.Model != predict.Default {

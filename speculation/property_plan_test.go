@@ -49,7 +49,7 @@ func newPlay(rt *rapid.T, rules config.Rules, model stated, truth ...rule) *play
 	l, files := plain("a", "b", "c")
 	l.rules = truth
 	p := &play{world: newWorld(rt, l, files, rulesOf(rules)), rt: rt, each: func() {}}
-	p.core.facts.Beliefs.Model = model
+	p.core.facts.Beliefs.Ask(model)
 	p.audit.off = quick
 	return p
 }
@@ -368,7 +368,7 @@ func TestIndependentChangesAreBuiltOnce(t *testing.T) {
 			Off: rapid.SliceOfNDistinct(rapid.SampledFrom(config.Ingredients()), 0, 8, rapid.ID).Draw(rt, "off")}
 		w := newWorld(rt, l, files, rulesOf(rules))
 		defer logging(rt, w)
-		w.core.facts.Beliefs.Model = drawn(rt, n)
+		w.core.facts.Beliefs.Ask(drawn(rt, n))
 		w.audit.off = quick
 		w.begin(n)
 		var pulls []*pull

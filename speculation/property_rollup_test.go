@@ -25,7 +25,7 @@ func TestAnyHistoryOfRollups(t *testing.T) {
 		}()
 		h.rules.Batch, h.rules.BatchMax = config.BatchRollup, 2+h.pick(3, "most")
 		h.rules.Quotas = nil
-		h.core.facts.Beliefs.Model = trusting{}
+		h.core.facts.Beliefs.Ask(trusting{})
 		h.relation(0)
 		h.begin(1 + h.pick(2, "slots"))
 		words := []string{"p", "q", "r", "bad", "heal", "danger", "ugly", "-base", "deleted"}

@@ -190,9 +190,9 @@ func newHistory(t tb, pick dice) *history {
 	h.relation(h.pick(4, "relation"))
 	h.forbids()
 	if h.chance(50, "predictor") {
-		h.core.facts.Beliefs.Model = anyModel{}
+		h.core.facts.Beliefs.Ask(anyModel{})
 	} else if h.chance(50, "trust") {
-		h.core.facts.Beliefs.Model = trusting{}
+		h.core.facts.Beliefs.Ask(trusting{})
 	}
 	return h
 }

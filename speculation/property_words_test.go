@@ -102,9 +102,9 @@ func newProof(rt *rapid.T, seen map[string]int) *proof {
 	p.relation([]int{0, 0, 0, 1, 2, 3}[h.pick(6, "relation")])
 	switch h.pick(3, "predictor") {
 	case 1:
-		h.core.facts.Beliefs.Model = anyModel{}
+		h.core.facts.Beliefs.Ask(anyModel{})
 	case 2:
-		h.core.facts.Beliefs.Model = trusting{}
+		h.core.facts.Beliefs.Ask(trusting{})
 	}
 	if h.chance(50, "no faults") {
 		h.noFaults()
@@ -126,7 +126,8 @@ func (p *proof) live() {
 	p.Helper()
 	how := p.pick(10, "beginning")
 	if how > 7 {
-		p.rules.Batch, p.rules.BatchMax, p.core.facts.Beliefs.Model = config.BatchRollup, 2+p.pick(3, "most"), trusting{}
+		p.rules.Batch, p.rules.BatchMax = config.BatchRollup, 2+p.pick(3, "most")
+		p.core.facts.Beliefs.Ask(trusting{})
 		p.begin(1 + p.pick(2, "slots"))
 		for i := range 3 + p.pick(3, "alike") {
 			p.step(p.say(p.open(p.main, edit{fileOf("low"): fmt.Sprint("alike", i)}), "dev", "/land"))

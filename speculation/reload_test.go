@@ -14,7 +14,7 @@ func TestChancesOfPairsFollowTheRates(t *testing.T) {
 	s := newStage(t, config.Rules{Order: config.OrderArrival}, stated{good: map[int]float64{1: 0.9, 2: 0.9}})
 	s.changes("a", "a")
 	c := s.core
-	c.facts.Beliefs.Model = predict.New()
+	c.facts.Beliefs.Ask(predict.New())
 	n := c.facts.Futures.Node(s.id(2))
 	c.facts.Order.StaleAll()
 	before := c.facts.Futures.Edges(n)[0].Q

@@ -234,7 +234,7 @@ func TestARollupIsSplitDownToTheCulprit(t *testing.T) {
 	rules := rolling
 	rules.Retries = 1
 	w, _ := lineUp(t, unit, rules, edit{"b/code": "v"})
-	w.core.facts.Beliefs.Model = alike{}
+	w.core.facts.Beliefs.Ask(alike{})
 	var pulls []*pull
 	for _, word := range []string{"w", "x", "bad", "z"} {
 		p := w.open(w.main, edit{"b/code": word})

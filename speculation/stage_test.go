@@ -64,7 +64,7 @@ func newStage(t *testing.T, rules config.Rules, model stated, truth ...rule) *st
 	l, files := plain("a", "b", "c", "d", "e", "f", "g")
 	l.rules = truth
 	s := &stage{world: newWorld(t, l, files, rulesOf(rules)), t: t, seen: map[queue.BuildID]bool{}, values: map[string]float64{}}
-	s.core.facts.Beliefs.Model = model
+	s.core.facts.Beliefs.Ask(model)
 	t.Cleanup(func() {
 		if t.Failed() {
 			for _, x := range s.log {

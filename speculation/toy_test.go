@@ -109,7 +109,7 @@ func (reading) DurationOf(*predict.Case) (predict.Dist, bool) {
 // is made anew with another model believes it, too, and outcomes move the shift of later ones.
 func TestWhatAModelReadsIsKept(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
-	w.core.facts.Beliefs.Model = reading{predict.Default}
+	w.core.facts.Beliefs.Ask(reading{predict.Default})
 	p := w.land(edit{"a/code": "fine"})
 	w.settleDown()
 	ch := w.change(p)

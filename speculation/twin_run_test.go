@@ -103,7 +103,7 @@ func newTwinRun(rt *rapid.T, seen map[string]int) *twinRun {
 	l, files := plain(targets...)
 	l.rules = r.truths
 	r.world = newWorld(rt, l, files, rulesOf(rules))
-	r.core.facts.Beliefs.Model = model
+	r.core.facts.Beliefs.Ask(model)
 	r.audit.off = quick
 	r.begin(1)
 	r.tell(queue.Capacity{})

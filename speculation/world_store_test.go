@@ -126,7 +126,7 @@ func (s *store) load(w *world) *Core {
 		}
 	}
 	c := New(state)
-	c.facts.Beliefs.Model = w.core.facts.Beliefs.Model
+	c.facts.Beliefs.Ask(w.core.facts.Beliefs.Model)
 	c.entering.commands, c.entering.follows = w.core.entering.commands, w.core.entering.follows
 	return c
 }

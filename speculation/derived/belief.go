@@ -56,7 +56,9 @@ func (fs *Beliefs) untrained(ch *queue.Change) float64 {
 // their changes.
 func (fs *Beliefs) Ask(m predict.Model) {
 	fs.Model = m
-	fs.blamedBy, fs.blamedAt = average{}, Freshness{}
+	clear(fs.blames)
+	fs.RethinkAll()
+	fs.blamedAt = Freshness{}
 	fs.Blame()
 }
 
