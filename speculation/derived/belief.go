@@ -56,8 +56,7 @@ func (fs *Beliefs) untrained(ch *queue.Change) float64 {
 // their changes.
 func (fs *Beliefs) Ask(m predict.Model) {
 	fs.Model = m
-	clear(fs.blames)
-	fs.RethinkAll()
+	fs.acquitAll()
 	fs.blamedAt = Freshness{}
 	fs.Blame()
 }

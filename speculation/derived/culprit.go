@@ -1,6 +1,7 @@
 package derived
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -24,6 +25,28 @@ type blame struct {
 	pairs   map[[2]queue.ChangeID]float64 // chance that two changes, in order of their ids, break the target
 }
 
+// share is how much one target counts.
+type share struct {
+	target string
+	q      float64
+}
+
+// shares are sorted by target, so that their product is always the same.
+type shares []share
+
+func (s shares) with(target string, q float64) shares {
+	at, ok := slices.BinarySearchFunc(s, target, func(x share, t string) int { return cmp.Compare(x.target, t) })
+	if !ok {
+		return slices.Insert(s, at, share{target, q})
+	}
+	s[at].q = q
+	return s
+}
+
+func (s shares) without(target string) shares {
+	return slices.DeleteFunc(s, func(x share) bool { return x.target == target })
+}
+
 // Blame works out again who is to blame for the failures of targets, where what is known has
 // changed.
 func (fs *Beliefs) Blame() {
@@ -34,23 +57,28 @@ func (fs *Beliefs) Blame() {
 	good, pair := fs.Rates()
 	if all := (average{good, pair, fs.s.Model.Using}); fs.blamedBy != all {
 		fs.blamedBy = all
-		clear(fs.blames)
-		fs.RethinkAll()
+		fs.acquitAll()
 	}
-	for _, name := range Sorted(fs.s.Outcomes) {
-		o, t := fs.s.Outcomes[name], fs.Futures.Assumed.Number(name)
-		b := fs.blames[t]
-		if b != nil && !fs.unheard[name] && slices.Equal(b.who, fs.accused(b.members)) {
-			continue
+	for name, o := range fs.s.Outcomes {
+		b := fs.blames[name]
+		if b == nil || fs.unheard[name] || !slices.Equal(b.who, fs.accused(b.members)) {
+			fs.blamed(name, fs.find(name, o))
 		}
-		fs.blamed(t, fs.find(t, o))
 	}
 	for name := range fs.unheard {
 		if fs.s.Outcomes[name] == nil {
-			fs.blamed(fs.Futures.Assumed.Number(name), nil)
+			fs.blamed(name, nil)
 		}
 	}
 	clear(fs.unheard)
+}
+
+// acquitAll forgets who is to blame.
+func (fs *Beliefs) acquitAll() {
+	clear(fs.blames)
+	clear(fs.aloneIn)
+	clear(fs.pairsIn)
+	fs.RethinkAll()
 }
 
 // average is what all chances beforehand rest on.
@@ -87,22 +115,26 @@ func (fs *Beliefs) accused(members []queue.ChangeID) []accused {
 }
 
 // blamed takes in who is to blame for the failures of a target now; nil: nobody.
-func (fs *Beliefs) blamed(t int, now *blame) {
-	was := fs.blames[t]
-	if fs.blames[t] = now; now == nil {
-		delete(fs.blames, t)
+func (fs *Beliefs) blamed(target string, now *blame) {
+	was := fs.blames[target]
+	if fs.blames[target] = now; now == nil {
+		delete(fs.blames, target)
 		now = &blame{}
 	}
 	if was == nil {
 		was = &blame{}
 	}
 	for id, q := range now.alone {
-		if was.alone[id] != q {
+		if old, ok := was.alone[id]; !ok || old != q {
+			fs.aloneIn[id] = fs.aloneIn[id].with(target, q)
 			fs.Rethink(id)
 		}
 	}
 	for id := range was.alone {
 		if _, ok := now.alone[id]; !ok {
+			if fs.aloneIn[id] = fs.aloneIn[id].without(target); len(fs.aloneIn[id]) == 0 {
+				delete(fs.aloneIn, id)
+			}
 			fs.Rethink(id)
 		}
 	}
@@ -112,12 +144,16 @@ func (fs *Beliefs) blamed(t int, now *blame) {
 		fs.RethinkPair(pair[0], pair[1])
 	}
 	for pair, q := range now.pairs {
-		if was.pairs[pair] != q {
+		if old, ok := was.pairs[pair]; !ok || old != q {
+			fs.pairsIn[pair] = fs.pairsIn[pair].with(target, q)
 			again(pair)
 		}
 	}
 	for pair := range was.pairs {
 		if _, ok := now.pairs[pair]; !ok {
+			if fs.pairsIn[pair] = fs.pairsIn[pair].without(target); len(fs.pairsIn[pair]) == 0 {
+				delete(fs.pairsIn, pair)
+			}
 			again(pair)
 		}
 	}
@@ -143,12 +179,12 @@ const (
 )
 
 // find works out who is to blame for the failures of a target.
-func (fs *Beliefs) find(t int, o *queue.Outcomes) *blame {
+func (fs *Beliefs) find(target string, o *queue.Outcomes) *blame {
 	b := &blame{alone: map[queue.ChangeID]float64{}, pairs: map[[2]queue.ChangeID]float64{}}
 	if !slices.ContainsFunc(o.Sets, func(x queue.Outcome) bool { return !x.Passed }) {
 		return b
 	}
-	places := map[queue.ChangeID]int{}
+	t, places := fs.Futures.Assumed.Number(target), map[queue.ChangeID]int{}
 	for _, x := range o.Sets {
 		for _, id := range x.With {
 			if _, ok := places[id]; !ok {
@@ -227,52 +263,25 @@ func inOrder(x, y queue.ChangeID) [2]queue.ChangeID {
 
 // unblamed takes the failures of targets into the chance q that a change is good.
 func (fs *Beliefs) unblamed(id queue.ChangeID, q float64) float64 {
-	if len(fs.blames) == 0 {
-		return q
-	}
-	if x := fs.Futures.AffectedBy(id); x != nil {
-		for _, t := range x.Targets {
-			if b := fs.blames[t]; b != nil {
-				if factor, ok := b.alone[id]; ok {
-					q *= factor
-				}
-			}
-		}
+	for _, x := range fs.aloneIn[id] {
+		q *= x.q
 	}
 	return q
 }
 
 // blamedPair takes the failures of targets into the chance q that two changes break together.
 func (fs *Beliefs) blamedPair(x, y queue.ChangeID, q float64) float64 {
-	if len(fs.blames) == 0 {
+	if len(fs.pairsIn) == 0 {
 		return q
 	}
-	a, b := fs.Futures.AffectedBy(x), fs.Futures.AffectedBy(y)
-	if a == nil || b == nil {
-		return q
-	}
-	pair := inOrder(x, y)
-	for _, t := range a.Targets {
-		if at := fs.blames[t]; at != nil && len(at.pairs) > 0 {
-			q = 1 - (1-q)*(1-at.pairs[pair])
-		}
+	for _, s := range fs.pairsIn[inOrder(x, y)] {
+		q = 1 - (1-q)*(1-s.q)
 	}
 	return min(q, 1-MinChance)
 }
 
 // Blamed reports whether a target has failed with a change, and who is to blame is not known.
-func (fs *Beliefs) Blamed(id queue.ChangeID) bool {
-	if x := fs.Futures.AffectedBy(id); x != nil {
-		for _, t := range x.Targets {
-			if b := fs.blames[t]; b != nil {
-				if _, ok := b.alone[id]; ok {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
+func (fs *Beliefs) Blamed(id queue.ChangeID) bool { return len(fs.aloneIn[id]) > 0 }
 
 // Suspects returns for which failures a change may be to blame, alone or with another, and who
 // may be instead. Failures whose blame is all but another's are left out.
@@ -283,7 +292,7 @@ func (fs *Beliefs) Suspects(id queue.ChangeID) []queue.Suspect {
 	}
 	var out []queue.Suspect
 	for _, t := range x.Targets {
-		b := fs.blames[t]
+		b := fs.blames[fs.Futures.Assumed.Names[t]]
 		if b == nil {
 			continue
 		}

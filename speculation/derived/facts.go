@@ -97,11 +97,13 @@ type Futures struct {
 // Beliefs says how likely changes are good, and how long their builds take.
 type Beliefs struct {
 	*Facts
-	Model    predict.Model   // the source of predictions
-	blames   map[int]*blame  // by target with results: who is to blame for its failures
-	unheard  map[string]bool // targets that there are new results of
-	blamedBy average         // what blames rest on
-	blamedAt Freshness       // when they were worked out
+	Model    predict.Model                // the source of predictions
+	blames   map[string]*blame            // by target with results: who is to blame for its failures
+	aloneIn  map[queue.ChangeID]shares    // of them: factors of the chance that a change is good
+	pairsIn  map[[2]queue.ChangeID]shares // of them: chances that two changes break together
+	unheard  map[string]bool              // targets that there are new results of
+	blamedBy average                      // what blames rest on
+	blamedAt Freshness                    // when they were worked out
 	scratch  []accused
 }
 
@@ -156,7 +158,7 @@ func blank(s *queue.State, model predict.Model) *Facts {
 	fs.Order = &Order{Facts: fs, Index: index.New(), Conflicting: map[queue.ChangeID]map[queue.ChangeID]bool{},
 		AheadOf: map[queue.ChangeID]AheadList{}, Stacked: map[queue.ChangeID]*queue.Change{}, rollups: map[queue.ChangeID][]queue.ChangeID{}}
 	fs.Futures = &Futures{Facts: fs, Assumed: NewAssumptions(), Verified: map[queue.ChangeID]bool{}, Nodes: map[queue.ChangeID]*Node{}}
-	fs.Beliefs = &Beliefs{Facts: fs, Model: model, blames: map[int]*blame{}, unheard: map[string]bool{}}
+	fs.Beliefs = &Beliefs{Facts: fs, Model: model, blames: map[string]*blame{}, aloneIn: map[queue.ChangeID]shares{}, pairsIn: map[[2]queue.ChangeID]shares{}, unheard: map[string]bool{}}
 	fs.Quotas = &Quotas{Facts: fs}
 	fs.TreeSteps = &TreeSteps{Facts: fs}
 	return fs

@@ -27,7 +27,9 @@
 //     if its likeliest future is likely (0.6). A target that has failed there, and has to be
 //     run again before that decides, is run at once: all changes behind wait for it. A change
 //     that has failed on its likeliest future, or once on main, is assumed not to land
-//     (plan.go).
+//     (plan.go). Without a predictor, a first build that would probably fail because of changes
+//     ahead is a sample: it assumes only some of those that share nothing but hot targets with
+//     it, so that its result tells who is to blame (sample.go).
 //  6. Near the front, or where the result on the likeliest future is known, the plan
 //     considers further futures by flips of the least certain outcome ahead (offer.go), and
 //     spare ones for free slots (bypass.go).
@@ -113,6 +115,21 @@
 // those that had failed there once 16 %, and of those that had passed there 99 %. To hold a
 // failure against a change when its likeliest future has changed gained no more than chance.
 //
+// # Who is to blame
+//
+// What such a queue lacks most is the knowledge which of forty changes of a hot target are bad.
+// While all later ones are built on the likeliest future, each round of builds finds the first
+// bad one, and those behind it fail for nothing: of 7,600 builds of seed 4, 2,600 failed so,
+// where 246 changes were turned down. Two things are against that. The chances follow from all
+// results of a target at once (package culprit), where each failure was divided for itself
+// before and forgotten when one of its changes was turned down. And first builds deep in the
+// line are samples. The same eight worlds, means of P50/P95/P99 of the oracle and of builds:
+//
+//	seeds 1 to 8: before                                      0.89/1.77/2.02   4.48
+//	seeds 1 to 8: after FIGURES
+//
+// Spare futures of unlikely ones (a mean need below 0.5) are not built any more. Samples as later
+// builds too, in free slots, gained nothing (on the first four seeds P95 went from 1.7 to 2.2).
 // The two other tables of this page were made before these rules.
 //
 // # What each ingredient is worth
