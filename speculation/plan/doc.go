@@ -136,7 +136,7 @@
 // builds moved the mean P95 of 1.08 to between 1.07 and 1.18, and builds by 1 %.
 //
 // Spare futures of unlikely ones (a mean need below 0.5) are not built any more. Samples as later
-// builds too, in free slots, gained nothing (on the first four seeds P95 went from 1.7 to 2.2).
+// builds too, in free slots, gained nothing (on the first four seeds P95 went from 1.8 to 2.3).
 // The two other tables of this page were made before these rules.
 //
 // # What each ingredient is worth
