@@ -1,9 +1,6 @@
 package queue
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Outcomes is what builds of pending changes have shown of one target: sets of changes that it
 // has passed with, and sets that it has failed with. Together they tell which of the changes
@@ -42,21 +39,13 @@ func (o *Outcomes) Add(x Outcome) bool {
 	return true
 }
 
-// Blames reports whether the target has failed with a change.
-func (o *Outcomes) Blames(id ChangeID) bool {
-	return slices.ContainsFunc(o.Sets, func(x Outcome) bool {
-		_, in := slices.BinarySearch(x.With, id)
-		return in && !x.Passed
-	})
-}
-
 // within reports whether all of the first set are in the second. Both are sorted.
 func within(a, b []ChangeID) bool {
 	if len(a) > len(b) {
 		return false
 	}
 	for _, id := range a {
-		at, ok := slices.BinarySearchFunc(b, id, func(x, y ChangeID) int { return cmp.Compare(x, y) })
+		at, ok := slices.BinarySearch(b, id)
 		if !ok {
 			return false
 		}

@@ -9,7 +9,6 @@ const (
 	WorthTrain     WorthKind = "train"     // keys on the whole tree of a commit that is about to land
 	WorthAlone     WorthKind = "alone"     // a change with no other ahead of it
 	WorthLikeliest WorthKind = "likeliest" // a change on its likeliest future
-	WorthSample    WorthKind = "sample"    // a change deep in the line, with some of those ahead: to learn who is to blame
 	WorthEarly     WorthKind = "early"     // the same, while the change's own build ends
 	WorthTrial     WorthKind = "trial"     // of one that probably fails there, beside the train
 	WorthProbe     WorthKind = "probe"     // of one alone, before it boards
@@ -17,6 +16,7 @@ const (
 	WorthFlip      WorthKind = "flip"      // on a future in which one outcome is the other one
 	WorthLate      WorthKind = "late"      // the same, because that outcome will be long in coming
 	WorthSpare     WorthKind = "spare"     // on another future, in a slot that no other build wants
+	WorthSample    WorthKind = "sample"    // a change deep in the line, with some of those ahead: to learn who is to blame
 	WorthTry       WorthKind = "try"       // a change that is only tried, in such a slot
 	WorthHunt      WorthKind = "hunt"      // a commit of main's line that may have turned main red
 	WorthRevert    WorthKind = "revert"    // a revert of the commit that has turned main red, on main as it is

@@ -31,8 +31,8 @@ func (c *blaming) acquit(b *queue.Build, passed []string) {
 	if len(passed) == 0 || len(crew) == 0 || c.facts.Without(config.IngredientBeliefs) {
 		return
 	}
-	if c.named(b) {
-		c.outcomes(b, passed, true)
+	if c.named(crew) {
+		c.outcomes(b, crew, passed, true)
 	}
 	set := c.setOf(passed)
 	for _, id := range crew {

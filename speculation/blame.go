@@ -23,15 +23,19 @@ const (
 // other pairs are often to blame.) A fault is as likely to show on one target as on any
 // other of the change's that have not passed with it.
 func (c *blaming) suspect(b *queue.Build, failed []string) {
-	if c.named(b) {
-		c.outcomes(b, failed, false)
+	if c.facts.Without(config.IngredientBeliefs) {
+		return
+	}
+	crew := c.crew(b)
+	if c.named(crew) {
+		c.outcomes(b, crew, failed, false)
 		return
 	}
 	own := c.s.Changes[b.Change]
-	if c.facts.Without(config.IngredientBeliefs) || len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
+	if len(b.Also) == 0 && (own == nil || own.Phase.Final() || own.Phase == queue.Trying) {
 		return
 	}
-	crew, gone := c.crew(b), slices.DeleteFunc(below(b), func(id queue.ChangeID) bool { return !c.facts.Links.TurnedDown(id) })
+	gone := slices.DeleteFunc(below(b), func(id queue.ChangeID) bool { return !c.facts.Links.TurnedDown(id) })
 	groups := map[string][]int{} // by the changes that affect them
 	var names []string
 	for _, name := range failed {

@@ -4,31 +4,26 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
-	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// named reports whether the targets of all changes of a build are known by name, so that each
-// result of a target tells of some of them.
-func (c *blaming) named(b *queue.Build) bool {
-	if c.facts.Without(config.IngredientBeliefs) {
-		return false
-	}
-	crew := c.crew(b)
+// named reports whether the targets of all undecided changes of a build (crew) are known by
+// name, so that each result of a target tells of some of them.
+func (c *blaming) named(crew []queue.ChangeID) bool {
 	return len(crew) > 0 && !slices.ContainsFunc(crew, func(id queue.ChangeID) bool { return c.facts.Futures.AffectedBy(id).All })
 }
 
 // outcomes keeps the results of targets in a build, with the changes that may be to blame for
 // them: those in the build that affect the target, and those below it that have landed and that
 // one of these has not been tested with yet.
-func (c *blaming) outcomes(b *queue.Build, targets []string, passed bool) {
+func (c *blaming) outcomes(b *queue.Build, crew []queue.ChangeID, targets []string, passed bool) {
 	in := map[queue.ChangeID]bool{}
 	for _, id := range append(below(b), b.Change) {
 		if id != "" {
 			in[id] = true
 		}
 	}
-	for _, id := range c.crew(b) {
+	for _, id := range crew {
 		if rec := c.s.Beliefs[id]; rec != nil {
 			for other := range rec.Pairs {
 				if o := c.s.Changes[other]; o != nil && o.Phase == queue.Landed && c.below(b, o) {

@@ -1,8 +1,8 @@
 package derived
 
 import (
-	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation/culprit"
@@ -35,7 +35,7 @@ type share struct {
 type shares []share
 
 func (s shares) with(target string, q float64) shares {
-	at, ok := slices.BinarySearchFunc(s, target, func(x share, t string) int { return cmp.Compare(x.target, t) })
+	at, ok := slices.BinarySearchFunc(s, target, func(x share, t string) int { return strings.Compare(x.target, t) })
 	if !ok {
 		return slices.Insert(s, at, share{target, q})
 	}
@@ -59,11 +59,16 @@ func (fs *Beliefs) Blame() {
 		fs.blamedBy = all
 		fs.acquitAll()
 	}
-	for name, o := range fs.s.Outcomes {
+	var again []string
+	for name := range fs.s.Outcomes {
 		b := fs.blames[name]
 		if b == nil || fs.unheard[name] || !slices.Equal(b.who, fs.accused(b.members)) {
-			fs.blamed(name, fs.find(name, o))
+			again = append(again, name)
 		}
+	}
+	slices.Sort(again) // targets get their numbers in this order
+	for _, name := range again {
+		fs.blamed(name, fs.find(name, fs.s.Outcomes[name]))
 	}
 	for name := range fs.unheard {
 		if fs.s.Outcomes[name] == nil {

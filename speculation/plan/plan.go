@@ -388,8 +388,7 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 	case f.Status == derived.Failed && p.facts.Futures.Regardless(n, nil) == derived.Failed:
 		p.onMain(n) // it may be rejected, if it fails on main as it is
 	}
-	if g := p.sample(n, edges, f, f.mean*aging); g != nil {
-		p.offer(n, edges, g, &g.deal, f.mean*aging, aim{kind: queue.WorthSample})
+	if g := p.sample(n, edges, f, f.mean*aging); g != nil && p.offer(n, edges, g, &g.deal, f.mean*aging, aim{kind: queue.WorthSample}) == derived.Unknown {
 		return
 	}
 	if p.offer(n, edges, f, &MindOf(n).Deal, f.mean*aging, aim{kind: queue.WorthLikeliest}) == derived.Conflicting {

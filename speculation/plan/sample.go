@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	sampleNeed = 0.4 // mean chance of a target to be needed on the likeliest future, below which it is sampled
+	sampleNeed = 0.4 // chance of a target to be needed on the likeliest future, below which it is sampled
 	samplePass = 0.6 // chance that a sample passes, at least
 )
 

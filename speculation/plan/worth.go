@@ -16,8 +16,8 @@ type aim struct {
 	odds float64 // of its future relative to the likeliest one; 0: it is the likeliest
 }
 
-// first reports whether a build is of the future that a change is to land on: other
-// builds are for the case that this future does not come.
+// first reports whether a build is of the future that a change is to land on, or a sample in
+// its place: other builds are for the case that this future does not come.
 func (a aim) first() bool {
 	switch a.kind {
 	case queue.WorthFlip, queue.WorthLate, queue.WorthSpare:
