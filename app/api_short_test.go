@@ -17,6 +17,7 @@ import (
 
 // A queue in short has each change in one line, and the latest verdicts.
 func TestQueueInShort(t *testing.T) {
+	t.Parallel()
 	w := newWindow(t, nil)
 	v := smallQueue()
 	v.Order[0].Waits = append(v.Order[0].Waits, queue.Reason{Code: queue.ReasonWaitsBuild, Names: []string{"b2"}})

@@ -34,6 +34,7 @@ func waited(t *testing.T, o hubOptions) *hub {
 // Main does not move before GitHub has taken note of the head, which its webhook tells or,
 // where that is lost, a look at the pull request.
 func TestMainWaitsForTheHead(t *testing.T) {
+	t.Parallel()
 	for name, lost := range map[string]int{"told": 0, "looked for": 1} {
 		t.Run(name, func(t *testing.T) {
 			h := waited(t, hubOptions{})
@@ -117,6 +118,7 @@ func TestLostMainPutsTheHeadBack(t *testing.T) {
 // GitHub takes note at once of a head that is then put back: the webhooks of dismissals and
 // of both heads come before the push has its answer, or after all of it.
 func TestHeadsOfOurOwnAreNoNews(t *testing.T) {
+	t.Parallel()
 	for name, late := range map[string]bool{"early": false, "late": true} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, hubOptions{files: methods("method: squash, head_wait: 2m")})
@@ -161,6 +163,7 @@ func TestHeadsOfOurOwnAreNoNews(t *testing.T) {
 // The server dies between the head and main: the next one goes on where it was, or puts
 // the head back where main has moved meanwhile.
 func TestRestartBetweenHeadAndMain(t *testing.T) {
+	t.Parallel()
 	for name, else_ := range map[string]string{"goes on": "", "puts back": "else\n"} {
 		t.Run(name, func(t *testing.T) {
 			h := waited(t, hubOptions{})

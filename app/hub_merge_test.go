@@ -85,6 +85,7 @@ func TestForgeMergesAndDeletes(t *testing.T) {
 
 // GitHub does not merge it, for a moment or for good: then it lands as without merge_api.
 func TestForgeDeclinesToMerge(t *testing.T) {
+	t.Parallel()
 	t.Run("for a moment", func(t *testing.T) {
 		h := merging(t, hubOptions{})
 		h.SetMerges(forgetest.Merges{Stale: 1})

@@ -66,6 +66,7 @@ func TestNativeStackLandsFromTheTop(t *testing.T) {
 
 // By squash and rebase, too, GitHub shows each as merged, and so restacks what is above it.
 func TestNativeStackLandsByOtherMethods(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{"squash", "rebase"} {
 		t.Run(method, func(t *testing.T) {
 			h := newHub(t, hubOptions{files: configured(areas(), "method: "+method)})
@@ -139,6 +140,7 @@ func TestNativeStackIsRestackedWhileQueued(t *testing.T) {
 
 // A push that is not the same commits is the author's, in a stack as anywhere.
 func TestNativeStackIsPushedTo(t *testing.T) {
+	t.Parallel()
 	for name, files := range map[string]map[string]string{
 		"another file":    {"web/b": "b\n", "web/more": "more\n"},
 		"another content": {"web/b": "c\n"},

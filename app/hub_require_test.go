@@ -59,6 +59,7 @@ func TestCodeOwnersAreWaitedFor(t *testing.T) {
 // A decision on reviews that GitHub leaves out, of rules that the App may bypass, is not
 // taken for one.
 func TestUndecidedReviewsAreWaitedFor(t *testing.T) {
+	t.Parallel()
 	for name, p := range map[string]forgetest.Protection{"ruleset": {Ruleset: true}, "hidden": {Concealed: true}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, hubOptions{files: map[string]string{"CODEOWNERS": "* @max\n/web/ @bob\n"}})

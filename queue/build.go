@@ -143,10 +143,10 @@ type Learned struct {
 
 	Took []Took `json:"took,omitempty"` // by step, sorted by name: those whose time-outs are learned
 
-	Shift    Shift   `json:"shift,omitzero"`     // of the chances of the model in use, by the outcomes
-	Credit   Credit  `json:"credit,omitzero"`    // in the model in use, against what is known without it
-	Reach    []Reach `json:"reach,omitempty"`    // of forecasts, by their group; the first: of all
-	Promised Instant `json:"promised,omitempty"` // when forecasts were last written down
+	Shift     Shift     `json:"shift,omitzero"`     // of the chances of the model in use, by the outcomes
+	Credit    Credit    `json:"credit,omitzero"`    // in the model in use, against what is known without it
+	Foresight Foresight `json:"foresight,omitzero"` // how far off forecasts were
+	Promised  Instant   `json:"promised,omitempty"` // when forecasts were last written down
 }
 
 // Pace is how long builds of about one size took, against their targets added up.

@@ -13,16 +13,13 @@ type Promises struct {
 type Promise struct {
 	At     Instant       `json:"at"`
 	Median time.Duration `json:"median"`         // from At on
-	Group  int           `json:"group"`          // of forecasts that are wrong in like ways: its place in Learned.Reach
-	Late   bool          `json:"late,omitempty"` // it was counted as too short before there was a verdict
+	Lead   []float64     `json:"lead,omitempty"` // what it rests on (predict.Lead)
 }
 
-// Reach is how far actual times until verdicts lie from the forecasts of one group.
-type Reach struct {
-	Off   []int   `json:"off"`             // of the latest, the logarithm of actual to forecast in hundredths; the oldest first
-	Stood []int   `json:"stood"`           // how long each of these forecasts stood until the next one, in seconds
-	Below float64 `json:"below,omitempty"` // at which share of Off an interval begins, so that one verdict in ten comes before it
-	Above float64 `json:"above,omitempty"` // at which it ends, so that one in ten comes after it
-	Took  float64 `json:"took"`            // mean logarithm of the actual times, in seconds
-	N     float64 `json:"n"`               // forecasts that Took is of, up to a bound
+// Foresight is how far actual times until verdicts lay from forecasts (predict.Foresight).
+type Foresight struct {
+	N     float64   `json:"n"`     // forecasts, the older the less
+	Stood float64   `json:"stood"` // how long these stood until the next one, in seconds
+	Sums  []float64 `json:"sums"`  // of products of what they rest on, and of these with the error of the plain forecast
+	Off   []float64 `json:"off"`   // by the error, the logarithm of actual to forecast: how long such forecasts stood, in seconds
 }

@@ -210,7 +210,7 @@ func (s *State) lookup(r Ref) (any, bool) {
 		case MetaAccuracy:
 			return s.Accuracy, s.Accuracy != 0
 		case MetaLearned:
-			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0 || s.Learned.Reach != nil || s.Learned.Promised != 0 || s.Learned.Took != nil ||
+			return s.Learned, s.Learned.Pace != nil || s.Learned.Good != Rate{} || s.Learned.Pair != Rate{} || s.Learned.Main != Rate{} || s.Learned.Failing != 0 || s.Learned.Foresight.N != 0 || s.Learned.Promised != 0 || s.Learned.Took != nil ||
 				s.Learned.Shift != Shift{} || s.Learned.Credit != Credit{}
 		case MetaModel:
 			return s.Model, s.Model != Models{}

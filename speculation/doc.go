@@ -234,10 +234,9 @@
 // When will a change have its verdict? forecast.go adds up distributions: what is left of
 // its builds given that they have run for so long, the slots before that, those ahead, and
 // one more build if one of these does not land. The queue measures its own forecasts. From
-// time to time they are written down (promise.go), and verdicts move the ends of the
-// interval until one verdict in ten comes before it and one in ten after it. This is done
-// separately by how many changes ahead are open (predict.SeeReach). No decision rests on
-// that.
+// time to time they are written down (promise.go), and from verdicts it learns how the time
+// left follows from that sum, the place in the order and the time waited so far, and between
+// which errors four of five verdicts lie (predict.Foresight). No decision rests on that.
 //
 // How do I add a predictor? A row of predict.Models. A command? A row of queue.Commands,
 // and one of followers (follow.go). A requirement needs nothing here: the core knows no

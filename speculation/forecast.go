@@ -3,7 +3,6 @@ package speculation
 import (
 	"maps"
 	"math"
-	"math/bits"
 	"slices"
 	"time"
 
@@ -19,9 +18,9 @@ const forecastDepth = 100
 
 // foreseen is the distribution of the time until a verdict, in seconds.
 type foreseen struct {
-	left  predict.Dist
-	base  [3]float64 // quantiles of the same time if nothing is built once more
-	group int        // as in queue.Promise
+	left predict.Dist
+	base [3]float64 // quantiles of the same time if nothing is built once more
+	lead []float64  // as in queue.Promise
 	queue.Forecast
 	proven bool // all that is left is the push
 }
@@ -38,21 +37,21 @@ func (c *Core) Forecasts() map[queue.ChangeID]queue.Forecast { return maps.Clone
 func (c *telling) forecast() map[queue.ChangeID]queue.Forecast {
 	if c.forecasts == nil {
 		c.forecasts = map[queue.ChangeID]queue.Forecast{}
+		record := predict.NewForesight(c.s.Learned.Foresight)
 		for id, f := range c.foresee() {
-			c.forecasts[id] = c.interval(f)
+			c.forecasts[id] = c.interval(record, f)
 		}
 	}
 	return c.forecasts
 }
 
 // interval sets the ends of a forecast by the queue's own record of past forecasts.
-func (c *telling) interval(f foreseen) queue.Forecast {
+func (c *telling) interval(record *predict.Foresight, f foreseen) queue.Forecast {
 	if f.proven || f.Late != 0 {
 		return f.Forecast
 	}
-	plain := c.secondsOf(math.Exp(f.left.Mu))
-	expected := predict.Expected(c.s.Learned.Reach, f.group, plain).Seconds()
-	low, high := predict.Reach(c.s.Learned.Reach, f.group, f.left.Sigma)
+	expected := record.Median(f.lead).Seconds()
+	low, high := record.Ends(f.left.Sigma)
 	at := func(log float64) queue.Instant { return c.facts.Now.Add(c.secondsOf(expected * math.Exp(log))) }
 	f.Early, f.Late = at(low), at(high)
 	return f.Forecast
@@ -88,7 +87,7 @@ func (c *telling) foresee() map[queue.ChangeID]foreseen {
 	for len(slots) < c.s.Slots {
 		slots = append(slots, c.facts.Now)
 	}
-	for _, id := range c.facts.Order.IDs[:min(len(c.facts.Order.IDs), forecastDepth)] {
+	for place, id := range c.facts.Order.IDs[:min(len(c.facts.Order.IDs), forecastDepth)] {
 		f, again, ok := c.own(id, builds[id], slots)
 		ahead := c.facts.Order.FirstAhead(id)
 		var before [3]float64 // quantiles of the time until all changes ahead are decided
@@ -115,7 +114,7 @@ func (c *telling) foresee() map[queue.ChangeID]foreseen {
 		if len(ahead) > 0 && f.Late == 0 {
 			f = behind(f, before, again, hold, c.facts.Futures.Verified[id])
 		}
-		f.group = groupOf(open, c.facts.Futures.Verified[id])
+		f.lead = predict.Lead(c.secondsOf(math.Exp(f.left.Mu)), open, place, c.facts.Now.Sub(c.s.Changes[id].Arrival))
 		out[id] = f
 	}
 	return out
@@ -167,16 +166,6 @@ func behind(f foreseen, before [3]float64, again predict.Dist, hold float64, ver
 	}
 	f.left = fitted(q)
 	return f
-}
-
-// groupOf returns the group of a forecast, one of 1 to 12: by how many changes ahead are
-// neither decided nor proven, in powers of two, and whether the change itself is proven.
-func groupOf(open int, verified bool) int {
-	g := 1 + min(bits.Len(uint(open+1))-1, 5)
-	if verified {
-		g += 6
-	}
-	return g
 }
 
 // own predicts when a change's own builds are done, and how long one more would

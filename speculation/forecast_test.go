@@ -78,9 +78,9 @@ func TestForecastBehindAnotherChange(t *testing.T) {
 func TestForecastFollowsTheRecord(t *testing.T) {
 	c, noon := foreseeing(2, "a")
 	cold := forecastOf(c, "1.x")
-	p := queue.Promise{Median: time.Minute, Group: groupOf(0, false)}
+	lead := predict.Lead(time.Minute, 0, 0, 10*time.Minute)
 	for range 50 {
-		c.s.Learned.Reach = predict.SeeReach(c.s.Learned.Reach, p, time.Minute, time.Minute)
+		c.s.Learned.Foresight = predict.SeeForecast(c.s.Learned.Foresight, queue.Promise{Median: time.Minute, Lead: lead}, time.Minute, time.Minute)
 	}
 	if got := forecastOf(c, "1.x"); got.Late.Sub(got.Early) > cold.Late.Sub(cold.Early)/10 || got.Early < noon {
 		t.Errorf("%+v before, %+v after forecasts that were right", cold, got)

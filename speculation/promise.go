@@ -1,7 +1,6 @@
 package speculation
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -13,8 +12,8 @@ import (
 // Bounds of the forecasts that are written down, to be held against verdicts.
 const (
 	promiseEvery = time.Minute // forecasts are written down at most once in this time
-	promiseShare = 6           // the next is written down after this part of the time since the first
-	mostPromises = 8           // of one change
+	promiseShare = 12          // the next is written down after this part of the time since the first
+	mostPromises = 20          // of one change
 )
 
 // promise writes down from time to time the forecasts of the changes that wait. From
@@ -36,8 +35,7 @@ func (c *telling) promise() {
 	if len(c.facts.Order.IDs) == 0 || c.s.Main.Paused != nil || since >= 0 && since < promiseEvery {
 		return
 	}
-	c.overrun()
-	foreseen := c.foresee()
+	foreseen, record := c.foresee(), predict.NewForesight(c.s.Learned.Foresight)
 	for _, id := range derived.Sorted(foreseen) {
 		f := foreseen[id]
 		if f.proven || f.Late != 0 || c.s.Changes[id].Phase != queue.Pending {
@@ -50,37 +48,12 @@ func (c *telling) promise() {
 		if n := len(p.Given); n > 0 && c.facts.Now.Sub(p.Given[n-1].At) < c.facts.Now.Sub(p.Given[0].At)/promiseShare {
 			continue
 		}
-		plain := c.secondsOf(math.Exp(f.left.Mu))
-		p.Given = append(thinned(p.Given), queue.Promise{At: c.facts.Now, Median: predict.Expected(c.s.Learned.Reach, f.group, plain), Group: f.group})
+		p.Given = append(thinned(p.Given), queue.Promise{At: c.facts.Now, Median: record.Median(f.lead), Lead: f.lead})
 		c.s.Promises[id] = &p
 		c.touch(queue.KindPromises, string(id))
 	}
 	c.s.Learned.Promised = c.facts.Now
 	c.touch(queue.KindMeta, queue.MetaLearned)
-}
-
-// overrun counts promises when their interval is over without a verdict. If they were
-// counted only with the verdict, quick changes would count first, and the intervals would
-// end too early until the slowest changes have a verdict.
-func (c *telling) overrun() {
-	for _, id := range derived.Sorted(c.s.Promises) {
-		p := queue.Promises{Change: id, Given: slices.Clone(c.s.Promises[id].Given)}
-		late := false
-		for i := range p.Given {
-			x := &p.Given[i]
-			_, high := predict.Reach(c.s.Learned.Reach, x.Group, 1)
-			age := c.facts.Now.Sub(x.At)
-			if x.Late || age.Seconds() <= x.Median.Seconds()*math.Exp(high) {
-				continue
-			}
-			c.s.Learned.Reach = predict.Overrun(c.s.Learned.Reach, x.Group)
-			x.Late, late = true, true
-		}
-		if late {
-			c.s.Promises[id] = &p
-			c.touch(queue.KindPromises, string(id))
-		}
-	}
 }
 
 // thinned returns a copy of a change's promises with room for one more: if there are too
@@ -103,7 +76,7 @@ func (c *telling) kept(p *queue.Promises, decided queue.Instant) {
 		if i+1 < len(p.Given) {
 			next = p.Given[i+1].At
 		}
-		c.s.Learned.Reach = predict.SeeReach(c.s.Learned.Reach, x, decided.Sub(x.At), next.Sub(x.At))
+		c.s.Learned.Foresight = predict.SeeForecast(c.s.Learned.Foresight, x, decided.Sub(x.At), next.Sub(x.At))
 	}
 	c.touch(queue.KindMeta, queue.MetaLearned)
 }

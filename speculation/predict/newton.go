@@ -153,17 +153,22 @@ func (m *newton) direction() {
 		}
 	}
 	copy(m.step, m.grad)
+	substitute(l, k, m.step)
+}
+
+// substitute replaces v by the x with L·Lᵀ·x = v.
+func substitute(l []float64, k int, v []float64) {
 	for i := range k {
 		for j := range i {
-			m.step[i] -= l[i*k+j] * m.step[j]
+			v[i] -= l[i*k+j] * v[j]
 		}
-		m.step[i] /= l[i*k+i]
+		v[i] /= l[i*k+i]
 	}
 	for i := k - 1; i >= 0; i-- {
 		for j := i + 1; j < k; j++ {
-			m.step[i] -= l[j*k+i] * m.step[j]
+			v[i] -= l[j*k+i] * v[j]
 		}
-		m.step[i] /= l[i*k+i]
+		v[i] /= l[i*k+i]
 	}
 }
 
