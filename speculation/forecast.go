@@ -37,7 +37,7 @@ func (c *Core) Forecasts() map[queue.ChangeID]queue.Forecast { return maps.Clone
 func (c *telling) forecast() map[queue.ChangeID]queue.Forecast {
 	if c.forecasts == nil {
 		c.forecasts = map[queue.ChangeID]queue.Forecast{}
-		record := predict.NewForesight(c.s.Learned.Foresight)
+		record := c.record()
 		for id, f := range c.foresee() {
 			c.forecasts[id] = c.interval(record, f)
 		}

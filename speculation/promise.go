@@ -35,7 +35,7 @@ func (c *telling) promise() {
 	if len(c.facts.Order.IDs) == 0 || c.s.Main.Paused != nil || since >= 0 && since < promiseEvery {
 		return
 	}
-	foreseen, record := c.foresee(), predict.NewForesight(c.s.Learned.Foresight)
+	foreseen, record := c.foresee(), c.record()
 	for _, id := range derived.Sorted(foreseen) {
 		f := foreseen[id]
 		if f.proven || f.Late != 0 || c.s.Changes[id].Phase != queue.Pending {
@@ -54,6 +54,15 @@ func (c *telling) promise() {
 	}
 	c.s.Learned.Promised = c.facts.Now
 	c.touch(queue.KindMeta, queue.MetaLearned)
+}
+
+// record is what the queue knows of its forecasts.
+func (c *telling) record() *predict.Foresight {
+	var open []queue.Promises
+	for _, id := range derived.Sorted(c.s.Promises) {
+		open = append(open, *c.s.Promises[id])
+	}
+	return predict.NewForesight(c.s.Learned.Foresight, predict.Waiting(open, c.facts.Now))
 }
 
 // thinned returns a copy of a change's promises with room for one more: if there are too

@@ -177,7 +177,9 @@ func (p *planning) early(n *derived.Node, part derived.Work, need queue.Instant,
 }
 
 // flips considers futures that differ from the likeliest in one outcome, the likeliest of
-// them first. They are worth as much less as they are less likely. Behind more than
+// them first. They are worth as much less as they are less likely, and must be worth the
+// threshold of the rules, however many slots are idle: at the lower one of idle slots, flips
+// that hardly ever come true were a tenth of all builds of a new server. Behind more than
 // deepLine changes they come only when the result of the likeliest future is known, and
 // their worth does not grow with waiting. In a long queue all have waited, and the slots
 // would be full of unlikely futures.
@@ -190,10 +192,11 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 		MindOf(n).flipped = true
 		p.findFlips(n, edges)
 	}
+	least := p.facts.Rules().Threshold
 	for i := range MindOf(n).flips {
 		x := &MindOf(n).flips[i]
 		value := f.mean * aging * x.ratio
-		if value < p.worth || deep && f.mean*x.ratio < p.facts.Rules().Threshold {
+		if value < least || deep && f.mean*x.ratio < least {
 			return
 		}
 		if !x.made {

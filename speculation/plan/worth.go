@@ -65,7 +65,11 @@ func (p *answers) worthOf(cand *candidate) queue.Worth {
 		return w
 	}
 	w.Needed = MindOf(n).Likely.mean
-	if !cand.spare {
+	switch {
+	case cand.spare:
+	case w.Kind == queue.WorthFlip:
+		w.Threshold = rounded(p.facts.Rules().Threshold)
+	default:
 		w.Threshold = rounded(p.worth)
 	}
 	if !MindOf(n).Deal.first && !cand.spare {

@@ -23,6 +23,7 @@ const (
 	endMemory      = 4000 // forecasts that the ends remember
 	fewEnds        = 12   // forecasts before which the ends are wide
 	coldEnd        = 1.9  // deviations to either side until then
+	openShare      = 0.2  // of the weight of a promise with a verdict that an open one has
 	farthest       = 3    // from the plain forecast, as a logarithm
 	endBin         = 0.05 // width of a bin of errors, as a logarithm
 	endBins        = 161  // the errors from -4 to 4; the outermost hold all beyond
@@ -59,8 +60,9 @@ type Foresight struct {
 	warm      bool
 }
 
-// NewForesight returns the correction that follows from a record.
-func NewForesight(r queue.Foresight) *Foresight {
+// NewForesight returns the correction that follows from a record, and from the errors that open
+// promises have at least (Waiting; nil: none).
+func NewForesight(r queue.Foresight, waiting []float64) *Foresight {
 	f := &Foresight{}
 	if r.N <= 0 || len(r.Sums) != leadSums {
 		return f
@@ -80,13 +82,39 @@ func NewForesight(r queue.Foresight) *Foresight {
 		f.coef = [leads]float64(coef)
 	}
 	if f.warm = r.N >= fewEnds && len(r.Off) == endBins; f.warm {
-		f.low, f.high = shortest(r.Off)
+		f.low, f.high = shortest(survival(r.Off, waiting))
 	}
 	return f
 }
 
 // leadSums is the length of queue.Foresight.Sums.
 const leadSums = leads*(leads+1)/2 + leads
+
+// survival returns the distribution of errors, by the Kaplan-Meier estimator: of a promise that is
+// open, only the least error is known. If errors counted only with the verdict, quick changes would
+// count first, and intervals would end too early while a queue grows. Open promises count less
+// than others, as those of changes that wait for each other are all late at once: at full weight,
+// 85 % of the intervals of eight worlds hold, a third wider than now, when 82 % do.
+func survival(off, waiting []float64) []float64 {
+	if len(waiting) != len(off) {
+		return off
+	}
+	left := 0.0
+	for i, v := range off {
+		left += v + openShare*waiting[i]
+	}
+	out := make([]float64, len(off)+1)
+	alive := 1.0
+	for i, v := range off {
+		if left > 0 {
+			out[i] = alive * v / left
+		}
+		alive -= out[i]
+		left -= v + openShare*waiting[i]
+	}
+	out[len(off)] = max(alive, 0)
+	return out
+}
 
 // shortest returns the ends of the interval that is the shortest in time, of those with the
 // same share of the errors.
@@ -156,18 +184,43 @@ func SeeForecast(r queue.Foresight, p queue.Promise, took, stood time.Duration) 
 	for i := range leads {
 		sums = append(sums, weight*x[i]*(actual-p.Lead[0]))
 	}
-	out := queue.Foresight{N: r.N*keep + 1, Stood: r.Stood*keep + weight, Sums: sums, Off: make([]float64, endBins)}
 	if len(r.Sums) == leadSums {
 		for i, v := range r.Sums {
 			sums[i] += keep * v
 		}
 	}
-	if len(r.Off) == endBins {
-		for i, v := range r.Off {
-			out.Off[i] = math.Round(v*(1-1.0/endMemory)*leadResolution) / leadResolution
+	return queue.Foresight{N: r.N*keep + 1, Stood: r.Stood*keep + weight, Sums: sums, Off: seeOff(r.Off, p.Median, took, stood)}
+}
+
+// Waiting returns the errors that open promises of so many changes have at least: a histogram as in
+// queue.Foresight.Off.
+func Waiting(promises []queue.Promises, now queue.Instant) []float64 {
+	out := make([]float64, endBins)
+	for _, p := range promises {
+		for i, x := range p.Given {
+			next := now
+			if i+1 < len(p.Given) {
+				next = p.Given[i+1].At
+			}
+			out[endBinOf(x.Median, now.Sub(x.At))] += next.Sub(x.At).Seconds()
 		}
 	}
-	bin := int((actual - logOf(p.Median) - firstEnd) / endBin)
-	out.Off[min(max(bin, 0), endBins-1)] += weight
 	return out
+}
+
+// seeOff folds an error into a histogram of errors.
+func seeOff(was []float64, median, took, stood time.Duration) []float64 {
+	out := make([]float64, endBins)
+	if len(was) == endBins {
+		for i, v := range was {
+			out[i] = math.Round(v*(1-1.0/endMemory)*leadResolution) / leadResolution
+		}
+	}
+	out[endBinOf(median, took)] += stood.Seconds()
+	return out
+}
+
+// endBinOf is the bin of the error of a median.
+func endBinOf(median, took time.Duration) int {
+	return min(max(int((logOf(took)-logOf(median)-firstEnd)/endBin), 0), endBins-1)
 }

@@ -26,7 +26,7 @@ func (f forecasts) run(n int) (record queue.Foresight, before, after, deviation 
 		place := r.IntN(60)
 		took := time.Duration(float64(plain) * math.Exp(f.off(r, i, place)))
 		lead := predict.Lead(plain, place/2, place, time.Duration(r.IntN(3600))*time.Second)
-		known := predict.NewForesight(record)
+		known := predict.NewForesight(record, nil)
 		median := known.Median(lead)
 		low, high := known.Ends(0.8)
 		if off := math.Log(took.Seconds() / median.Seconds()); i >= n/2 {
@@ -52,7 +52,9 @@ func TestForesightIsCalibrated(t *testing.T) {
 		"far too tight": func(r *rand.Rand, _, _ int) float64 { return r.NormFloat64() },
 		"off centre":    func(r *rand.Rand, _, _ int) float64 { return 1 + 0.3*r.NormFloat64() },
 		"skewed":        func(r *rand.Rand, _, _ int) float64 { return 0.5 * r.ExpFloat64() },
-		"by the place":  func(r *rand.Rand, _, place int) float64 { return math.Log2(1+float64(place))/2 - 1 + 0.2*r.NormFloat64() },
+		"by the place": func(r *rand.Rand, _, place int) float64 {
+			return math.Log2(1+float64(place))/2 - 1 + 0.2*r.NormFloat64()
+		},
 	} {
 		_, before, after, _ := forecasts{off}.run(6000)
 		if held := 1 - before - after; math.Abs(held-0.8) > 0.03 || before > 0.12 {
@@ -83,7 +85,7 @@ func TestForesightLearnsFromThePlace(t *testing.T) {
 	if deviation > 0.25 {
 		t.Errorf("the medians are off by %.2f, and 0.20 cannot be known", deviation)
 	}
-	known := predict.NewForesight(record)
+	known := predict.NewForesight(record, nil)
 	front := known.Median(predict.Lead(20*time.Minute, 0, 0, time.Minute))
 	back := known.Median(predict.Lead(20*time.Minute, 30, 60, time.Minute))
 	if front > 12*time.Minute || back < 80*time.Minute {
@@ -97,7 +99,7 @@ func TestForesightWithoutARecord(t *testing.T) {
 		"none":    {},
 		"foreign": {N: 40, Stood: 40, Sums: []float64{1, 2}, Off: []float64{3}},
 	} {
-		f := predict.NewForesight(record)
+		f := predict.NewForesight(record, nil)
 		if got := f.Median(predict.Lead(time.Hour, 3, 7, time.Minute)); math.Abs(got.Hours()-1) > 0.001 {
 			t.Errorf("%s: an hour of builds takes %s", name, got)
 		}
@@ -110,6 +112,22 @@ func TestForesightWithoutARecord(t *testing.T) {
 	}
 }
 
+// A change that is open for much longer than was said widens the interval before it has its verdict.
+func TestForesightHearsOfOpenChanges(t *testing.T) {
+	record, _, _, _ := forecasts{func(r *rand.Rand, _, _ int) float64 { return 0.3 * r.NormFloat64() }}.run(400)
+	lead := predict.Lead(20*time.Minute, 0, 0, time.Minute)
+	now := queue.At(time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC))
+	given := func(age time.Duration) []queue.Promises {
+		return []queue.Promises{{Change: "1.x", Given: []queue.Promise{{At: now.Add(-age), Median: 20 * time.Minute, Lead: lead}}}}
+	}
+	_, none := predict.NewForesight(record, nil).Ends(1)
+	_, young := predict.NewForesight(record, predict.Waiting(given(time.Minute), now)).Ends(1)
+	_, old := predict.NewForesight(record, predict.Waiting(given(5*time.Hour), now)).Ends(1)
+	if math.Abs(young-none) > 0.05 || old < none+0.2 {
+		t.Errorf("the interval ends at %.2f, at %.2f with a change that waits for a minute, and at %.2f with one that waits for five hours in place of 20 minutes", none, young, old)
+	}
+}
+
 // Nonsense stays within bounds: no median is beyond all durations, or none at all.
 func TestForesightIsBounded(t *testing.T) {
 	var record queue.Foresight
@@ -117,7 +135,7 @@ func TestForesightIsBounded(t *testing.T) {
 		lead := predict.Lead(time.Second, 1<<40, 0, 0)
 		record = predict.SeeForecast(record, queue.Promise{Median: time.Second, Lead: lead}, predict.Longest, predict.Longest)
 	}
-	f := predict.NewForesight(record)
+	f := predict.NewForesight(record, nil)
 	for _, lead := range [][]float64{predict.Lead(predict.Longest, 1<<40, 1<<40, predict.Longest), predict.Lead(-time.Hour, 0, 0, -time.Hour)} {
 		if got := f.Median(lead); got < time.Second || got > predict.Longest {
 			t.Errorf("%v: %s", lead, got)

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// Of the intervals that people see about four of five hold, and they are no wider than a
-// few times what is left, in a queue that has known nothing when it began.
+// Of the intervals that people see about four of five hold, and they are no wider than twice
+// what is left, in a queue that has known nothing when it began, and has half the slots that it
+// needs, so that each verdict takes longer than those before it.
 func TestETAIsCalibrated(t *testing.T) {
 	t.Parallel()
 	w := mustWorld(t, func(p *Params) { p.Changes = 500 })
@@ -14,8 +15,8 @@ func TestETAIsCalibrated(t *testing.T) {
 	if e == nil || e.Samples < 500 {
 		t.Fatalf("few were looked at: %+v", e)
 	}
-	if math.Abs(e.Holds-0.8) > 0.08 || e.Width > 4*e.Left {
-		t.Errorf("%+v; want 0.72 to 0.88 to hold", e)
+	if math.Abs(e.Holds-0.8) > 0.12 || e.Width > 2*e.Left {
+		t.Errorf("%+v; want 0.68 to 0.92 to hold", e)
 	}
 }
 
