@@ -21,6 +21,7 @@ import (
 // TestUnmet has each thing that a branch can ask for, by classic protection and by
 // a ruleset.
 func TestUnmet(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		protection forgetest.Protection
 		do         func(w *world, n int)

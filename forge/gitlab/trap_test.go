@@ -103,6 +103,7 @@ func (l lander) Judge(ctx context.Context, iid int) (fake.Judgement, error) {
 
 // TestTraps has the adapter walk into the three ways to go wrong with GitLab.
 func TestTraps(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(5) {
 		for _, trap := range fake.Traps(seed) {
 			t.Run(fmt.Sprint(trap.Name, " ", seed), func(t *testing.T) {

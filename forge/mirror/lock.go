@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +25,10 @@ func lockMirror(ctx context.Context, dir string) (*os.File, error) {
 	}
 	deadline := time.NewTimer(10 * time.Second)
 	defer deadline.Stop()
+	// A mirror that this process has just closed is still held by a child of any kind between its
+	// fork and its exec.
+	closed := time.NewTimer(2 * time.Second)
+	defer closed.Stop()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for {
@@ -35,11 +40,15 @@ func lockMirror(ctx context.Context, dir string) (*os.File, error) {
 			f.Close()
 			return nil, fmt.Errorf("locking the mirror: %w", err)
 		}
-		owner := make([]byte, 32)
-		n, _ := f.ReadAt(owner, 0)
-		busy := fmt.Errorf("%w (process %s, %s): stop it, or use another directory",
-			ErrBusy, strings.TrimSpace(string(owner[:n])), dir)
-		if alive(strings.TrimSpace(string(owner[:n]))) {
+		text := make([]byte, 32)
+		n, _ := f.ReadAt(text, 0)
+		owner := strings.TrimSpace(string(text[:n]))
+		busy := fmt.Errorf("%w (process %s, %s): stop it, or use another directory", ErrBusy, owner, dir)
+		wait := deadline.C
+		switch {
+		case owner == strconv.Itoa(os.Getpid()):
+			wait = closed.C
+		case alive(owner):
 			f.Close()
 			return nil, busy
 		}
@@ -47,7 +56,7 @@ func lockMirror(ctx context.Context, dir string) (*os.File, error) {
 		case <-ctx.Done():
 			f.Close()
 			return nil, ctx.Err()
-		case <-deadline.C:
+		case <-wait:
 			f.Close()
 			return nil, busy
 		case <-poll.C:

@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
@@ -154,5 +156,35 @@ func TestCheckoutLeavesNothingStale(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("a checkout wrote through a symbolic link: %v %v", entries, err)
+	}
+}
+
+// A mirror that this process has closed can be opened at once, even if a child that was forked a
+// moment before holds the lock until its exec.
+func TestMirrorThatWasJustClosed(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "m.git")
+	m := must(mirror.Open(t.Context(), dir))(t)
+	child := must(os.Open(filepath.Join(dir, "submitqueue.owner")))(t)
+	m.Close()
+	if err := syscall.Flock(int(child.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		m, err := mirror.Open(t.Context(), dir)
+		if err == nil {
+			err = m.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("opened while it is held: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	child.Close()
+	if err := <-opened; err != nil {
+		t.Error(err)
 	}
 }

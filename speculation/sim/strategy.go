@@ -89,7 +89,7 @@ func Strategies() []Strategy {
 // by one on the queue's own planner, as "key=value": each leaves out one ingredient.
 func Ablations() []string {
 	return []string{"order=arrival", "off=[adaptive]", "off=[aging]", "off=[beliefs]", "off=[benefit]", "off=[bypass]", "off=[early]", "off=[flips]",
-		"off=[just-in-time]", "off=[lanes]", "off=[margin]", "off=[preempt]", "off=[quotas]", "off=[target-threshold]", "off=[trials]"}
+		"off=[just-in-time]", "off=[lanes]", "off=[margin]", "off=[preempt]", "off=[quotas]", "off=[samples]", "off=[target-threshold]", "off=[trials]"}
 }
 
 // Lookup returns the strategy of a name.

@@ -12,6 +12,7 @@ import (
 // variables, or started by the push where GitLab takes none; it is waited for, and its jobs
 // are judged.
 func TestServeGitLabPipelines(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		source string // of the pipelines that count
 		set    func(*fake.Settings)
@@ -90,6 +91,7 @@ func TestServeGitLabPipelines(t *testing.T) {
 // GitLab makes pipelines for the first refs of a push only, which matters where a push has
 // to start them. Many candidates at once all get theirs.
 func TestServeGitLabManyPipelines(t *testing.T) {
+	t.Parallel()
 	for name, from := range map[string]int{"asked for": 40, "by pushes": 0} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); manyPipelines(t, from) })
 	}

@@ -13,6 +13,7 @@ import (
 // error of the server, throttled, with its answer lost or cut, and not at all carried out.
 // The merge request lands all the same, once, with one note and without a quick action.
 func TestServeGitLabRefusals(t *testing.T) {
+	t.Parallel()
 	page := "<html>GitLab is not responding</html>"
 	for name, f := range map[string]fake.Fault{
 		"error":         {Status: 500, Body: `{"message":"500 Internal Server Error"}`},
