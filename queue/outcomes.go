@@ -39,6 +39,11 @@ func (o *Outcomes) Add(x Outcome) bool {
 	return true
 }
 
+// Failed reports whether one of the results is a failure.
+func (o *Outcomes) Failed() bool {
+	return slices.ContainsFunc(o.Sets, func(x Outcome) bool { return !x.Passed })
+}
+
 // within reports whether all of the first set are in the second. Both are sorted.
 func within(a, b []ChangeID) bool {
 	if len(a) > len(b) {

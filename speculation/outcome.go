@@ -57,8 +57,7 @@ func (c *blaming) outcomes(b *queue.Build, crew []queue.ChangeID, targets []stri
 
 // forgetOutcomes forgets results that tell nothing of a change without a verdict.
 func (c *blaming) forgetOutcomes() {
-	for _, name := range derived.Sorted(c.s.Outcomes) {
-		o := c.s.Outcomes[name]
+	for name, o := range c.s.Outcomes {
 		n := len(o.Sets)
 		o.Sets = slices.DeleteFunc(o.Sets, func(x queue.Outcome) bool {
 			return !slices.ContainsFunc(x.With, func(id queue.ChangeID) bool {

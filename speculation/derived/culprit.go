@@ -59,8 +59,23 @@ func (fs *Beliefs) Blame() {
 		fs.blamedBy = all
 		fs.acquitAll()
 	}
+	if fs.accusing == nil {
+		fs.accusing = map[string]bool{}
+		for name := range fs.s.Outcomes {
+			fs.unheard[name] = true
+		}
+	}
+	// Of targets that have only passed nobody is to blame: there may be thousands of these.
+	for name := range fs.unheard {
+		if o := fs.s.Outcomes[name]; o != nil && o.Failed() {
+			fs.accusing[name] = true
+			continue
+		}
+		delete(fs.accusing, name)
+		fs.blamed(name, nil)
+	}
 	var again []string
-	for name := range fs.s.Outcomes {
+	for name := range fs.accusing {
 		b := fs.blames[name]
 		if b == nil || fs.unheard[name] || !slices.Equal(b.who, fs.accused(b.members)) {
 			again = append(again, name)
@@ -69,11 +84,6 @@ func (fs *Beliefs) Blame() {
 	slices.Sort(again) // targets get their numbers in this order
 	for _, name := range again {
 		fs.blamed(name, fs.find(name, fs.s.Outcomes[name]))
-	}
-	for name := range fs.unheard {
-		if fs.s.Outcomes[name] == nil {
-			fs.blamed(name, nil)
-		}
 	}
 	clear(fs.unheard)
 }
@@ -183,12 +193,9 @@ const (
 	gone               // it has left without landing
 )
 
-// find works out who is to blame for the failures of a target.
+// find works out who is to blame for the failures of a target that has failed.
 func (fs *Beliefs) find(target string, o *queue.Outcomes) *blame {
 	b := &blame{alone: map[queue.ChangeID]float64{}, pairs: map[[2]queue.ChangeID]float64{}}
-	if !slices.ContainsFunc(o.Sets, func(x queue.Outcome) bool { return !x.Passed }) {
-		return b
-	}
 	t, places := fs.Futures.Assumed.Number(target), map[queue.ChangeID]int{}
 	for _, x := range o.Sets {
 		for _, id := range x.With {

@@ -98,9 +98,10 @@ type Futures struct {
 type Beliefs struct {
 	*Facts
 	Model    predict.Model                // the source of predictions
-	blames   map[string]*blame            // by target with results: who is to blame for its failures
+	blames   map[string]*blame            // by target with a failure: who is to blame
 	aloneIn  map[queue.ChangeID]shares    // of them: factors of the chance that a change is good
 	pairsIn  map[[2]queue.ChangeID]shares // of them: chances that two changes break together
+	accusing map[string]bool              // targets with a failure; nil: not looked for yet
 	unheard  map[string]bool              // targets that there are new results of
 	blamedBy average                      // what blames rest on
 	blamedAt Freshness                    // when they were worked out
