@@ -68,7 +68,7 @@ func Start(s Spec, w Where, out *os.File) (*Process, error) {
 		return nil, err
 	}
 	defer tell.Close()
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{name}, Dir: "/", Env: []string{w.Mark, "GOMAXPROCS=1", "GOGC=off"}, SysProcAttr: attr,
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{name}, Dir: "/", Env: append([]string{w.Mark, "GOMAXPROCS=1", "GOGC=off"}, quick...), SysProcAttr: attr,
 		Stdout: out, Stderr: out, ExtraFiles: []*os.File{control, tell}}
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start in namespaces: %w", err), hold.Close(), result.Close())
