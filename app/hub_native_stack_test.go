@@ -180,6 +180,29 @@ func TestNativeStackIsLeft(t *testing.T) {
 	h.inOrder(1)
 }
 
+// The one below may have landed before the queue looks at a member that was restacked with it:
+// that is no push of its author either.
+func TestNativeStackIsSeenLate(t *testing.T) {
+	h := newHub(t, hubOptions{files: areas()})
+	h.proven()
+	stack, one, two, three := h.stacked()
+	h.Comment("ann", three, "/land")
+	h.landed(one)
+	h.waiting(two, "GitHub has yet to restack it", "GitHub's stack 1")
+	h.says(three, "🅿️ Parked", "It is on top of [#2]")
+	h.seen()
+	late := make(chan struct{})
+	h.github.Fail(forgetest.Fault{Method: "GET", Path: fmt.Sprintf("/repos/acme/shop/pulls/%d", three), Until: late, Times: 1})
+	mustNot(t, h.Restack("ann", stack))
+	h.landed(two)
+	close(late)
+	h.waiting(three, "GitHub's stack 1", "asks for the branch `two`")
+	h.Unstack(stack)
+	h.Comment("ann", three, "/land")
+	h.landed(three)
+	h.inOrder(1)
+}
+
 // A stack that is dissolved while it is queued is one as any other, and lands in one push.
 func TestNativeStackIsDissolved(t *testing.T) {
 	h := newHub(t, hubOptions{files: areas()})

@@ -20,6 +20,9 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	var ch queue.Change
 	var under []queue.CommitID  // heads below the former one
 	var others []queue.CommitID // heads of others in the stack, also those before they were restacked or landed
+	// If the one below has landed, it may be closed before the push on top of it is seen.
+	var landed queue.CommitID // its head
+	var when queue.Instant
 	if err := p.facts(func(c *speculation.Core) {
 		s := c.State()
 		if pull := s.Pulls[p.Number]; pull != nil && s.Changes[pull.Active] != nil {
@@ -38,6 +41,9 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 		for _, x := range s.Changes {
 			if ch.Stack != 0 && x.Stack == ch.Stack && x.Number != ch.Number {
 				others = append(others, x.Head)
+				if x.Phase == queue.Landed && x.Branch == p.pr.Base && x.Decided > when {
+					landed, when = x.Head, x.Decided
+				}
 			}
 		}
 	}); err != nil {
@@ -45,6 +51,9 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	}
 	if ch.Head == "" || ch.Head == p.pr.Head || p.pr.Fork || ch.Stack == 0 && p.pr.Stack.Number == 0 || p.now.tip == "" {
 		return "", nil
+	}
+	if landed != "" {
+		under = append(under, landed)
 	}
 	if held, err := p.Mirror.Objects.Held(ctx, append(under, ch.Head)); err != nil || !slices.Contains(held, ch.Head) {
 		return "", err // nothing can be said of it
@@ -62,10 +71,15 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 	}
 	on, picks := main, []queue.Pick{{Head: p.pr.Head, HeadRef: p.pr.HeadRef}}
 	if p.pr.Base != p.branch() {
-		if on = p.low.Head; on == "" {
+		switch {
+		case p.low.Head != "":
+			on = p.low.Head
+			picks = append(picks, queue.Pick{Head: on, HeadRef: p.low.HeadRef})
+		case landed != "" && slices.Contains(under, landed):
+			on = landed
+		default:
 			return "", nil
 		}
-		picks = append(picks, queue.Pick{Head: on, HeadRef: p.low.HeadRef})
 	}
 	missing, err := p.fetch(ctx, picks)
 	if err = errors.Join(err, missing[p.pr.Head], missing[on]); err != nil {
