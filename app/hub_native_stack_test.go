@@ -162,45 +162,34 @@ func TestNativeStackIsPushedTo(t *testing.T) {
 }
 
 // Where GitHub leaves a member where it is, it waits and says what there is to do; it
-// lands, in its place, when GitHub has restacked it after all, or the stack is dissolved.
+// lands, in its place, when GitHub has restacked it after all, or the stack is dissolved. A
+// restack is no push of the author, either, where the one below has landed before it is seen.
 func TestNativeStackIsLeft(t *testing.T) {
-	h := newHub(t, hubOptions{files: areas()})
-	h.proven()
-	stack, one, two, three := h.stacked()
-	h.Comment("ann", three, "/land")
-	h.landed(one)
-	h.waiting(two, "GitHub has yet to restack it", "GitHub's stack 1", "asks for the branch `one`", "`main`", "gh stack sync", "Unstack")
-	h.says(three, "🅿️ Parked", "It is on top of [#2]")
-	mustNot(t, h.Restack("ann", stack))
-	h.landed(two)
-	h.waiting(three, "GitHub's stack 1", "asks for the branch `two`")
-	h.Unstack(stack)
-	h.Comment("ann", three, "/land")
-	h.landed(three)
-	h.inOrder(1)
-}
-
-// The one below may have landed before the queue looks at a member that was restacked with it:
-// that is no push of its author either.
-func TestNativeStackIsSeenLate(t *testing.T) {
-	h := newHub(t, hubOptions{files: areas()})
-	h.proven()
-	stack, one, two, three := h.stacked()
-	h.Comment("ann", three, "/land")
-	h.landed(one)
-	h.waiting(two, "GitHub has yet to restack it", "GitHub's stack 1")
-	h.says(three, "🅿️ Parked", "It is on top of [#2]")
-	h.seen()
-	late := make(chan struct{})
-	h.github.Fail(forgetest.Fault{Method: "GET", Path: fmt.Sprintf("/repos/acme/shop/pulls/%d", three), Until: late, Times: 1})
-	mustNot(t, h.Restack("ann", stack))
-	h.landed(two)
-	close(late)
-	h.waiting(three, "GitHub's stack 1", "asks for the branch `two`")
-	h.Unstack(stack)
-	h.Comment("ann", three, "/land")
-	h.landed(three)
-	h.inOrder(1)
+	t.Parallel()
+	for name, late := range map[string]bool{"seen at once": false, "seen late": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hubOptions{files: areas()})
+			h.proven()
+			stack, one, two, three := h.stacked()
+			h.Comment("ann", three, "/land")
+			h.landed(one)
+			h.waiting(two, "GitHub has yet to restack it", "GitHub's stack 1", "asks for the branch `one`", "`main`", "gh stack sync", "Unstack")
+			h.says(three, "🅿️ Parked", "It is on top of [#2]")
+			h.seen()
+			answer := make(chan struct{})
+			if late {
+				h.github.Fail(forgetest.Fault{Method: "GET", Path: fmt.Sprintf("/repos/acme/shop/pulls/%d", three), Until: answer, Times: 1})
+			}
+			mustNot(t, h.Restack("ann", stack))
+			h.landed(two)
+			close(answer)
+			h.waiting(three, "GitHub's stack 1", "asks for the branch `two`")
+			h.Unstack(stack)
+			h.Comment("ann", three, "/land")
+			h.landed(three)
+			h.inOrder(1)
+		})
+	}
 }
 
 // A stack that is dissolved while it is queued is one as any other, and lands in one push.

@@ -75,7 +75,7 @@ func (p *inspection) same(ctx context.Context) (queue.CommitID, error) {
 		case p.low.Head != "":
 			on = p.low.Head
 			picks = append(picks, queue.Pick{Head: on, HeadRef: p.low.HeadRef})
-		case landed != "" && slices.Contains(under, landed):
+		case slices.Contains(under, landed):
 			on = landed
 		default:
 			return "", nil

@@ -37,21 +37,21 @@ func (c *Core) Forecasts() map[queue.ChangeID]queue.Forecast { return maps.Clone
 func (c *telling) forecast() map[queue.ChangeID]queue.Forecast {
 	if c.forecasts == nil {
 		c.forecasts = map[queue.ChangeID]queue.Forecast{}
-		record := c.record()
+		foresight := c.foresight()
 		for id, f := range c.foresee() {
-			c.forecasts[id] = c.interval(record, f)
+			c.forecasts[id] = c.interval(foresight, f)
 		}
 	}
 	return c.forecasts
 }
 
 // interval sets the ends of a forecast by the queue's own record of past forecasts.
-func (c *telling) interval(record *predict.Foresight, f foreseen) queue.Forecast {
+func (c *telling) interval(foresight *predict.Foresight, f foreseen) queue.Forecast {
 	if f.proven || f.Late != 0 {
 		return f.Forecast
 	}
-	expected := record.Median(f.lead).Seconds()
-	low, high := record.Ends(f.left.Sigma)
+	expected := foresight.Median(f.lead).Seconds()
+	low, high := foresight.Ends(f.left.Sigma)
 	at := func(log float64) queue.Instant { return c.facts.Now.Add(c.secondsOf(expected * math.Exp(log))) }
 	f.Early, f.Late = at(low), at(high)
 	return f.Forecast

@@ -35,7 +35,7 @@ func (c *telling) promise() {
 	if len(c.facts.Order.IDs) == 0 || c.s.Main.Paused != nil || since >= 0 && since < promiseEvery {
 		return
 	}
-	foreseen, record := c.foresee(), c.record()
+	foreseen, foresight := c.foresee(), c.foresight()
 	for _, id := range derived.Sorted(foreseen) {
 		f := foreseen[id]
 		if f.proven || f.Late != 0 || c.s.Changes[id].Phase != queue.Pending {
@@ -48,7 +48,7 @@ func (c *telling) promise() {
 		if n := len(p.Given); n > 0 && c.facts.Now.Sub(p.Given[n-1].At) < c.facts.Now.Sub(p.Given[0].At)/promiseShare {
 			continue
 		}
-		p.Given = append(thinned(p.Given), queue.Promise{At: c.facts.Now, Median: record.Median(f.lead), Lead: f.lead})
+		p.Given = append(thinned(p.Given), queue.Promise{At: c.facts.Now, Median: foresight.Median(f.lead), Lead: f.lead})
 		c.s.Promises[id] = &p
 		c.touch(queue.KindPromises, string(id))
 	}
@@ -56,8 +56,9 @@ func (c *telling) promise() {
 	c.touch(queue.KindMeta, queue.MetaLearned)
 }
 
-// record is what the queue knows of its forecasts.
-func (c *telling) record() *predict.Foresight {
+// foresight is what the queue has learned of its forecasts, from verdicts and from changes that
+// still wait.
+func (c *telling) foresight() *predict.Foresight {
 	var open []queue.Promises
 	for _, id := range derived.Sorted(c.s.Promises) {
 		open = append(open, *c.s.Promises[id])

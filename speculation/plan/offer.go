@@ -178,8 +178,8 @@ func (p *planning) early(n *derived.Node, part derived.Work, need queue.Instant,
 
 // flips considers futures that differ from the likeliest in one outcome, the likeliest of
 // them first. They are worth as much less as they are less likely, and must be worth the
-// threshold of the rules, however many slots are idle: at the lower one of idle slots, flips
-// that hardly ever come true were a tenth of all builds of a new server. Behind more than
+// threshold of the rules, however many slots are idle: of those that only the lower one of idle
+// slots would let in, one in eight comes true. Behind more than
 // deepLine changes they come only when the result of the likeliest future is known, and
 // their worth does not grow with waiting. In a long queue all have waited, and the slots
 // would be full of unlikely futures.
