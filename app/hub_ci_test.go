@@ -560,14 +560,6 @@ func TestCIEarlierPasses(t *testing.T) {
 		}
 		return judged(p.On("submitqueue/x"))
 	}
-	built := func(h *hub, file string) (n int) {
-		for _, r := range h.CI.CIRuns() {
-			if _, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":"+file); err == nil && strings.HasPrefix(r.Branch, "submitqueue/") {
-				n++
-			}
-		}
-		return n
-	}
 	for _, c := range []struct {
 		name, line string
 		moved      bool
@@ -584,7 +576,7 @@ func TestCIEarlierPasses(t *testing.T) {
 			h.Comment("ann", n, "/land")
 			h.landed(n)
 			h.clean()
-			if got := built(h, "a"); got != c.want {
+			if got := h.buildsWith("a"); got != c.want {
 				t.Errorf("built %d times, want %d", got, c.want)
 			}
 		})
@@ -611,8 +603,7 @@ func TestCIEarlierPassesThatAreForgotten(t *testing.T) {
 	}
 	h.says(n, "Landed")
 	if !slices.ContainsFunc(h.CI.CIRuns(), func(r forgetest.CIRun) bool {
-		_, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":a")
-		return err == nil && strings.HasPrefix(r.Branch, "submitqueue/")
+		return strings.HasPrefix(r.Branch, "submitqueue/") && h.Has(r.Head, "a")
 	}) {
 		t.Error("it landed by what had passed before that was forgotten")
 	}

@@ -41,17 +41,6 @@ func (h *hub) holding() (branch string) {
 	return branch
 }
 
-// ran counts the CI's runs of commits that have a file, on the queue's branches.
-func (h *hub) ran(file string) (n int) {
-	h.Helper()
-	for _, r := range h.CI.CIRuns() {
-		if _, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":"+file); err == nil && strings.HasPrefix(r.Branch, "submitqueue/") {
-			n++
-		}
-	}
-	return n
-}
-
 // builtBy reports whether the CI passed exactly this commit.
 func (h *hub) builtBy(commit string) bool {
 	return slices.ContainsFunc(h.CI.CIRuns(), func(r forgetest.CIRun) bool { return r.Head == commit && r.Conclusion == "success" })
@@ -72,7 +61,7 @@ func TestRequirementsWithChecksOfTheForge(t *testing.T) {
 	n := h.land("topic", map[string]string{"a": "a\n"})
 	h.waiting(n, "It has 0 of the 1 approving reviews")
 	h.seen()
-	if runs, refs := h.ran("a"), h.refs(); runs != 0 {
+	if runs, refs := h.buildsWith("a"), h.refs(); runs != 0 {
 		t.Errorf("%d runs for what waits for a review, on %v", runs, refs)
 	}
 	review := h.Review("bob", n, "APPROVED", "", "")
@@ -88,7 +77,7 @@ func TestRequirementsWithChecksOfTheForge(t *testing.T) {
 	}
 	h.Review("max", n, "APPROVED", "", "")
 	h.landed(n, "this very commit was tested", "asked for by `ann`")
-	if runs := h.ran("a"); runs != 1 || !h.builtBy(h.Head("main")) {
+	if runs := h.buildsWith("a"); runs != 1 || !h.builtBy(h.Head("main")) {
 		t.Errorf("%d runs, main is at %s: %+v", runs, h.Head("main"), h.CI.CIRuns())
 	}
 	h.clean()

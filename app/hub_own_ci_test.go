@@ -42,11 +42,11 @@ func onEach(p forgetest.CIPush) []forgetest.CIJob {
 	return judged(p.On("submitqueue/x"))
 }
 
-// builds counts what was built of commits with a file.
+// buildsWith counts what was built of commits with a file.
 func (h *hub) buildsWith(file string) (n int) {
 	h.Helper()
 	for _, r := range h.CI.CIRuns() {
-		if _, err := runIn(h.Dir(), "git", "cat-file", "-e", r.Head+":"+file); err == nil && strings.HasPrefix(r.Branch, "submitqueue/") {
+		if strings.HasPrefix(r.Branch, "submitqueue/") && h.Has(r.Head, file) {
 			n++
 		}
 	}

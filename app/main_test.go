@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.FilesInMemory()
-	storetest.AtOnce(12)
+	storetest.AtOnce(16)
 	debug.SetGCPercent(800) // a small heap with much garbage: a fifth of the time goes to collecting it
 	m.Run()
 }

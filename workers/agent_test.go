@@ -48,6 +48,7 @@ func (p patient) Build(ctx context.Context, _ queue.Build, out Output) End {
 }
 
 func TestWorkerAbandonsALostLease(t *testing.T) {
+	t.Parallel()
 	s := &shaky{}
 	w := Worker{Source: s, Agent: Agent{Name: "a"}, Builder: patient{make(chan struct{})}, Log: quiet()}
 	w.Serve(t.Context()) // returns, though the builder waits for ever
@@ -57,6 +58,7 @@ func TestWorkerAbandonsALostLease(t *testing.T) {
 }
 
 func TestWorkerThatIsShutDownSaysSo(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
 	b := patient{make(chan struct{})}

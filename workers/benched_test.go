@@ -41,6 +41,7 @@ func idle(t *testing.T, agent <-chan Assignment, what string) {
 // A benched host gets no build while another one can run it, however long that takes;
 // what probes it, it gets alone; and where no other host can run a step, it is used.
 func TestBenchedHost(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute)
 	p.o.Apart = time.Nanosecond
 	first := at(t, p, "m1-1", "m1", "gpu")
@@ -110,6 +111,7 @@ func TestBenchedHost(t *testing.T) {
 
 // A probe of a host that is away ends at once.
 func TestProbeOfAHostThatIsAway(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute)
 	at(t, p, "m2-1", "m2")
 	probe := build("probe", job(step("true"), "."))

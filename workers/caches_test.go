@@ -67,6 +67,7 @@ const (
 )
 
 func TestCachesStayInTheSlot(t *testing.T) {
+	t.Parallel()
 	with, seen := caching()
 	files := tree{"package-lock.json": "1"}
 	r := slot(t, files, with)
@@ -107,6 +108,7 @@ func TestCachesStayInTheSlot(t *testing.T) {
 // A failure that is run again, the branch itself and a host that is probed are without caches;
 // what they leave takes the place of what was there.
 func TestColdBuilds(t *testing.T) {
+	t.Parallel()
 	with, seen := caching()
 	r := slot(t, tree{"f": ""}, with)
 	run := "cat n/x 2>/dev/null; mkdir -p n; echo $SUBMITQUEUE_BUILD >> n/x"
@@ -134,6 +136,7 @@ func TestColdBuilds(t *testing.T) {
 // What a step that was ended from outside has left may be torn, and is not kept; what a
 // failed one has left is.
 func TestTornCaches(t *testing.T) {
+	t.Parallel()
 	with, seen := caching()
 	for run, want := range map[string]string{
 		"mkdir -p n; echo x > n/x; exit 1":       "cache n: kept",
@@ -169,6 +172,7 @@ func TestTornCaches(t *testing.T) {
 // A run again within the build that is killed leaves caches that may be torn, too, though
 // the failure before it is the result.
 func TestCacheOfARunAgainThatIsKilled(t *testing.T) {
+	t.Parallel()
 	with, seen := caching()
 	r := slot(t, tree{"f": ""}, with)
 	s := cached("if test -e kept/x; then echo half > kept/x; kill -KILL $$; fi; mkdir -p kept; echo whole > kept/x; exit 1", nil, "kept")
@@ -183,6 +187,7 @@ func TestCacheOfARunAgainThatIsKilled(t *testing.T) {
 
 // A build that is cancelled before its first step gives back what it was given.
 func TestCancelledBeforeItBegins(t *testing.T) {
+	t.Parallel()
 	with, _ := caching()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -201,6 +206,7 @@ func TestCancelledBeforeItBegins(t *testing.T) {
 }
 
 func TestCachesThatTheCommitHas(t *testing.T) {
+	t.Parallel()
 	with, _ := caching()
 	files := tree{"f": ""}
 	r := slot(t, files, with)
@@ -212,6 +218,7 @@ func TestCachesThatTheCommitHas(t *testing.T) {
 
 // Steps lead the paths of caches elsewhere, as links and as folders on the way.
 func TestHostileCachePaths(t *testing.T) {
+	t.Parallel()
 	with, _ := caching()
 	r := slot(t, tree{"f": ""}, with)
 	out := t.TempDir()
@@ -268,6 +275,7 @@ func (l linked) Checkout(ctx context.Context, commit queue.CommitID, dir string)
 
 // Of the jobs of one checkout each cache is there once; what lies in one another is left out.
 func TestCachesOfSeveralSteps(t *testing.T) {
+	t.Parallel()
 	with, seen := caching()
 	r := slot(t, tree{"f": ""}, with)
 	a, b, c := cached("mkdir -p n; touch n/a", nil, "n"), cached("test -e n/a", nil, "n"), cached("true", nil, "n/deep")
@@ -279,6 +287,7 @@ func TestCachesOfSeveralSteps(t *testing.T) {
 }
 
 func TestCachesAreBounded(t *testing.T) {
+	t.Parallel()
 	with, _ := caching()
 	r := slot(t, tree{"f": ""}, with, func(o *RunnerOptions) { o.Caches.Bytes = 100 << 10 })
 	fill := func(name string, kib int) queue.Build {
@@ -303,6 +312,7 @@ func TestCachesAreBounded(t *testing.T) {
 }
 
 func TestCachesAreOff(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"f": ""})
 	b := of("q", cached(none, nil, "node_modules"))
 	mustLog(t, r, b, "caches are off on this runner")
@@ -312,6 +322,7 @@ func TestCachesAreOff(t *testing.T) {
 // What a passed build of one runner has left, another runner begins with; a failed one
 // shares nothing, and a store that does not work is no trouble of a build.
 func TestSharedCaches(t *testing.T) {
+	t.Parallel()
 	with, seen := caching()
 	dir := t.TempDir()
 	store, err := cache.OpenFolder(dir, 1<<30)

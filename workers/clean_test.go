@@ -7,6 +7,7 @@ import (
 )
 
 func TestClean(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"plain\ttext\r\n":                   "plain\ttext",
 		"10%\r50%\rdone":                    "done",
@@ -39,6 +40,7 @@ func FuzzClean(f *testing.F) {
 }
 
 func TestMask(t *testing.T) {
+	t.Parallel()
 	mask := newMask([]string{"", "abc", "token", "token-long", "-----KEY\nline-two\n\n"})
 	if got, want := mask("abc token token-long line-two -----KEY"), "abc *** *** *** ***"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -46,6 +48,7 @@ func TestMask(t *testing.T) {
 }
 
 func TestWindow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		limit  int64
 		writes []string

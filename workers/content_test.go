@@ -24,6 +24,7 @@ func (u *unfit) Checkout(context.Context, queue.CommitID, string) (func() error,
 // A commit whose content no host can check out is a failure of each job, and no trouble
 // of this host, which does not try again.
 func TestUnfitCommit(t *testing.T) {
+	t.Parallel()
 	u := &unfit{}
 	r := slot(t, nil, func(o *RunnerOptions) { o.Checkout = u })
 	other := step("false")

@@ -11,6 +11,7 @@ import (
 // TestRetryOn holds that a failed run is no result where the end of its log is one of
 // those that the step names, whatever the command itself says.
 func TestRetryOn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		run  string
 		want queue.JobOutcome
@@ -41,6 +42,7 @@ func TestRetryOn(t *testing.T) {
 
 // TestExcuse holds that named targets are judged by their own lines.
 func TestExcuse(t *testing.T) {
+	t.Parallel()
 	s := step("")
 	s.RetryOn = []string{"reset"}
 	reset, real := queue.TargetFailure{Target: "a", Tail: "reset"}, queue.TargetFailure{Target: "b", Tail: "FAIL"}

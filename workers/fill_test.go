@@ -34,6 +34,7 @@ func filled(run string, with config.Checkout) config.Step {
 
 // Each step sees the checkout that it asks for, and no other step's.
 func TestStepsSeeWhatTheyAskFor(t *testing.T) {
+	t.Parallel()
 	r := slot(t, nil, func(o *RunnerOptions) { o.Checkout = filling{tree: tree{"f": "x"}} })
 	res := execute(t.Context(), r, build("b1",
 		job(step("test ! -e lib && touch mark"), "."), job(submoduled("test ! -e lib && test -e mark", config.SubmodulesOff), "."),
@@ -52,6 +53,7 @@ func TestStepsSeeWhatTheyAskFor(t *testing.T) {
 
 // A failed fetch is no verdict, and does not touch steps that need none of it.
 func TestFillThatFails(t *testing.T) {
+	t.Parallel()
 	r := slot(t, nil, func(o *RunnerOptions) {
 		o.Checkout = filling{tree{}, errors.New(`submodule "lib": its host says hunter2`)}
 		o.Mask = []string{"hunter2"}

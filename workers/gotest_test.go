@@ -43,6 +43,7 @@ import (
 )
 
 func TestLiar(t *testing.T) {
+	t.Parallel()
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		fmt.Fprintln(f, ` + "`" + `{"Action":"pass","Package":"example.com/m/bad"}` + "`" + `)
 		fmt.Fprintln(f, ` + "`" + `{"Action":"fail","Package":"example.com/m/good"}` + "`" + `)

@@ -13,6 +13,7 @@ import (
 // Whatever of a build agents had before the process, still have, or have ended, and whatever
 // it is divided into now: each target is run for once, and the build ends once.
 func TestHeldShards(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := build("b1")
 		for i := range rapid.IntRange(1, 3).Draw(rt, "steps") {
@@ -104,6 +105,7 @@ func count(runs map[string]int, j queue.Job) {
 // A build that nobody asks for again is cancelled in time, without a word; its agents are not
 // taken for lost before that.
 func TestHeldAndNotAskedFor(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute)
 	a, err := p.Hold(Held{Build: build("b1", job(step("true"), "a")), Agent: Agent{Name: "old"}, Handed: time.Now()})
 	if err != nil {

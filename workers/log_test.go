@@ -13,6 +13,7 @@ import (
 )
 
 func TestFollowALiveLog(t *testing.T) {
+	t.Parallel()
 	logs, err := OpenLogs(t.TempDir(), 10, 1<<20)
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +63,7 @@ func TestFollowALiveLog(t *testing.T) {
 }
 
 func TestLogsAreRemoved(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	logs, err := OpenLogs(dir, 3, 2500)
 	if err != nil {
@@ -89,6 +91,7 @@ func TestLogsAreRemoved(t *testing.T) {
 }
 
 func TestLogNames(t *testing.T) {
+	t.Parallel()
 	for _, id := range []queue.BuildID{"", "../../etc/passwd", "a/b", "a.b", queue.BuildID(strings.Repeat("a", 65))} {
 		if n := logName(id); !strings.HasPrefix(n, "x.") || strings.ContainsAny(n, "/\\") {
 			t.Errorf("%q: %s", id, n)

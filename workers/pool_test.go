@@ -58,6 +58,7 @@ func mustRun(t *testing.T, c Controller, b queue.Build, action string) {
 }
 
 func TestPoolRunsABuild(t *testing.T) {
+	t.Parallel()
 	p, rec := open(t, 2)
 	b := build("b1", job(step("cat f"), "./a"), job(step("false"), "./a"))
 	mustRun(t, p, b, "run/b1/1")
@@ -89,6 +90,7 @@ func TestPoolRunsABuild(t *testing.T) {
 }
 
 func TestRunIsIdempotent(t *testing.T) {
+	t.Parallel()
 	p, rec := open(t, 1)
 	marks := filepath.Join(t.TempDir(), "marks")
 	b := build("b1", job(step("echo x >> "+marks), "./a"))
@@ -120,6 +122,7 @@ func TestRunIsIdempotent(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
+	t.Parallel()
 	p, rec := open(t, 1)
 	mustRun(t, p, build("runs", job(step("sleep 600"), "./a")), "run/runs/1")
 	until(t, "start", func() bool { return len(eventsOf[queue.BuildStarted](rec)) == 1 })
@@ -147,6 +150,7 @@ func TestStop(t *testing.T) {
 }
 
 func TestHighestValueFirst(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute)
 	agent := Agent{Name: "a"}
 	p.mu.Lock()
@@ -178,6 +182,7 @@ func TestHighestValueFirst(t *testing.T) {
 }
 
 func TestNoRunner(t *testing.T) {
+	t.Parallel()
 	p, rec := open(t, 1, func(o *PoolOptions) { o.Tags = []string{"gpu"} })
 	for i, c := range []struct {
 		change func(*config.Step)
@@ -209,6 +214,7 @@ func TestNoRunner(t *testing.T) {
 }
 
 func TestLostAgent(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, 50*time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -255,6 +261,7 @@ func TestLostAgent(t *testing.T) {
 }
 
 func TestWaitingBuildLosesItsLastAgent(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, 50*time.Millisecond)
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan struct{})
@@ -294,6 +301,7 @@ func (f *fickle) Build(_ context.Context, b queue.Build, out Output) End {
 }
 
 func TestPanicIsAnInfrastructureError(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute, Worker{Agent: Agent{Name: "a"}, Builder: &fickle{}, Log: quiet()})
 	mustRun(t, p, build("b1", job(step("true"), ".")), "run/b1/1")
 	if d := rec.done(t, 1); d.Outcome != queue.JobInfra || !strings.Contains(d.Detail, "panicked: oh no") {
@@ -306,6 +314,7 @@ func TestPanicIsAnInfrastructureError(t *testing.T) {
 }
 
 func TestResultsOfAnAgentAreChecked(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute)
 	assigned := make(chan Assignment, 1)
 	ask := func() {
@@ -383,6 +392,7 @@ func TestEventsDoNotWaitForTheirReader(t *testing.T) {
 }
 
 func TestEndedBuildsAreForgotten(t *testing.T) {
+	t.Parallel()
 	p, _ := bare(t, time.Minute)
 	for i := range maxEnded + 10 {
 		mustRun(t, p, build(strings.Repeat("x", i+1), job(step("true"), ".")), "run") // ends at once: no runner
@@ -395,6 +405,7 @@ func TestEndedBuildsAreForgotten(t *testing.T) {
 }
 
 func TestInstant(t *testing.T) {
+	t.Parallel()
 	c := NewInstant(3)
 	rec := record(c)
 	s := step("false")
@@ -425,6 +436,7 @@ func TestInstant(t *testing.T) {
 // A build that has failed on a host goes to another one, while there is one that can
 // run it and for a bounded time; what is said of it tells whether there was one.
 func TestBuildAvoidsAHost(t *testing.T) {
+	t.Parallel()
 	agent := func(name, host, os string) *member { return &member{agent: Agent{Name: name, Host: host, OS: os}} }
 	now := time.Now()
 	for _, test := range []struct {

@@ -35,6 +35,7 @@ func (k ticks) Strayed() bool                                           { return
 // A report is a reader and its row: the output of a real command is read by it, target by
 // target, and what the report leaves out is not taken for passed.
 func TestAddAReport(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"code": "x"})
 	r.readers["ticks"] = func(_ fs.FS, _ config.Step, targets []string) (report.Reader, error) {
 		k := ticks{}
@@ -68,6 +69,7 @@ func TestAddAReport(t *testing.T) {
 // A report that the file may name and nobody reads would pass whatever the exit status
 // says; one that names no target has no reader.
 func TestEachReportHasItsReader(t *testing.T) {
+	t.Parallel()
 	all := report.All()
 	for _, row := range config.Reports() {
 		if (all[row.Name] != nil) != row.NamesTargets() {

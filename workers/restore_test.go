@@ -28,6 +28,7 @@ func (r restoring) Restore(_ context.Context, _ queue.CommitID, dir string) ([]s
 // Each step begins with the commit's own files, whatever the one before did to them, and
 // with all else that it left.
 func TestEachStepBeginsWithTheCommit(t *testing.T) {
+	t.Parallel()
 	same := `test "$(cat f)" = x`
 	jobs := []queue.Job{job(step(same+" && echo y > f && echo o > out"), "."), job(step(same+" && test -e out"), "."), job(step(same), ".")}
 	r := slot(t, nil, func(o *RunnerOptions) { o.Checkout = restoring{tree: tree{"f": "x"}} })

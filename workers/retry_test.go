@@ -14,6 +14,7 @@ const say = `say() { echo "submitqueue: {\"target\":\"$1\",\"result\":\"$2\",\"o
 
 // What has not passed is run again within the build, and only that.
 func TestRetries(t *testing.T) {
+	t.Parallel()
 	count := `n=$(cat "$HOME/n" 2>/dev/null || echo 0); n=$((n+1)); echo $n > "$HOME/n"; echo "run $n of {targets}"; `
 	for _, test := range []struct {
 		name           string
@@ -57,6 +58,7 @@ func TestRetries(t *testing.T) {
 
 // Only what has not passed is asked for again: the others keep their passes.
 func TestRetriesAskForTheRest(t *testing.T) {
+	t.Parallel()
 	s := step("failed=0\nfor t in {targets}; do\n  ./test $t || failed=1\ndone\nexit $failed")
 	s.Report, s.Retries = config.ReportTargetsJSON, 1
 	r := slot(t, tree{"test": "#!/bin/sh\n" + say + "echo \"ran $1\"\nif [ $1 = b ] && ! [ -e \"$HOME/b\" ]; then touch \"$HOME/b\"; say b failed; exit 1; fi\nsay $1 passed\n"})

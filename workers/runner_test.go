@@ -15,6 +15,7 @@ import (
 )
 
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"ok.sh": "#!/bin/sh\nexit 0\n"})
 	for _, c := range []struct {
 		run  string
@@ -45,6 +46,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestAllJobsRunInOneCheckout(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"f": "x"})
 	s1, s2, s3 := step("touch mark; echo first; exit 1"), step("test -f mark && cat f"), step("true")
 	res := execute(t.Context(), r, build("b1", job(s1, "."), job(s2, "."), job(s3, ".")))
@@ -65,6 +67,7 @@ func TestAllJobsRunInOneCheckout(t *testing.T) {
 }
 
 func TestEnvironmentIsScrubbed(t *testing.T) {
+	t.Parallel()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/h", "LANG=C", "GOFLAGS=-v", "REDIS_URL=redis://secret", "GITHUB_TOKEN=hunter2",
 		"SUBMITQUEUE_WEBHOOK_SECRET=s", "LD_PRELOAD=/x", "SUBMITQUEUE_SLOTS=/outer"}
 	r := slot(t, tree{"f": ""}, func(o *RunnerOptions) { o.Env = env })
@@ -88,6 +91,7 @@ func TestEnvironmentIsScrubbed(t *testing.T) {
 }
 
 func TestDefaultsOfTheEnvironment(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"f": ""}, func(o *RunnerOptions) { o.Env = []string{} })
 	_, res := one(t, r, job(step(`echo "$PATH $HOME"; test -d "$HOME"`), "."))
 	if res.end.Outcome != queue.JobPassed || !strings.Contains(res.log, "/usr/bin") {
@@ -96,6 +100,7 @@ func TestDefaultsOfTheEnvironment(t *testing.T) {
 }
 
 func TestHostileTargetNamesAreQuoted(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"f": ""})
 	names := []string{"./a'; touch pwned; '", "./$(touch pwned)", "./`touch pwned`", "./b\ntouch pwned", "./-n", `./"\`}
 	_, res := one(t, r, job(step(`for x in {targets}; do printf '<%s>\n' "$x"; done; ls`), names...))
@@ -110,6 +115,7 @@ func TestHostileTargetNamesAreQuoted(t *testing.T) {
 }
 
 func TestManyTargets(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for range 20000 {
 		names = append(names, "./some/rather/long/directory/name")
@@ -122,6 +128,7 @@ func TestManyTargets(t *testing.T) {
 }
 
 func TestOutputIsBoundedCleanAndMasked(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"f": ""}, func(o *RunnerOptions) {
 		o.LogLimit = 2000
 		o.Mask = []string{"hunter2", "hunter2-long", "abc"}
@@ -146,6 +153,7 @@ i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; printf 'hun\033
 }
 
 func TestLongLineIsCut(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"f": ""})
 	_, res := one(t, r, job(step(`head -c 1000000 /dev/zero | tr '\0' x; echo; echo after`), "."))
 	if len(res.log) > maxLine+1000 || !strings.Contains(res.log, "[... line cut]\nafter\n") {
@@ -154,6 +162,7 @@ func TestLongLineIsCut(t *testing.T) {
 }
 
 func TestInfrastructureErrors(t *testing.T) {
+	t.Parallel()
 	t.Run("commit", func(t *testing.T) {
 		b := build("b1", job(step("true"), "."))
 		b.Commit = "missing"
@@ -218,6 +227,7 @@ func (needsEmpty) Checkout(_ context.Context, _ queue.CommitID, dir string) (fun
 }
 
 func TestTimeoutKeepsTheTail(t *testing.T) {
+	t.Parallel()
 	s := step("echo before; sleep 600")
 	s.Timeout = 50 * time.Millisecond
 	done, res := one(t, slot(t, nil), job(s, "."))
@@ -229,6 +239,7 @@ func TestTimeoutKeepsTheTail(t *testing.T) {
 // TestLearnedTimeout holds that a job is ended by its limit, and says by what; a limit
 // above the step's time-out means nothing.
 func TestLearnedTimeout(t *testing.T) {
+	t.Parallel()
 	s := step("echo before; sleep 600")
 	s.Timeout = 2 * time.Hour
 	j := job(s, ".")
@@ -250,6 +261,7 @@ func TestLearnedTimeout(t *testing.T) {
 // its folder, is told the names that its tool knows, and has its results under
 // the names that the queue knows.
 func TestStepOfAnAnalyzer(t *testing.T) {
+	t.Parallel()
 	files := tree{"server/go.mod": "module m\n", "server/a/a.go": "package a\n", "go.mod": "module other\n", "a/a.go": "package a\n"}
 	say := func(lines ...string) string {
 		return "printf '%s\\n' '" + strings.Join(lines, "' '") + "'"

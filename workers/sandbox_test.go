@@ -14,6 +14,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // The profile of a slot as the sandbox of macOS is given it. Its effect is tried on
 // macOS only, by the server itself, before it uses the sandbox.
 func TestProfile(t *testing.T) {
+	t.Parallel()
 	r := &room{
 		hide: []string{"/Users/ann", "/Users/ann/Library/Application Support/submitqueue", `/odd "name\`, "/private/var/run"},
 		show: []cage.Shown{{From: "/Users/ann/go/bin", Optional: true}, {From: "/Users/ann/Library"}, {From: "/private/var/run/resolv.conf"}, {From: "/slots/1"},

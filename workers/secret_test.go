@@ -18,6 +18,7 @@ import (
 const pem = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nx/y+z==\n-----END KEY-----"
 
 func TestReadSecret(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -63,6 +64,7 @@ func TestReadSecret(t *testing.T) {
 
 // A step has its secrets, and nothing that is shown of it has them, however it prints them.
 func TestSecretsOfSteps(t *testing.T) {
+	t.Parallel()
 	value := "s3cr3t/with+odd&\"chars' and a tail"
 	r := slot(t, tree{"f": ""}, func(o *RunnerOptions) {
 		o.Env = []string{"PATH=" + os.Getenv("PATH"), "HTTPS_PROXY=http://proxy", "OTHER=no"}
@@ -94,6 +96,7 @@ func mustNotShow(t interface {
 
 // However a secret is encoded and whatever is around it, it is masked.
 func TestMaskProperty(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[ -~]{8,90}`).Draw(t, "secret")
 		if strings.TrimSpace(secret) != secret {
@@ -120,6 +123,7 @@ func TestMaskProperty(t *testing.T) {
 
 // A secret of a repository is given to the steps of that one only, and is masked in all logs.
 func TestSecretsOfRepositories(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, []byte("hunter2-hunter2"), 0o600); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 // the number of agents allows, or a third at worst (Graham's bound), unless the fixed cost
 // says otherwise.
 func TestDivide(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		costs := make([]time.Duration, rapid.IntRange(1, 60).Draw(t, "targets"))
 		var total, longest time.Duration
@@ -61,6 +62,7 @@ func TestDivide(t *testing.T) {
 // What the CI of a repository spends on its targets is skewed; so is this: the fullest shard
 // is within a tenth of the least there can be.
 func TestShardsOfSkewedTargets(t *testing.T) {
+	t.Parallel()
 	var costs []time.Duration
 	var total time.Duration
 	for i := range 120 {
@@ -78,6 +80,7 @@ func TestShardsOfSkewedTargets(t *testing.T) {
 // The tests of this repository, as they were recorded: the makespan of their shards is within
 // a tenth of the lower bound, for any number of runners. -v prints it.
 func TestShardsOfARecordedHistory(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("testdata/durations.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +123,7 @@ func wide(name string, targets ...string) queue.Job {
 }
 
 func TestWhatIsDivided(t *testing.T) {
+	t.Parallel()
 	none := func(string) time.Duration { return 0 }
 	shown := func(shards []*shard) string {
 		var out []string
@@ -156,6 +160,7 @@ func TestWhatIsDivided(t *testing.T) {
 // Two steps on eight targets use all four slots, their results say which targets they are
 // of, and the log says whose lines are whose.
 func TestBuildRunsInShards(t *testing.T) {
+	t.Parallel()
 	p, rec := open(t, 4)
 	p.fixed["unit"], p.fixed["vet"] = 0, 0
 	unit, vet := config.Step{Name: "unit", Run: "echo unit of {targets}"}, config.Step{Name: "vet", Run: "echo vet of {targets}; exit 1"}
@@ -190,6 +195,7 @@ func TestBuildRunsInShards(t *testing.T) {
 
 // A cancelled build's shards leave the line at once; those that run are stopped.
 func TestCancelledShardsLeaveTheLine(t *testing.T) {
+	t.Parallel()
 	p, rec := open(t, 1)
 	mustRun(t, p, build("b1", job(step("sleep 60"), "a"), job(step("true"), "a"), job(step("false"), "a")), "run/b1/1")
 	until(t, "it runs", func() bool { return len(eventsOf[queue.BuildStarted](rec)) == 1 })
@@ -208,6 +214,7 @@ func TestCancelledShardsLeaveTheLine(t *testing.T) {
 
 // Queues that share runners get them by their weights, whatever their builds are worth.
 func TestQueuesShareByWeight(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute)
 	p.o.Weights, p.fixed["unit"] = map[string]int{"big": 3}, 0
 	assigned := make(chan Assignment)
@@ -245,6 +252,7 @@ func TestQueuesShareByWeight(t *testing.T) {
 // A shard that an agent gives back, because its runner was gone when it should have had it,
 // is another one's next; of a cancelled build it is not run.
 func TestShardIsGivenBack(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute)
 	ask := func(name string) Assignment {
 		a, err := p.Next(t.Context(), Agent{Name: name})
@@ -279,6 +287,7 @@ func TestShardIsGivenBack(t *testing.T) {
 // A build that came while all agents were busy is one shard. When several of them are free
 // it is theirs together, and each of its targets is run once.
 func TestWaitingShardIsDividedAgain(t *testing.T) {
+	t.Parallel()
 	p, rec := bare(t, time.Minute)
 	p.fixed["unit"] = 0
 	ask := func(name string) Assignment {

@@ -36,6 +36,7 @@ func (s *side) done(id, as string, o queue.JobOutcome) {
 }
 
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	runners, forge := &side{Stream: NewStream()}, &side{Stream: NewStream()}
 	s := NewSplit(runners, forge)
 	defer mustClose(t, s)
@@ -111,6 +112,7 @@ func TestSplit(t *testing.T) {
 
 // A step with checks has no command; one that is run all the same would pass.
 func TestPoolDoesNotRunChecks(t *testing.T) {
+	t.Parallel()
 	p, rec := open(t, 1)
 	mustRun(t, p, build("b", job(config.Step{Name: "ci", Checks: []config.Check{{Name: "test"}}}, "a")), "run/b")
 	end := rec.done(t, 1)

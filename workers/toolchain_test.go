@@ -10,6 +10,7 @@ import (
 )
 
 func TestToolchainsOf(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	for _, dir := range []string{".rustup", ".volta", ".cargo", ".m2"} {
 		if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
@@ -39,6 +40,7 @@ func TestToolchainsOf(t *testing.T) {
 // own home is empty. The script in rustup's place fails as rustup does without a
 // toolchain.
 func TestStepsFindToolchains(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	bin := filepath.Join(home, ".cargo", "bin")
 	for dir, mode := range map[string]os.FileMode{bin: 0o755, filepath.Join(home, ".rustup", "toolchains", "stable"): 0o755} {

@@ -13,6 +13,7 @@ import (
 // The pool tells what the environment commands show on its host, and tells it again
 // when that has changed; a build whose steps are verified with other tools is given back.
 func TestPoolTellsItsTools(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "version")
 	write := func(text string) {
 		t.Helper()
@@ -78,6 +79,7 @@ func TestPoolTellsItsTools(t *testing.T) {
 // A command that never prints the same says nothing of the tools, be it at once or from
 // look to look.
 func TestUnsteadyTools(t *testing.T) {
+	t.Parallel()
 	p, rec := open(t, 1, func(o *PoolOptions) { o.Tools = 10 * time.Millisecond })
 	file := filepath.Join(t.TempDir(), "count")
 	if err := os.WriteFile(file, []byte("0\n"), 0o600); err != nil {

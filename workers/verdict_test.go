@@ -13,6 +13,7 @@ import (
 
 // Passes before a package's failure count if the report comes last.
 func TestPassesBesideAFailure(t *testing.T) {
+	t.Parallel()
 	for run, want := range map[string]bool{
 		"go test -json {targets}":                      true,
 		"go vet {targets} && go test -json {targets}":  true,

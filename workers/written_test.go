@@ -11,6 +11,7 @@ import (
 // Only what the step has written counts: not what the commit holds, nor what another step
 // has left, nor what a link leads to.
 func TestReportFilesAreTheStepsOwn(t *testing.T) {
+	t.Parallel()
 	const passes = `{"target":"a","result":"passed"}`
 	write := func(text string) string { return "echo '" + text + "' > out/r.jsonl" }
 	for _, test := range []struct {
@@ -56,6 +57,7 @@ func TestReportFilesAreTheStepsOwn(t *testing.T) {
 
 // A reader of files by their folder is told where the step ran.
 func TestReportKnowsItsFolder(t *testing.T) {
+	t.Parallel()
 	r := slot(t, tree{"web/packages/ui/package.json": `{"name":"@x/ui"}`, "web/packages/ui/ui.test.js": "x"})
 	s := step(`echo "{\"testResults\":[{\"name\":\"$PWD/packages/ui/ui.test.js\",\"status\":\"passed\"}]}" > jest.json`)
 	s.Report, s.ReportFiles, s.Dir = config.ReportJestJSON, []string{"jest.json"}, "web"

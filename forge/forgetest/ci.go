@@ -22,9 +22,19 @@ type CIPush struct {
 }
 
 // Has reports whether the pushed commit has a file.
-func (p CIPush) Has(file string) bool {
-	_, err := p.r.store.git(context.Background(), nil, "cat-file", "-e", p.Head+":"+file)
-	return err == nil
+func (p CIPush) Has(file string) bool { return p.r.Has(p.Head, file) }
+
+// Has reports whether a commit has a file, or a folder.
+func (r *Repository) Has(commit, file string) bool {
+	list, ok := r.files.Load(commit)
+	if !ok {
+		out, err := r.store.git(context.Background(), nil, "ls-tree", "-r", "-t", "-z", "--name-only", "--full-tree", commit)
+		if err != nil {
+			return false // it is not there, by now
+		}
+		list, _ = r.files.LoadOrStore(commit, strings.Split(string(out), "\x00"))
+	}
+	return slices.Contains(list.([]string), file)
 }
 
 // On returns the same push, as if it were to another branch.

@@ -29,7 +29,8 @@ type Repository struct {
 	merges Merges
 	tidies bool // head branches are to be deleted once they are merged; guarded by s.mu
 
-	refs sync.Mutex // held while refs move; taken before s.mu
+	refs  sync.Mutex // held while refs move; taken before s.mu
+	files sync.Map   // the files of commits that somebody asked for: string → []string
 
 	// Guarded by s.mu.
 	private   bool

@@ -37,6 +37,7 @@ func transient(err error) *forge.Transient {
 // A write whose answer is lost may have been carried out: it is not sent again by itself,
 // and the next attempt finds what the first one has left.
 func TestLostAnswersAreNotRepeated(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	n := w.opened("topic")
 	for _, f := range []fake.Fault{
@@ -71,6 +72,7 @@ func TestLostAnswersAreNotRepeated(t *testing.T) {
 
 // While GitLab asks to wait, nothing is sent.
 func TestThrottled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	n := w.opened("topic")
 	w.server.Throttle(1, 700)
@@ -91,6 +93,7 @@ func TestThrottled(t *testing.T) {
 // Notes have a limit of their own. While GitLab takes no more of them, no note is sent, and
 // all else is.
 func TestNotesAreThrottledAlone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{NotesPerMinute: 3})
 	n := w.opened("topic")
 	mark := func(i int) string { return fmt.Sprintf("<!-- %d -->", i) }
@@ -117,6 +120,7 @@ func TestNotesAreThrottledAlone(t *testing.T) {
 
 // TestRefusalsThatPass has each refusal of the REST interface be taken for what it is.
 func TestRefusalsThatPass(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	n := w.opened("topic")
 	for _, c := range []struct {
@@ -154,6 +158,7 @@ func TestRefusalsThatPass(t *testing.T) {
 
 // Nothing that we write is executed with our rights.
 func TestNothingIsExecutedAsTheBot(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	n := w.opened("topic")
 	line := rapid.SampledFrom([]string{"/close", "/merge", " /close", "\t/approve", "/title x", "```", "~~~~", "> /close", "<div>", "", "text", "/usr/bin/ld: not found", "\r/close", "```\r", "/close\r", marker, "`/close`", "x /close"})
@@ -178,6 +183,7 @@ func TestNothingIsExecutedAsTheBot(t *testing.T) {
 }
 
 func TestApprovalsOfThisHead(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]fake.Options{"free": {}, "premium": {Premium: true}, "without times": {Dateless: true}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, o)
@@ -213,6 +219,7 @@ func (w *world) unmet(n int) []queue.Requirement {
 }
 
 func TestUnmet(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{Premium: true})
 	w.project.Set(func(s *fake.Settings) {
 		s.Approvals, s.MustResolve, s.MustSucceed, s.Jobs = 1, true, true, []string{"test", "lint"}
@@ -253,6 +260,7 @@ func TestUnmet(t *testing.T) {
 }
 
 func TestPipelinesAsRuns(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	w.project.Set(func(s *fake.Settings) { s.Jobs = []string{"test", "lint"} })
 	head := queue.CommitID(w.project.Push("ann", "submitqueue/1", nil))
@@ -311,6 +319,7 @@ func TestPipelinesAsRuns(t *testing.T) {
 
 // A fork's deletion, and what is not a project's own, are read without an error.
 func TestForks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	fork := w.project.Fork("cyn")
 	head := fork.Push("cyn", "theirs", nil)
@@ -330,6 +339,7 @@ func TestForks(t *testing.T) {
 }
 
 func TestProtection(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	w.project.Protect("main", fake.Guard{Push: 0, Merge: 40})
 	if p, err := w.forge.Protection(t.Context(), "main"); err != nil || p.MayPush || !p.Protected || p.Rule == "" {
@@ -346,6 +356,7 @@ func TestProtection(t *testing.T) {
 }
 
 func TestClosingClosesIssues(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	w.project.AddIssue(5)
 	w.project.AddIssue(6)
@@ -360,6 +371,7 @@ func TestClosingClosesIssues(t *testing.T) {
 }
 
 func TestLevels(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	for level, want := range map[int]forge.Permission{0: forge.PermissionNone, 10: forge.PermissionRead, 20: forge.PermissionTriage, 30: forge.PermissionWrite, 40: forge.PermissionMaintain, 50: forge.PermissionAdmin} {
 		w.project.SetLevel("eve", level)
@@ -376,6 +388,7 @@ func TestLevels(t *testing.T) {
 }
 
 func TestNewRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
 	for _, o := range []gitlab.Options{{}, {Token: "x"}, {Token: "x", Project: "r"}, {Project: "o/r"}, {Token: "x", Project: "o/r", BaseURL: "gitlab"}, {Token: "x", Project: "o/r", BaseURL: "https://u:p@h"}} {
 		if _, err := gitlab.New(o); err == nil || strings.Contains(err.Error(), "u:p") {
 			t.Errorf("%+v: %v", o, err)
@@ -385,6 +398,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 
 // A token goes to no other host.
 func TestRedirectsStayAtTheHost(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	other := newWorld(t, fake.Options{})
 	w.server.Fail(fake.Fault{Status: 301, Header: map[string][]string{"Location": {other.server.URL() + "/api/v4/user"}}})

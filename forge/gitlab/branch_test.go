@@ -8,6 +8,7 @@ import (
 
 // Whether a project has merge trains is read from its settings.
 func TestTrains(t *testing.T) {
+	t.Parallel()
 	for _, want := range []bool{true, false} {
 		w := newWorld(t, fake.Options{})
 		w.project.Set(func(s *fake.Settings) { s.Trains = want })

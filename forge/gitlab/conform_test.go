@@ -18,6 +18,7 @@ const signing = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 // GitLab keeps the promises of every forge.
 func TestConform(t *testing.T) {
+	t.Parallel()
 	conform.Run(t, func(t *testing.T) conform.Host {
 		w := newWorld(t, fake.Options{Seed: uint64(len(t.Name()))})
 		p := gitlabPeople{w}

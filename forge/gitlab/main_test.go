@@ -10,6 +10,7 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.FilesInMemory()
+	storetest.AtOnce(8)
 	m.Run()
 }
 

@@ -64,6 +64,7 @@ func receiver(t *testing.T, s gitlab.Secret) forge.Receiver {
 // TestLifeByWebhooks has a merge request live, and its webhooks come signed, with a token,
 // twice and out of order.
 func TestLifeByWebhooks(t *testing.T) {
+	t.Parallel()
 	for name, secret := range map[string]gitlab.Secret{"signed": {Signing: signing}, "token": {Token: "s3cret"}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, fake.Options{Held: true})
@@ -119,6 +120,7 @@ func TestLifeByWebhooks(t *testing.T) {
 
 // TestMissedFindsWhatWebhooksLost has GitLab switch a hook off, and everything be read again.
 func TestMissedFindsWhatWebhooksLost(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	since := time.Now().Add(-time.Minute)
 	n := w.opened("topic")
@@ -152,6 +154,7 @@ func TestMissedFindsWhatWebhooksLost(t *testing.T) {
 // A label and an assignment that nobody has heard of are found; those of which our note says
 // that they were, or that was edited since, are not: nobody who has asked once is heard twice.
 func TestMissedTellsOnceOfLabelsAndAssignments(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	since := time.Now().Add(-time.Minute)
 	n := w.opened("topic")
@@ -198,6 +201,7 @@ func TestMissedTellsOnceOfLabelsAndAssignments(t *testing.T) {
 // A webhook that GitLab has switched off is found when what was missed is read, and is tried
 // at once, so that it is on again as soon as the server can be reached.
 func TestMissedSwitchesWebhooksOnAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	down := true
 	to := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
@@ -232,6 +236,7 @@ func TestMissedSwitchesWebhooksOnAgain(t *testing.T) {
 }
 
 func TestUnsignedIsRefusedWhereSigningIsSet(t *testing.T) {
+	t.Parallel()
 	body := []byte(`{"object_kind":"push","ref":"refs/heads/main","project":{"path_with_namespace":"o/r"}}`)
 	r := receiver(t, gitlab.Secret{Signing: signing, Token: "s3cret"})
 	h := http.Header{"X-Gitlab-Event": {fake.PushHook}, "X-Gitlab-Token": {"s3cret"}}
@@ -265,6 +270,7 @@ func TestUnsignedIsRefusedWhereSigningIsSet(t *testing.T) {
 
 // TestWebhookFixtures has all webhooks that the SDK was tested with be received.
 func TestWebhookFixtures(t *testing.T) {
+	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/xanzy/go-gitlab").Output()
 	files, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "testdata", "webhooks", "*.json"))
 	if err != nil || len(files) < 10 {

@@ -25,6 +25,7 @@ func (w *world) mostly(n int) string {
 // the queue would land what they hold back: here behind a pipeline that fails, a rebase that
 // is needed and a draft.
 func TestUnmetBehindOthers(t *testing.T) {
+	t.Parallel()
 	for name, hide := range map[string]func(*world, int){
 		"nothing": func(*world, int) {},
 		"draft":   func(w *world, n int) { w.project.SetTitle("ann", n, "Draft: x") },
@@ -60,6 +61,7 @@ func TestUnmetBehindOthers(t *testing.T) {
 // Before version 16.5, there is the one reason that the merge status tells, and what can be
 // read by itself.
 func TestUnmetByOneReason(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{Premium: true, Unchecked: true})
 	low, n := w.opened("low"), w.opened("topic")
 	w.project.Block(n, low)
@@ -77,6 +79,7 @@ func TestUnmetByOneReason(t *testing.T) {
 // For ten seconds after a push, approvals look intact that GitLab is about to take away, also
 // where the merge status tells another reason. They do not count, and then are gone.
 func TestApprovalsThatAreAboutToGo(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]fake.Options{"told": {Premium: true}, "before 16.5": {Premium: true, Unchecked: true}} {
 		t.Run(name, func(t *testing.T) { approvalsThatAreAboutToGo(t, o) })
 	}
@@ -114,6 +117,7 @@ func approvalsThatAreAboutToGo(t *testing.T, o fake.Options) {
 
 // A project's merge method and squash option say by what methods merge requests land.
 func TestMethods(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ method, squash, want string }{
 		{"merge", "", "[merge squash]"}, {"merge", "never", "[merge]"}, {"merge", "always", "[squash]"}, {"merge", "default_on", "[squash merge]"},
 		{"rebase_merge", "never", "[semi-linear]"}, {"ff", "default_off", "[rebase squash]"}, {"ff", "default_on", "[squash rebase]"},

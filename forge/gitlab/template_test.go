@@ -10,6 +10,7 @@ import (
 
 // A template of GitLab's says in the queue's terms what it says there.
 func TestTemplates(t *testing.T) {
+	t.Parallel()
 	words := config.Worded{Title: "Pay twice", Author: "ann", Body: "Why {not}.", Branch: "topic", URL: "https://g/7", Number: 7, Commits: []string{"one", "two"}, CoAuthors: []string{"Co-authored-by: Bob <b@x>"}}
 	for name, c := range map[string]struct{ template, want string }{
 		"GitLab's own": {"Merge branch '%{source_branch}' into '%{target_branch}'\n\n%{title}\n\n%{issues}\n\nSee merge request %{reference}",

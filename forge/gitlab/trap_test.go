@@ -123,6 +123,7 @@ func TestTraps(t *testing.T) {
 // TestRefusalsOfPushes has each refusal that GitLab can give be taken for what it is: all
 // come with the same words around them.
 func TestRefusalsOfPushes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, fake.Options{})
 	l := w.lander()
 	remote, err := w.forge.Remote(t.Context())

@@ -43,6 +43,7 @@ func (h *grownHistory) git(t *rapid.T, stdin string, args ...string) string {
 // The merge base that an ancestry finds is git's, whatever the history, and it finds
 // those of changes that began on the line.
 func TestAncestryFindsGitsMergeBase(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	tries, found := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,6 +11,7 @@ import (
 
 // A borrowed repository is merged in as a fetched one is, and is not touched.
 func TestBorrowMergesAndWritesNothing(t *testing.T) {
+	t.Parallel()
 	r, fetched, base, a, b, c := world(t)
 	moved := filepath.Join(t.TempDir(), "# odd \"name\"")
 	if err := os.Rename(r.dir, moved); err != nil {

@@ -14,6 +14,7 @@ import (
 // A path that git checks out nowhere is told apart from what may go away by itself, in a
 // directory that was used before as well.
 func TestCheckoutOfOddPaths(t *testing.T) {
+	t.Parallel()
 	m := must(mirror.Open(t.Context(), filepath.Join(t.TempDir(), "mirror")))(t)
 	defer m.Close()
 	in := func(stdin string, args ...string) string {

@@ -32,9 +32,9 @@ func (r *repo) tree(entries map[string]string) queue.TreeID {
 		}
 		fmt.Fprintf(&in, "%s %s\t%s\x00", mode, oid, path)
 	}
-	r.t.Setenv("GIT_INDEX_FILE", index)
-	r.run(in.String(), "update-index", "-z", "--index-info")
-	return queue.TreeID(r.run("", "write-tree"))
+	apart := []string{"GIT_INDEX_FILE=" + index}
+	r.runIn(apart, in.String(), "update-index", "-z", "--index-info")
+	return queue.TreeID(r.runIn(apart, "", "write-tree"))
 }
 
 // gitDiff is what git says differs.
@@ -58,6 +58,7 @@ func (r *repo) gitDiff(from, to queue.TreeID) []mirror.Delta {
 }
 
 func TestDiffIsGits(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := map[string]string{
 		"a/one": "100644 1", "a/two": "100644 2", "a.b": "100644 x", "z/y/x/w": "100644 deep", "kind": "100644 f",
@@ -90,7 +91,6 @@ func TestDiffIsGits(t *testing.T) {
 		all = append(all, r.tree(next))
 	}
 	all = append(all, r.tree(nil))
-	os.Unsetenv("GIT_INDEX_FILE")
 	m := must(mirror.Borrow(t.Context(), filepath.Join(t.TempDir(), "m"), filepath.Join(r.dir, "objects")))(t)
 	defer m.Close()
 	type pair struct{ from, to queue.TreeID }
@@ -115,10 +115,10 @@ func TestDiffIsGits(t *testing.T) {
 }
 
 func TestDiffOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	one := r.tree(map[string]string{"a/f": "100644 1"})
 	two := r.tree(map[string]string{"a/f": "100644 2", "b/f": "100644 2"})
-	os.Unsetenv("GIT_INDEX_FILE")
 	blob := r.run("", "rev-parse", string(two)+":a/f")
 	lost := r.run("", "rev-parse", string(two)+":b")
 	m := must(mirror.Borrow(t.Context(), filepath.Join(t.TempDir(), "m"), filepath.Join(r.dir, "objects")))(t)
@@ -143,6 +143,7 @@ func TestDiffOfWhatIsNotThere(t *testing.T) {
 }
 
 func TestBlobsAreRead(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	commit := r.commit("main", "m", files{"one": "1", "two": "2\x00\n", "empty": ""})
 	m := r.fetched()
@@ -172,6 +173,7 @@ func TestBlobsAreRead(t *testing.T) {
 
 // Some tools write modes that git shows as others: what git shows alike is alike.
 func TestDiffOfOddModes(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	blob := r.run("f", "hash-object", "-w", "--stdin")
 	raw, err := hex.DecodeString(blob)
@@ -195,6 +197,7 @@ func TestDiffOfOddModes(t *testing.T) {
 
 // The mirror's merges are compared before git has seen them.
 func TestDiffOfAMerge(t *testing.T) {
+	t.Parallel()
 	r, m, base, a, _, _ := world(t)
 	merged := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)
 	from := must(m.Objects.Tree(t.Context(), base))(t)
@@ -209,9 +212,9 @@ func TestDiffOfAMerge(t *testing.T) {
 // A dozen small trees within one another name more files than a machine has memory for.
 // Everybody who opens a pull request can make them.
 func TestDiffOfTooMuch(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	one := r.tree(map[string]string{"a/f": "100644 1"})
-	os.Unsetenv("GIT_INDEX_FILE")
 	kind, id := "100644 blob", r.run("", "rev-parse", string(one)+":a/f")
 	for range 12 {
 		var list strings.Builder

@@ -96,6 +96,7 @@ func (s sapling) commit(b *strings.Builder, branch string, date int, parents ...
 // A merge made without git must be the one that git makes: renames of files and
 // directories, types that change, merges in the history.
 func TestMergesHereAreGits(t *testing.T) {
+	t.Parallel()
 	m, err := Open(t.Context(), filepath.Join(t.TempDir(), "m.git"))
 	if err != nil {
 		t.Fatal(err)

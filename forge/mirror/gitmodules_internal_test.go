@@ -3,6 +3,7 @@ package mirror
 import "testing"
 
 func TestModuleURL(t *testing.T) {
+	t.Parallel()
 	const own = "https://code.example/us/app.git"
 	for _, c := range []struct{ own, parent, written, want string }{
 		{own, own, "../lib.git", "https://code.example/us/lib.git"},
@@ -35,6 +36,7 @@ func TestModuleURL(t *testing.T) {
 }
 
 func TestSameOwner(t *testing.T) {
+	t.Parallel()
 	for other, want := range map[string]bool{
 		"https://code.example/us/lib.git":      true,
 		"https://CODE.example/Us/lib":          true,

@@ -15,6 +15,7 @@ import (
 // Branches move each by itself, from where it is expected alone, and none is ever deleted
 // or is main itself.
 func TestPushHeads(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	topic := r.commit("topic", "topic", files{"g": "1"}, base)
@@ -66,6 +67,7 @@ func TestPushHeads(t *testing.T) {
 
 // A rule that has the remote refuse a whole push stops only the branch that it is about.
 func TestPushHeadsOneByOne(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	var moves []mirror.Move
@@ -91,6 +93,7 @@ func TestPushHeadsOneByOne(t *testing.T) {
 // A branch that could not be locked has not been moved by somebody else: it is pushed
 // again.
 func TestPushHeadsUnderALock(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	move := mirror.Move{Branch: "topic", From: r.commit("topic", "topic", files{"g": "1"}, base), To: base}

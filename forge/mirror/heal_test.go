@@ -188,6 +188,7 @@ func ailment(t *testing.T, damages []string, restarts []bool) {
 
 // A sound mirror is not made again for an object that was never there.
 func TestSoundMirrorIsFoundSound(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.commit("main", "first", files{"a": "1"})
 	m := r.fetched()
@@ -202,6 +203,7 @@ func TestSoundMirrorIsFoundSound(t *testing.T) {
 
 // A healing that fails leaves the mirror as it was, and nothing beside it.
 func TestHealingWithoutARemote(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"a": "1"})
 	m := r.fetched()
@@ -220,6 +222,7 @@ func TestHealingWithoutARemote(t *testing.T) {
 
 // A mirror that another process has made in the place of one that was removed is left alone.
 func TestHealingLeavesAnothersMirrorAlone(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.commit("main", "first", files{"a": "1"})
 	m := r.fetched()
@@ -235,6 +238,7 @@ func TestHealingLeavesAnothersMirrorAlone(t *testing.T) {
 
 // Files that are not git's survive a healing.
 func TestHealingKeepsWhatIsNotGits(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"a": "1"})
 	m := r.fetched()
@@ -256,6 +260,7 @@ func TestHealingKeepsWhatIsNotGits(t *testing.T) {
 
 // An ancestor that is missing is no reason to say that histories have nothing in common.
 func TestMissingAncestorIsNoRefusal(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"word": lines(9, nil)})
 	r.commit("main", "m", files{"m": "m"})

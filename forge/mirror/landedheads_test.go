@@ -10,6 +10,7 @@ import (
 
 // The commit that a pull request stands on may have landed long ago.
 func TestLandedHeadsOfLongAgo(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "f\n"})
 	low := r.commit("topic", "low", files{"g": "low\n"}, base)

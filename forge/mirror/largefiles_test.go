@@ -27,6 +27,7 @@ const tracked = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
 // TestLargeFiles follows one checkout directory through what steps ask for, with an LFS
 // server that shows its contents to us only.
 func TestLargeFiles(t *testing.T) {
+	t.Parallel()
 	hub := forgetest.NewLFS()
 	defer hub.Close()
 	hub.Token = "Basic ours"
@@ -71,6 +72,7 @@ func TestLargeFiles(t *testing.T) {
 // The line that git-lfs writes is no driver that is missing. Two changes of one file are in
 // conflict, and what one alone has changed is merged.
 func TestLargeFilesMerge(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	pointer := func(content string) string { return forgetest.LFSPointer([]byte(content)) }
 	base := r.commit("main", "base", files{".gitattributes": tracked, "x.bin": pointer("x"), "y.bin": pointer("y")})
@@ -89,6 +91,7 @@ func TestLargeFilesMerge(t *testing.T) {
 
 // A file keeps its mode, and one of a submodule comes from the submodule's own server.
 func TestLargeFilesOfSubmodules(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	lib, app := repoAt(t, dir, "lib.git"), repoAt(t, dir, "app.git")
 	keep := func(r *repo, content string) string {
@@ -121,6 +124,7 @@ func TestLargeFilesOfSubmodules(t *testing.T) {
 }
 
 func TestExecutableLargeFile(t *testing.T) {
+	t.Parallel()
 	hub := forgetest.NewLFS()
 	defer hub.Close()
 	r := repoAt(t, t.TempDir(), "acme/app.git")
@@ -141,6 +145,7 @@ func TestExecutableLargeFile(t *testing.T) {
 
 // A change names what LFS server it likes, in .lfsconfig: by https, and without our token.
 func TestLFSConfig(t *testing.T) {
+	t.Parallel()
 	hub := forgetest.NewLFS()
 	defer hub.Close()
 	r := repoAt(t, t.TempDir(), "acme/app.git")
@@ -172,6 +177,7 @@ func TestLFSConfig(t *testing.T) {
 // Our token is shown to the LFS servers of our owner's repositories, and to no other that a
 // change names.
 func TestLFSServersAndOurToken(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	shown := map[string][]string{} // by the first two parts of the path
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

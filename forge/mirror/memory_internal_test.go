@@ -11,6 +11,7 @@ import (
 
 // The memory of a mirror is bounded in bytes for any text that others write.
 func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
 	m, err := Open(context.Background(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)

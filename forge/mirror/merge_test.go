@@ -36,6 +36,7 @@ func pick(parent, head queue.CommitID) mirror.Pick {
 }
 
 func TestMergeIsTheSameEverywhere(t *testing.T) {
+	t.Parallel()
 	r, m, base, a, b, _ := world(t)
 	other := r.fetched("a", "b")
 	want := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
@@ -60,6 +61,7 @@ func TestMergeIsTheSameEverywhere(t *testing.T) {
 }
 
 func TestMergeDateIsNotBeforeTheParent(t *testing.T) {
+	t.Parallel()
 	_, m, base, a, b, _ := world(t)
 	early := pick("", b)
 	early.Date = 1000
@@ -71,6 +73,7 @@ func TestMergeDateIsNotBeforeTheParent(t *testing.T) {
 }
 
 func TestConflictsNamePaths(t *testing.T) {
+	t.Parallel()
 	_, m, base, a, b, c := world(t)
 	rs := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", c), pick("", b)}))(t)
 	if len(rs) != 2 || rs[1].Clean() || fmt.Sprint(rs[1].Conflicts) != "[f]" {
@@ -79,6 +82,7 @@ func TestConflictsNamePaths(t *testing.T) {
 }
 
 func TestWaveGoesOnAfterConflictsAndForeignHistories(t *testing.T) {
+	t.Parallel()
 	r, m, base, a, b, c := world(t)
 	r.run("commit refs/heads/orphan\ncommitter A <a@x> 1 +0000\ndata 1\no\nM 644 inline x\ndata 1\nx\n", "fast-import", "--quiet")
 	r.fetch(m, "orphan")
@@ -93,6 +97,7 @@ func TestWaveGoesOnAfterConflictsAndForeignHistories(t *testing.T) {
 }
 
 func TestNothingToLand(t *testing.T) {
+	t.Parallel()
 	r, m, base, a, _, _ := world(t)
 	landed := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)[0].Commit
 	flush(t, m)
@@ -117,6 +122,7 @@ func TestNothingToLand(t *testing.T) {
 }
 
 func TestFastForwardableHeadGetsAMergeCommit(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	head := r.commit("x", "x", files{"f": "2"}, base)
@@ -128,6 +134,7 @@ func TestFastForwardableHeadGetsAMergeCommit(t *testing.T) {
 }
 
 func TestUnknownAndImpossibleCommits(t *testing.T) {
+	t.Parallel()
 	_, m, base, a, _, _ := world(t)
 	gone := queue.CommitID(strings.Repeat("1", 40))
 	if _, err := m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, gone)}); !errors.Is(err, forge.ErrNotFound) || !strings.Contains(err.Error(), "fetch it first") {
@@ -141,6 +148,7 @@ func TestUnknownAndImpossibleCommits(t *testing.T) {
 }
 
 func TestUnionMergeByAttributes(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{
 		".gitattributes": "[attr]log merge=union\n", "sub dir/.gitattributes": "# c\n/*.log log\n*.bin binary\n\"q q\" merge=union\n",
@@ -168,6 +176,7 @@ func TestUnionMergeByAttributes(t *testing.T) {
 // does with a driver it does not know; the other lines hold, whatever the mirror
 // went by before.
 func TestCustomMergeDriverIsNamed(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	union := r.commit("union", "union", files{".gitattributes": "* merge=union\n"})
 	base := r.commit("main", "base", files{
@@ -213,6 +222,7 @@ func children(t *testing.T, command string) []int {
 }
 
 func TestKilledProcessesAreReplaced(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("needs /proc to find the processes")
 	}
@@ -247,6 +257,7 @@ func TestKilledProcessesAreReplaced(t *testing.T) {
 }
 
 func TestCancelledCallersLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
 	_, m, base, a, b, _ := world(t)
 	want := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
 	var wg sync.WaitGroup
@@ -272,6 +283,7 @@ func TestCancelledCallersLeaveNothingBehind(t *testing.T) {
 }
 
 func TestTreesNearEachOther(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	r.commit("main", "1", files{"a": "1", "b/c": "1", "b/d": "1", "e.x": "1", "z": "1"})
 	r.commit("main", "2", files{"b/c": "-", "b/d": "-"})

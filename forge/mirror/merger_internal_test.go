@@ -14,6 +14,7 @@ import (
 )
 
 func TestStoredIsZlib(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{0, 1, 65534, 65535, 65536, 200_000} {
 		data := bytes.Repeat([]byte{'x'}, n)
 		r, err := zlib.NewReader(bytes.NewReader(stored(data)))
@@ -29,6 +30,7 @@ func TestStoredIsZlib(t *testing.T) {
 // If the pad does not push answers out, each batch has its own process: the
 // answers must be the same.
 func TestOneProcessForEachBatchAnswersTheSame(t *testing.T) {
+	t.Parallel()
 	m, err := Open(t.Context(), filepath.Join(t.TempDir(), "m.git"))
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +75,7 @@ func TestOneProcessForEachBatchAnswersTheSame(t *testing.T) {
 }
 
 func TestPatternsBelowADirectory(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ dir, pattern, want string }{
 		{"d", "*.x", "d/**/*.x"}, {"d/e", "/x", "d/e/x"}, {"d", "a/*", "d/a/*"}, {"[a]*", "x", `\[a\]\*/**/x`},
 	} {
@@ -83,6 +86,7 @@ func TestPatternsBelowADirectory(t *testing.T) {
 }
 
 func TestLRUForgetsByWeight(t *testing.T) {
+	t.Parallel()
 	c := newLRU[string, int](10)
 	c.put("a", 1, 4)
 	c.put("b", 2, 4)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestReopenRemovesWhatADeadOwnerLeft(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	dir := filepath.Join(t.TempDir(), "m.git")
@@ -53,6 +54,7 @@ func TestReopenRemovesWhatADeadOwnerLeft(t *testing.T) {
 }
 
 func TestMaintainKeepsWhatIsKept(t *testing.T) {
+	t.Parallel()
 	_, m, base, a, b, _ := world(t)
 	rs := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a), pick(base, b)}))(t)
 	if err := m.Refs.Keep(t.Context(), []queue.CommitID{rs[0].Commit, rs[0].Commit}); err != nil {
@@ -120,6 +122,7 @@ func contents(t *testing.T, dir string) string {
 }
 
 func TestCheckoutLeavesNothingStale(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	one := r.commit("main", "1", files{".gitignore": "*.o\n", "+x run": "1", "@ link": "run", "d/a": "1", "d/b": "1", "gone/x": "1"})
 	two := r.commit("main", "2", files{"run": "2", "gone/x": "-", "d/a": "-", "d": "now a file", "link": "-"})
@@ -162,7 +165,6 @@ func TestCheckoutLeavesNothingStale(t *testing.T) {
 // A mirror that this process has closed can be opened at once, even if a child that was forked a
 // moment before holds the lock until its exec.
 func TestMirrorThatWasJustClosed(t *testing.T) {
-	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "m.git")
 	m := must(mirror.Open(t.Context(), dir))(t)
 	child := must(os.Open(filepath.Join(dir, "submitqueue.owner")))(t)

@@ -27,6 +27,7 @@ func whole(t *testing.T, m *mirror.Mirror, id queue.CommitID) {
 }
 
 func TestHeadsOfARepositoryNearBy(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"a/x": "1", "a/y": "2", "b/z": "3"})
 	m := r.fetched()
@@ -47,6 +48,7 @@ func TestHeadsOfARepositoryNearBy(t *testing.T) {
 }
 
 func TestHeadNearByThatHasMoved(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"a": "1"})
 	m := r.fetched()
@@ -60,6 +62,7 @@ func TestHeadNearByThatHasMoved(t *testing.T) {
 }
 
 func TestHeadNearByThatIsLarge(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]files{
 		"many files": func() files {
 			f := files{}

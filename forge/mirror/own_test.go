@@ -21,6 +21,7 @@ type at struct {
 func (a at) Remote(context.Context) (forge.Remote, error) { return a.remote, nil }
 
 func TestOwnRefs(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	one := r.commit("main", "one", files{"a": "1\n"})
 	two := r.commit("main", "two", files{"a": "2\n"})

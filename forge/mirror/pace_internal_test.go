@@ -60,6 +60,7 @@ func TestPaceOfPushes(t *testing.T) {
 // No push of a target branch ever waits, no wait is longer than a minute, and without a
 // wish of the host there is none.
 func TestPaceIsBounded(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := forge.Pace{Pushes: rapid.IntRange(0, 9).Draw(t, "a minute")}
 		idle := rapid.SliceOfN(rapid.Bool(), 1, 40).Draw(t, "idle")

@@ -24,6 +24,7 @@ func looseOf(t testing.TB, dir string) int {
 
 // Packs are made few when there are many, without a word of what is kept: nothing goes.
 func TestManyPacksBecomeFew(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"a": "1"})
 	heads := []queue.CommitID{r.commit("x", "x", files{"x": "1"}, base), r.commit("y", "y", files{"y": "1"}, base)}
@@ -71,6 +72,7 @@ func TestManyPacksBecomeFew(t *testing.T) {
 // A repository with many loose objects, reachable or not, is packed and loses nothing;
 // one whose owner wants no gc is left alone.
 func TestTidy(t *testing.T) {
+	t.Parallel()
 	for _, auto := range []string{"", "0"} {
 		r := newRepo(t)
 		tip := r.commit("main", "first", files{"a": "1"})
@@ -110,6 +112,7 @@ func TestTidy(t *testing.T) {
 
 // Refs that have a file each are packed, and stay what they are.
 func TestTidyRefs(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	tip := r.commit("main", "first", files{"a": "1"})
 	s := must(mirror.OpenStore(t.Context(), r.dir))(t)
@@ -139,6 +142,7 @@ func TestTidyRefs(t *testing.T) {
 
 // A push reads none of the documents that are kept beside the history.
 func TestPushHidesDocuments(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"a": "1"})
 	head := r.commit("x", "x", files{"x": "1"}, base)
@@ -160,6 +164,7 @@ func TestPushHidesDocuments(t *testing.T) {
 
 // A push does not have a repository on this machine look after itself.
 func TestPushStartsNoGC(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"a": "1"})
 	r.run("", "repack", "-d", "-q")

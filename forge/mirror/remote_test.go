@@ -16,6 +16,7 @@ import (
 )
 
 func TestFetchBranchWithHostileNames(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	m := r.fetched()
@@ -43,6 +44,7 @@ func TestFetchBranchWithHostileNames(t *testing.T) {
 }
 
 func TestFetchBranchFollowsPackedAndForced(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	next := r.commit("main", "next", files{"f": "2"})
@@ -58,6 +60,7 @@ func TestFetchBranchFollowsPackedAndForced(t *testing.T) {
 }
 
 func TestRemotesThatRunCommandsAreRefused(t *testing.T) {
+	t.Parallel()
 	m := openMirror(t)
 	mark := filepath.Join(t.TempDir(), "mark")
 	for _, url := range []string{"ext::touch " + mark, "--upload-pack=touch " + mark, filepath.Join(t.TempDir(), "none")} {
@@ -73,6 +76,7 @@ func TestRemotesThatRunCommandsAreRefused(t *testing.T) {
 }
 
 func TestFetchHeads(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	var heads []mirror.HeadRef
@@ -109,6 +113,7 @@ func TestFetchHeads(t *testing.T) {
 }
 
 func TestFetchHeadsAtOnce(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	m := r.fetched()
@@ -142,6 +147,7 @@ func (r *repo) hook(name, script string) {
 }
 
 func TestPushOutcomes(t *testing.T) {
+	t.Parallel()
 	r, m, base, a, b, _ := world(t)
 	rs := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
 	push := func(expected, next queue.CommitID) (mirror.PushOutcome, error) {
@@ -184,6 +190,7 @@ func TestPushOutcomes(t *testing.T) {
 }
 
 func TestPushHostileBranch(t *testing.T) {
+	t.Parallel()
 	r, m, base, a, _, _ := world(t)
 	next := must(m.Merges.MergeWave(t.Context(), []mirror.Pick{pick(base, a)}))(t)[0].Commit
 	for _, name := range []string{"-x", "a;b", "ветка"} {
@@ -195,6 +202,7 @@ func TestPushHostileBranch(t *testing.T) {
 }
 
 func TestFirstParents(t *testing.T) {
+	t.Parallel()
 	r, m, base, a, b, _ := world(t)
 	rs := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
 	if o := must(m.Remotes.Push(t.Context(), r.remote(), "main", base, rs[1].Commit))(t); !o.Moved {

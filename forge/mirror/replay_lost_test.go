@@ -218,6 +218,7 @@ func mustNot(t *testing.T, err error) {
 // For any history and method: once a head has landed, the branch holds the content
 // of the merge of the head onto it.
 func TestNothingIsLost(t *testing.T) {
+	t.Parallel()
 	fewer(t, 40)
 	tally := map[string]int{}
 	r, m := newRepo(t), openMirror(t)
@@ -257,6 +258,7 @@ func TestNothingIsLost(t *testing.T) {
 // A head on top of one that has landed by squash brings all that it adds to
 // that one, and nothing else, by squash and by rebase.
 func TestNothingIsLostOfAStack(t *testing.T) {
+	t.Parallel()
 	fewer(t, 20)
 	r, m := newRepo(t), openMirror(t)
 	tally := map[string]int{}

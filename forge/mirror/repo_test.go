@@ -30,8 +30,14 @@ func (r *repo) remote() forge.Remote { return forge.Remote{URL: r.dir} }
 
 func (r *repo) run(stdin string, args ...string) string {
 	r.t.Helper()
+	return r.runIn(nil, stdin, args...)
+}
+
+// runIn is run with more in the environment.
+func (r *repo) runIn(env []string, stdin string, args ...string) string {
+	r.t.Helper()
 	cmd := exec.Command("git", args...)
-	cmd.Env = append(os.Environ(), "GIT_DIR="+r.dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+	cmd.Env = append(append(os.Environ(), env...), "GIT_DIR="+r.dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@x", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@x")
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()

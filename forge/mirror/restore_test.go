@@ -12,6 +12,7 @@ import (
 // A step's edits of the commit's own files are undone, and named; files that it has
 // made beside them stay.
 func TestRestorePutsBackTheCommitsFiles(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	one := r.commit("main", "1", files{".gitignore": "*.o\n", "+x run": "1", "@ link": "run", "d/a": "1", "d/b": "1", "same": "1", "kept": "1"})
 	m := r.fetched()

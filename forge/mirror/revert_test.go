@@ -10,6 +10,7 @@ import (
 )
 
 func TestRevertTakesBackWhatOneCommitDid(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": lines(20, nil), "g": "g\n"})
 	culprit := r.commit("main", "culprit", files{"f": lines(20, map[int]string{3: "bad"}), "g": "g\n", "new": "n\n"}, base)
@@ -44,6 +45,7 @@ func TestRevertTakesBackWhatOneCommitDid(t *testing.T) {
 }
 
 func TestPast(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1\n"})
 	side := r.commit("side", "side", files{"f": "1\n", "g": "1\n"}, base)

@@ -21,6 +21,7 @@ func together(heads ...queue.CommitID) (picks []mirror.Pick, message string) {
 // A merge of two heads has the tree of merging one after the other, main and both
 // heads as parents, and is recognised by its trailers; everywhere it is the same.
 func TestMergeTogether(t *testing.T) {
+	t.Parallel()
 	r, m, base, a, b, _ := world(t)
 	picks, message := together(a, b)
 	got := must(m.Merges.MergeTogether(t.Context(), base, picks, message))(t)
@@ -52,6 +53,7 @@ func TestMergeTogether(t *testing.T) {
 
 // A change onto such a merge is merged by the newest history that both have.
 func TestMergeOntoAMergeTogether(t *testing.T) {
+	t.Parallel()
 	r, m, base, a, b, _ := world(t)
 	picks, message := together(a, b)
 	got := must(m.Merges.MergeTogether(t.Context(), base, picks, message))(t)
@@ -69,6 +71,7 @@ func TestMergeOntoAMergeTogether(t *testing.T) {
 }
 
 func TestMergeTogetherThatDoesNotMerge(t *testing.T) {
+	t.Parallel()
 	_, m, base, a, b, c := world(t)
 	picks, message := together(a, c)
 	if got := must(m.Merges.MergeTogether(t.Context(), base, picks, message))(t); got.Clean() || strings.Join(got.Conflicts, " ") != "f" {

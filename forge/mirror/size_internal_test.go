@@ -8,6 +8,7 @@ import (
 )
 
 func TestDiffLines(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		old, new              string
 		added, removed, hunks int
@@ -30,6 +31,7 @@ func TestDiffLines(t *testing.T) {
 // The counts explain the lengths, and are never less than a longest common
 // subsequence leaves; for equal texts they are 0.
 func TestDiffLinesIsADifference(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.SliceOfN(rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "d\n", "e\n", "f\n"}), 0, 12)
 		a, b := text.Draw(r, "a"), text.Draw(r, "b")

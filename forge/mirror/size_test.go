@@ -8,6 +8,7 @@ import (
 )
 
 func TestSize(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"a": "1\n2\n3\n4\n5\n", "gone": "x\ny\n", "image": "\x00\x01", "kept": "k\n"})
 	tip := r.commit("b", "change", files{"a": "1\n2 changed\n3\n4\n5\n6\n", "gone": "-", "image": "\x00\x02", "new": "n\n"}, base)
@@ -33,6 +34,7 @@ func TestSize(t *testing.T) {
 }
 
 func TestStanding(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"a": "1"})
 	r.commit("b", "one", files{"b": "1"}, base)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSquashHasTheMergesTreeAndOneParent(t *testing.T) {
+	t.Parallel()
 	_, m, base, a, b, _ := world(t)
 	merge := must(m.Merges.MergeChain(t.Context(), base, []mirror.Pick{pick("", a), pick("", b)}))(t)
 	first, second := pick("", a), pick("", b)
@@ -42,6 +43,7 @@ func TestSquashHasTheMergesTreeAndOneParent(t *testing.T) {
 // A head on top of one that was squashed brings what it adds to that one: plain
 // git sees both change the same line.
 func TestOnTopOfWhatWasSquashed(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": lines(20, nil)})
 	low := r.commit("low", "low", files{"f": lines(20, map[int]string{3: "low"})}, base)
@@ -63,6 +65,7 @@ func TestOnTopOfWhatWasSquashed(t *testing.T) {
 }
 
 func TestOwnCommits(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "f\n"})
 	one := r.commit("topic", "one\n\nSigned-off-by: A <a@x>\nCo-authored-by: B <b@x>", files{"g": "1\n"}, base)
@@ -81,6 +84,7 @@ func TestOwnCommits(t *testing.T) {
 }
 
 func TestRebaseKeepsAuthorsAndMessages(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": lines(50, nil), "g": "g\n"})
 	one := r.commit("topic", "one\n\nWhy.\n\nSigned-off-by: A <a@x>\nChange: 9.ff\nHead: "+strings.Repeat("1", 40), files{"f": lines(50, map[int]string{3: "one"})}, base)
@@ -141,6 +145,7 @@ func TestRebaseKeepsAuthorsAndMessages(t *testing.T) {
 }
 
 func TestFastForward(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "f\n"})
 	one := r.commit("topic", "one", files{"g": "1\n"}, base)

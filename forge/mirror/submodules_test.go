@@ -124,6 +124,7 @@ func wantFiles(t *testing.T, got map[string]string, err error, want string) {
 
 // TestSubmodules follows one checkout directory through what steps ask for.
 func TestSubmodules(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	inner, lib, app := repoAt(t, dir, "inner.git"), repoAt(t, dir, "lib.git"), repoAt(t, dir, "team/app.git")
 	i1 := inner.with(files{"i": "1"}, nil)
@@ -171,6 +172,7 @@ func TestSubmodules(t *testing.T) {
 
 // A cache that no build has used for long makes room.
 func TestUnusedSubmodules(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	app := repoAt(t, dir, "app.git")
 	app.with(files{"f": "1"}, nil)
@@ -205,6 +207,7 @@ func TestUnusedSubmodules(t *testing.T) {
 
 // A step that makes a link in the place of a submodule has nothing outside emptied.
 func TestSubmoduleBehindALink(t *testing.T) {
+	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
 	lib, app := repoAt(t, dir, "lib.git"), repoAt(t, dir, "app.git")
 	l := lib.with(files{"l": "1"}, nil)
@@ -235,6 +238,7 @@ func TestSubmoduleBehindALink(t *testing.T) {
 }
 
 func TestSubmodulesRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	mark := filepath.Join(t.TempDir(), "mark")
 	lib := repoAt(t, dir, "lib.git")
@@ -288,6 +292,7 @@ func TestSubmodulesRefused(t *testing.T) {
 // A repository whose submodule is an earlier state of itself, and so on, is followed to a
 // bound.
 func TestSubmodulesInOneAnother(t *testing.T) {
+	t.Parallel()
 	r := repoAt(t, t.TempDir(), "self.git")
 	tip := r.with(files{"f": "0"}, nil)
 	for i := range 12 {
@@ -302,6 +307,7 @@ func TestSubmodulesInOneAnother(t *testing.T) {
 // TestSubmoduleCredentials serves repositories over HTTP: ours may be read with our token
 // only, which is shown to nobody but our owner's repositories.
 func TestSubmoduleCredentials(t *testing.T) {
+	t.Parallel()
 	backend := strings.TrimSpace(string(must(exec.Command("git", "--exec-path").Output())(t))) + "/git-http-backend"
 	if _, err := os.Stat(backend); err != nil {
 		t.Skip("git-http-backend is not installed")

@@ -9,6 +9,7 @@ import (
 
 // A mirror's memory of a branch may be old; the remote is asked for its tip.
 func TestTipAtAsksTheRemote(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"f": "1"})
 	m := r.fetched("main")

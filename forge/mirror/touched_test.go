@@ -8,6 +8,7 @@ import (
 )
 
 func TestTouched(t *testing.T) {
+	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "base", files{"docs/a": "1", "docs/deep/b": "1", "src/x": "1", "src/y": "1", "one/two/three/f": "1", "top": "1"})
 	for _, c := range []struct {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/agent"
 	"github.com/submitqueue/submitqueue/workers/coordinator"
@@ -33,6 +34,8 @@ func TestMain(m *testing.M) {
 	if server := os.Getenv("AGENT_SERVER"); server != "" {
 		os.Exit(child(server))
 	}
+	storetest.FilesInMemory()
+	storetest.AtOnce(8)
 	os.Exit(m.Run())
 }
 
@@ -258,6 +261,7 @@ func (w *world) log(id queue.BuildID) string {
 
 // What a step does comes out as on the server's own runners.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	o := w.options()
 	o.Output = 256 << 10
@@ -300,6 +304,7 @@ func TestJobs(t *testing.T) {
 
 // Answers that are lost, cut or come twice change nothing of what comes out.
 func TestBadNetwork(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	n := 0
 	var mu sync.Mutex
@@ -341,6 +346,7 @@ func TestBadNetwork(t *testing.T) {
 
 // A job that the server cancels ends on the machine, whatever it does.
 func TestCancelled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent(w.options())
 	pid := filepath.Join(t.TempDir(), "pid")
@@ -381,6 +387,7 @@ func isLinux() bool { _, err := os.Stat("/proc/self/stat"); return err == nil }
 // An agent that is killed in whatever phase leaves no process behind when it starts again;
 // its job is given up at once, and the next one runs.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	if !isLinux() {
 		t.Skip("processes are looked at in /proc")
 	}
@@ -493,6 +500,7 @@ func (w *world) holds(meant func(r *http.Request, body string) bool, taken bool)
 // An agent that is killed while it sends output, or the end, leaves one outcome: that which
 // the server has taken, or none of the step's. Nothing of it runs on, and the next job does.
 func TestKilledWhileItTells(t *testing.T) {
+	t.Parallel()
 	if !isLinux() {
 		t.Skip("processes are looked at in /proc")
 	}
@@ -566,6 +574,7 @@ func TestKilledWhileItTells(t *testing.T) {
 // Drained, an agent finishes its job and takes no other; told to end, it ends its job and
 // says so. A token that is revoked ends it.
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	a, err := agent.New(w.options())
 	w.must(err)

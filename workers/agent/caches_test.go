@@ -40,6 +40,7 @@ const leaves = "cat n/x 2>/dev/null; mkdir -p n; echo left-by-$SUBMITQUEUE_BUILD
 // Caches stay on the machine from job to job as on the server's own runners; whether a job
 // had one is what really was, and a cold one begins without.
 func TestCaches(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	o := w.options()
 	o.Runner.Caches = workers.Caches{Bytes: 64 << 20}
@@ -78,6 +79,7 @@ func TestCaches(t *testing.T) {
 // A machine that keeps nothing has no caches, and says so truly: its failures need no second
 // run. What one machine has left in the store another one finds.
 func TestCachesOffAndShared(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	folder, err := cache.OpenFolder(filepath.Join(t.TempDir(), "store"), 64<<20)
 	w.must(err)

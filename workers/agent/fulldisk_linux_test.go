@@ -16,6 +16,7 @@ import (
 // next job; where the disk is full for another reason, the machine takes no job before there
 // is room.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("needs root to have a disk of its own")
 	}

@@ -141,6 +141,7 @@ func (w *world) runWith(id queue.BuildID, commit string, c config.Checkout, run 
 // Submodules and files of Git LFS are in a job's checkout as in one of the server's own
 // runners, and in no later one that asks for none.
 func TestOutside(t *testing.T) {
+	t.Parallel()
 	w, commit, shop := outsideWorld(t)
 	o := w.options()
 	w.agent(o)
@@ -176,6 +177,7 @@ func TestOutside(t *testing.T) {
 // A content that cannot be had is an infrastructure error, and names the file; so is one that
 // the server sends wrong. The step never sees its pointer.
 func TestPointerFileIsInfrastructureError(t *testing.T) {
+	t.Parallel()
 	w, _, shop := outsideWorld(t)
 	w.agent(w.options())
 	text, oid := pointerOf("never pushed")
@@ -206,6 +208,7 @@ func TestPointerFileIsInfrastructureError(t *testing.T) {
 // Stock clients find the same: git fills submodules whose addresses are relative, and git-lfs
 // is given what is of the job's commit, and nothing else, as long as the job runs.
 func TestOutsideForStockClients(t *testing.T) {
+	t.Parallel()
 	w, commit, shop := outsideWorld(t)
 	elsewhere := shop.keep("of another commit")
 	_, oid := pointerOf("of another commit")

@@ -38,6 +38,7 @@ func (w *world) toolsOf(host, command string) (t queue.Tools) {
 // when that has changed, and is given the steps that are verified with just that. Commands
 // see no secrets. GitLab Runner says nothing, which the queue does not wait for.
 func TestEnvironments(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(o *coordinator.Options) { o.Environments = o.Source.(*workers.Pool).EnvironmentCommands })
 	file := filepath.Join(t.TempDir(), "version")
 	write := func(text string) { w.must(os.WriteFile(file, []byte(text), 0o600)) }

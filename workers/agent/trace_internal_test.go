@@ -99,6 +99,7 @@ func traceOf(t *testing.T, s *slot, gone context.CancelCauseFunc) *trace {
 // A gigabyte of output takes neither memory nor disk: what is too much is left out of the
 // middle. What comes last is kept, and no part of a secret shows at the seams.
 func TestGigabyteOfOutput(t *testing.T) {
+	t.Parallel()
 	s, f := bench(t, func(o *Options) { o.Output = 4 << 20 })
 	tr := traceOf(t, s, nil)
 	flood := bytes.Repeat([]byte("KEY is hunter2-hunter2, and a line goes on for a while\n"), 600)
@@ -135,6 +136,7 @@ func heap() int64 {
 
 // A gigabyte without a line's end is no exception.
 func TestOneEndlessLine(t *testing.T) {
+	t.Parallel()
 	s, f := bench(t)
 	tr := traceOf(t, s, nil)
 	zeros := make([]byte, 1<<20)
@@ -171,6 +173,7 @@ func (d *fullDisk) WriteAt(p []byte, at int64) (int, error) {
 // Where the disk is full, what could be kept of the output is sent, and is told with its
 // right length and checksum; the step goes on.
 func TestOutputOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	s, f := bench(t)
 	tr := traceOf(t, s, nil)
 	tr.file = &fullDisk{tr.file, 20_005}
@@ -283,6 +286,7 @@ func TestClockJumps(t *testing.T) {
 // What a machine keeps of files of Git LFS goes when no job has used it for long, and by
 // nothing else: a clock that is set back leaves it.
 func TestOldContents(t *testing.T) {
+	t.Parallel()
 	s, _ := bench(t)
 	dir := s.agent.contents()
 	keep := func(name string, age time.Duration) string {

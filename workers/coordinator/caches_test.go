@@ -11,6 +11,7 @@ import (
 )
 
 func TestCachesOf(t *testing.T) {
+	t.Parallel()
 	files := fstest.MapFS{"lock": {Data: []byte("1")}, "vendor/x": {}}
 	b := queue.Build{Queue: "q", Change: "7.abc", Jobs: []queue.Job{{Step: config.Step{Caches: []config.Cache{
 		{Paths: []string{"node_modules", "vendor"}, Key: []string{"lock"}}, {Paths: []string{"vendor"}}, {Paths: []string{"target"}},

@@ -80,6 +80,7 @@ func TestScript(t *testing.T) {
 
 // Reports are read of the trace, as on the server.
 func TestReportOfATrace(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner()
 	b.join(r)
@@ -140,6 +141,7 @@ func TestWhatIsNoVerdict(t *testing.T) {
 
 // The trace is taken strictly in order; whatever comes twice counts once.
 func TestTraceInOrder(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner()
 	b.join(r)
@@ -172,6 +174,7 @@ func TestTraceInOrder(t *testing.T) {
 // Cancelling ends the build at once; the runner learns of it by its next answer, and its
 // slot is taken until it says that the job has ended.
 func TestCancelledJob(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner()
 	b.join(r)
@@ -203,6 +206,7 @@ func TestCancelledJob(t *testing.T) {
 // A job that is handed out and never heard of goes to another machine, and is no fault of
 // the change; its first machine is told to give it up when it comes after all.
 func TestJobThatIsNotHeardOf(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *coordinator.Options) { o.Silent = 50 * time.Millisecond })
 	r, other := b.runner(), b.runner()
 	other.system = "s_other0000000"
@@ -227,6 +231,7 @@ func TestJobThatIsNotHeardOf(t *testing.T) {
 
 // A machine that hangs up while its request is held gets nothing, and nothing is lost.
 func TestNobodyIsThere(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner()
 	b.join(r)
@@ -247,6 +252,7 @@ func TestNobodyIsThere(t *testing.T) {
 
 // A silent runner is lost with its job after its lease.
 func TestSilentRunner(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *coordinator.Options) { o.Lease = 100 * time.Millisecond })
 	r := b.runner()
 	b.join(r)
@@ -261,6 +267,7 @@ func TestSilentRunner(t *testing.T) {
 
 // What a runner may have is said by its token on the server, and by its labels.
 func TestWhoGetsWhat(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	only, err := b.reg.Add("only", []string{"mac"}, true, time.Now())
 	b.must(err)
@@ -319,6 +326,7 @@ func (r *runner) ask2() {
 
 // A job's token opens that job and nothing else, and ends with it.
 func TestTokensOfJobs(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r, other := b.runner(), b.runner()
 	other.system = "s_other0000000"
@@ -361,6 +369,7 @@ func TestTokensOfJobs(t *testing.T) {
 // Paths of uploaded files do not lead anywhere, archives are bounded, and a job that has
 // ended takes none.
 func TestUploads(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner()
 	b.join(r)
@@ -392,6 +401,7 @@ func TestUploads(t *testing.T) {
 
 // Reports in files come as artifacts. One that the step has not written does not count.
 func TestReportFiles(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *coordinator.Options) {
 		o.Files = func(context.Context, queue.Build) (fs.FS, error) {
 			return fstest.MapFS{"out/old.jsonl": {Data: []byte(`{"target":"web","result":"passed"}` + "\n")}}, nil
@@ -473,6 +483,7 @@ func TestVersions(t *testing.T) {
 
 // Jobs get the secrets of their repository, and those of all.
 func TestSecretsOfRepositories(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *coordinator.Options) {
 		o.Secrets = []workers.Secret{{Name: "KEY", Value: "hunter2-of-all"}, {Name: "KEY", Value: "hunter2-of-shop", Of: "acme/shop"}, {Name: "OTHER", Value: "hunter2-of-other", Of: "acme/other"}}
 	})

@@ -26,6 +26,7 @@ func (s slowly) Report(ctx context.Context, lease workers.Lease, r workers.Repor
 // A machine with several slots asks for the next job while the end of one is still being
 // told: that is from another slot, and loses nothing.
 func TestNextJobWhileTheLastOneEnds(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	s := slowly{told: make(chan struct{}), goes: make(chan struct{})}
 	b.stop()
@@ -55,6 +56,7 @@ func TestNextJobWhileTheLastOneEnds(t *testing.T) {
 // Clones of one image have one name. They are two machines: what one runs goes on when the
 // other asks.
 func TestMachinesOfOneName(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r, clone := b.runner(), b.runner()
 	clone.system = "s_fedcba987654"

@@ -23,6 +23,7 @@ import (
 // each time. The runner goes on as if nothing had been, no part is handed out twice, and
 // the result is the one that the whole output has.
 func TestJobsOutliveTheServer(t *testing.T) {
+	t.Parallel()
 	step := config.Step{Name: "unit", Run: "go vet {targets} && go test -json {targets}", Report: config.ReportGoTestJSON, Timeout: time.Minute}
 	script := []func(*runner){
 		func(r *runner) { r.update(protocol.Update{State: protocol.StateRunning}) },
@@ -92,6 +93,7 @@ func (r *runner) reportMark() string {
 // What a job has come to is told by the next server where this one was killed before the
 // queue had heard it; parts that nobody has are run, and those that are held are not.
 func TestResultsOutliveTheServer(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner()
 	b.join(r)
@@ -131,6 +133,7 @@ func TestResultsOutliveTheServer(t *testing.T) {
 
 // What was uploaded before the server was killed counts after it.
 func TestUploadsOutliveTheServer(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(o *coordinator.Options) {
 		o.Files = func(context.Context, queue.Build) (fs.FS, error) { return fstest.MapFS{}, nil }
 	})
@@ -164,6 +167,7 @@ func TestUploadsOutliveTheServer(t *testing.T) {
 // A server that ends says nothing of its jobs to anybody; one that is closed answers that it
 // is not there, and no runner gives its job up for that.
 func TestServerIsStartedAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner()
 	b.join(r)
@@ -191,6 +195,7 @@ func TestServerIsStartedAgain(t *testing.T) {
 // Jobs of a build that has become another one, or was cancelled, are given up; a record that
 // is damaged is none, and holds no token.
 func TestWhatIsNotTakenBack(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	r := b.runner()
 	b.join(r)

@@ -17,6 +17,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // Runners are kept for the next start, their tokens as hashes; another process sees what
 // one has changed; a damaged file lets nobody in that it does not name, and is said.
 func TestRegistry(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r, other := coordinator.NewRegistry(dir), coordinator.NewRegistry(dir)
 	token, err := r.Add("box", []string{"b", "a", "a"}, false, time.Now())

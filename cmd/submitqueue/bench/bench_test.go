@@ -91,6 +91,7 @@ func has(t *testing.T, figures map[string]any, names ...string) {
 }
 
 func TestBenchLand(t *testing.T) {
+	t.Parallel()
 	withRedis(t)
 	for name, args := range map[string][]string{
 		"independent": {"--changes", "5", "--areas", "50", "--forge", "local"},
@@ -115,6 +116,7 @@ func TestBenchLand(t *testing.T) {
 
 // TestBenchVerify has verify find what would be wrong with a queue.
 func TestBenchVerify(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	repo, err := makeBenchRepo(ctx, filepath.Join(t.TempDir(), "x.git"), benchShape{Files: 5, Areas: 2, Changes: 2, Commits: 2})
 	if err != nil {

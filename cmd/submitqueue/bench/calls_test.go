@@ -3,6 +3,7 @@ package bench
 import "testing"
 
 func TestBenchCalls(t *testing.T) {
+	t.Parallel()
 	withRedis(t)
 	f := bench(t, "calls", "--pending", "4", "--land", "6", "--full", "5", "--probes", "2", "--build", "300ms")
 	if n := f["calls_per_landed"].(float64); n <= 0 || n*6/(6+4) > 12 { // few land here: those that wait at the end were asked about as well
@@ -18,6 +19,7 @@ func TestBenchCalls(t *testing.T) {
 
 // On GitLab, nothing is asked for that no webhook causes either.
 func TestBenchCallsOnGitLab(t *testing.T) {
+	t.Parallel()
 	withRedis(t)
 	f := bench(t, "calls", "--forge", "gitlab", "--pending", "4", "--land", "6", "--full", "5", "--probes", "2", "--build", "300ms")
 	if n := f["calls_per_landed"].(float64); n <= 0 || n*6/(6+4) > 14 || f["forge"] != "gitlab" {
@@ -32,6 +34,7 @@ func TestBenchCallsOnGitLab(t *testing.T) {
 }
 
 func TestBenchCallsWithRequirements(t *testing.T) {
+	t.Parallel()
 	withRedis(t)
 	f := bench(t, "calls", "--requirements", "--pending", "4", "--land", "6", "--probes", "0", "--build", "300ms")
 	asked, _ := f["routes"].(map[string]any)["POST /api/graphql"].(float64)
@@ -41,6 +44,7 @@ func TestBenchCallsWithRequirements(t *testing.T) {
 }
 
 func TestBenchHooks(t *testing.T) {
+	t.Parallel()
 	withRedis(t)
 	f := bench(t, "hooks", "--rate", "50", "--for", "1s", "--killed", "9")
 	n := func(name string) float64 { return f[name].(float64) }
@@ -52,6 +56,7 @@ func TestBenchHooks(t *testing.T) {
 
 // By squash, each landing moves a head before main, and both are counted.
 func TestBenchCallsBySquash(t *testing.T) {
+	t.Parallel()
 	withRedis(t)
 	f := bench(t, "calls", "--method", "squash", "--pending", "4", "--land", "6", "--probes", "0", "--build", "300ms")
 	if n := f["pushes_per_landed"].(float64); f["method"] != "squash" || n <= 0 || n > 3 {

@@ -8,5 +8,6 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.FilesInMemory()
+	storetest.AtOnce(6)
 	m.Run()
 }

@@ -4,6 +4,7 @@ import "testing"
 
 // Seconds of trouble: nothing is lost, doubled or stopped.
 func TestBenchOutage(t *testing.T) {
+	t.Parallel()
 	withRedis(t)
 	f := bench(t, "outage", "--for", "3s", "--seeds", "3-4", "--changes", "3", "--areas", "2", "--share", "0.6", "--build", "300ms", "--keep-hooks")
 	for _, r := range f["runs"].([]any) {
@@ -23,6 +24,7 @@ func TestSeeds(t *testing.T) {
 }
 
 func TestBenchOutageOfGitLab(t *testing.T) {
+	t.Parallel()
 	withRedis(t)
 	f := bench(t, "outage", "--forge", "gitlab", "--for", "3s", "--seeds", "3", "--changes", "3", "--areas", "2", "--share", "0.6", "--build", "300ms", "--keep-hooks")
 	for _, r := range f["runs"].([]any) {

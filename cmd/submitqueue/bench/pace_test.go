@@ -9,6 +9,7 @@ import (
 )
 
 func TestPaceOfLandings(t *testing.T) {
+	t.Parallel()
 	var ends []benchVerdict
 	at := time.Unix(0, 0)
 	for i := range 400 { // a landing a second, then one every four
@@ -32,6 +33,7 @@ func TestPaceOfLandings(t *testing.T) {
 }
 
 func TestPacksAreCounted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	packs := filepath.Join(dir, "x.git", "objects", "pack")
 	if err := os.MkdirAll(packs, 0o755); err != nil {

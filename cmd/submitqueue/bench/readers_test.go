@@ -10,6 +10,7 @@ import (
 )
 
 func TestReadersOfABench(t *testing.T) {
+	t.Parallel()
 	var asked, known atomic.Int64
 	enough := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

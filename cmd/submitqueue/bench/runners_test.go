@@ -10,6 +10,7 @@ import (
 
 // The bench of runners hands each job out once, and writes what it prints.
 func TestBenchRunners(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "f.json")
 	b := &benchRunners{Runners: 5, Rate: 500, Jobs: 40, Takes: time.Millisecond, JSON: file}
 	if err := b.Run(t.Context()); err != nil {

@@ -77,6 +77,7 @@ func TestServeGitLabRefusals(t *testing.T) {
 // other, some of them though it has carried the push out. Each lands. Then it refuses by a
 // rule, which somebody who looks at the merge request reads, in GitLab's words.
 func TestServeGitLabRefusedPushes(t *testing.T) {
+	t.Parallel()
 	gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nsteps:\n  - {name: unit, run: 'true'}\n")
 	land := func(name string) int {
 		p.Push("ann", name, map[string]string{name + ".txt": "n\n"})

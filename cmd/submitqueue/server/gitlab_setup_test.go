@@ -56,6 +56,7 @@ func labWorld(t *testing.T) (*fake.Server, *fake.Project) {
 // A server that knows nothing of GitLab becomes one that lands merge requests, without a
 // restart, by the link of the console and one form; and it goes on after the next start.
 func TestGitLabSetUpToLanding(t *testing.T) {
+	t.Parallel()
 	gl, p := labWorld(t)
 	data := t.TempDir()
 	start := func() *serving {
@@ -151,6 +152,7 @@ func TestGitLabSetUpToLanding(t *testing.T) {
 
 // A project with merge trains is not served, and why is said.
 func TestGitLabTrainsAreRefused(t *testing.T) {
+	t.Parallel()
 	gl, p := labWorld(t)
 	p.Set(func(s *fake.Settings) { s.Trains = true })
 	c := &Serve{GitLab: gitlabaccount.Flags{URL: gl.URL()}, RefPrefix: "submitqueue"}

@@ -173,6 +173,7 @@ func TestServeGitLabByTheProjectsMethod(t *testing.T) {
 
 // Assigning the queue's account asks to land, and unassigning it takes that back.
 func TestServeGitLabAssigned(t *testing.T) {
+	t.Parallel()
 	hold := filepath.Join(t.TempDir(), "hold")
 	if err := os.WriteFile(hold, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -200,6 +201,7 @@ func TestServeGitLabAssigned(t *testing.T) {
 // The source branch of what has landed is deleted where the project wants it, and only
 // after GitLab shows it as merged; what asks for it then asks for main.
 func TestServeGitLabDeletesBranches(t *testing.T) {
+	t.Parallel()
 	_, p, s := gitlabServer(t, fake.Options{}, "version: 1\nqueue: {method: squash}\nsteps:\n  - {name: unit, run: 'true'}\n")
 	p.Set(func(s *fake.Settings) { s.DeleteSource = true })
 	p.Push("ann", "topic", map[string]string{"new.txt": "n\n"})

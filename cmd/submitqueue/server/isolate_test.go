@@ -13,6 +13,7 @@ import (
 
 // A server that cannot isolate steps as asked does not start.
 func TestIsolationThatIsNotToBeHad(t *testing.T) {
+	t.Parallel()
 	place := t.TempDir() // closed to others
 	key := filepath.Join(place, "key.pem")
 	if err := os.WriteFile(key, []byte("key"), 0o644); err != nil {

@@ -332,6 +332,7 @@ func TestAnotherDefaultBranch(t *testing.T) {
 // Each repository has one key, whoever asks for it and in which order, and however it is
 // renamed; a version before finds it, too.
 func TestQueueKeys(t *testing.T) {
+	t.Parallel()
 	store := memstore.New(time.Now)
 	of := func(id int64, name, own string) repositoryKey {
 		t.Helper()
@@ -408,6 +409,7 @@ func keepBefore(t *testing.T, store queue.Store, id int64, kept string) {
 // States that earlier versions have stored under names stay there, and are found;
 // repositories of another forge get none of them.
 func TestQueueKeysOfBefore(t *testing.T) {
+	t.Parallel()
 	store := memstore.New(time.Now)
 	keepBefore(t, store, 77, `{"name":"acme/shop","branch":"main"}`)
 	keepBefore(t, store, 91, `{"name":"acme/shop~91"}`)
@@ -471,6 +473,7 @@ func (d dying) Commit(ctx context.Context, t queue.Turn) error {
 // A server that dies while it keeps a key has lost nothing: the next one, of whichever
 // version, has the same.
 func TestQueueKeyIsKeptByADyingServer(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	for _, before := range []string{"", `{"name":"acme/shop","branch":"main"}`} {
 		for _, written := range []bool{false, true} {

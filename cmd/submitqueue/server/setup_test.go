@@ -123,6 +123,7 @@ func addRepository(t *testing.T, hub *forgetest.Server, owner, name string, file
 // the link of the console, one form, one click at GitHub, the installation, and
 // /land.
 func TestSetUpToLanding(t *testing.T) {
+	t.Parallel()
 	hub, repo := newShopServer(t)
 	s := startServe(t, t.TempDir(), func(c *Serve) { c.GithubURL = hub.APIURL() })
 
@@ -220,6 +221,7 @@ func TestSetUpToLanding(t *testing.T) {
 
 // An answer of GitHub is taken once, from the browser that was sent there.
 func TestSetUpIsGuarded(t *testing.T) {
+	t.Parallel()
 	hub, _ := newShopServer(t)
 	s := startServe(t, t.TempDir(), func(c *Serve) { c.GithubURL, c.ShowApp = hub.APIURL(), true })
 	b := servertest.NewBrowser(t, s.base)
@@ -285,6 +287,7 @@ func TestSetUpIsGuarded(t *testing.T) {
 
 // With --repo, the App that was made serves those, and no others.
 func TestSetUpForOneRepository(t *testing.T) {
+	t.Parallel()
 	hub, _ := newShopServer(t)
 	addRepository(t, hub, "acme", "other", map[string]string{".submitqueue.yml": passConfig})
 	s := startServe(t, t.TempDir(), func(c *Serve) { c.GithubURL, c.Repo = hub.APIURL(), []string{"acme/shop"} })
@@ -298,6 +301,7 @@ func TestSetUpForOneRepository(t *testing.T) {
 }
 
 func TestSetUpKeepsCredentialsThatCannotBeStored(t *testing.T) {
+	t.Parallel()
 	var made []githubapp.File
 	s := newSetup(setupOptions{File: filepath.Join(t.TempDir(), "no", "such", "folder"), Log: slog.New(slog.DiscardHandler),
 		Made: func(a githubapp.File) error { made = append(made, a); return nil }})
@@ -325,6 +329,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // loads the page again, finds them; where GitHub is away, the code, which is as good as the
 // credentials, is not told to others, and good once more.
 func TestSetUpOutlivesItsBrowser(t *testing.T) {
+	t.Parallel()
 	var leave func()
 	var log bytes.Buffer
 	now, away := time.Now(), true

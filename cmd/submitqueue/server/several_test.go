@@ -16,6 +16,7 @@ import (
 // queues have names of their own; after a restart all goes on. A server that had the
 // project alone keeps that queue when GitHub joins.
 func TestSeveralForges(t *testing.T) {
+	t.Parallel()
 	needRedis(t)
 	hub, repo := newShopServer(t)
 	gl, p := gitlabProject(t, fake.Options{}, "acme/shop", passConfig)
@@ -93,6 +94,7 @@ func TestSeveralForges(t *testing.T) {
 // Names of repositories that do not say of which forge are refused, and so is what a server
 // of several forges cannot have.
 func TestSeveralForgesRefuse(t *testing.T) {
+	t.Parallel()
 	for says, c := range map[string]Serve{
 		"write --repo github:acme/shop": {Forge: []string{"github", "gitlab"}, Repo: []string{"acme/shop"}},
 		"--forge local is served alone": {Forge: []string{"github", "local"}, Repo: []string{"local:x"}},

@@ -8,6 +8,7 @@ import (
 
 // Of an address on this machine all are closed that it has, with the same port.
 func TestAddressesToShut(t *testing.T) {
+	t.Parallel()
 	local := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1"), netip.MustParseAddr("192.0.2.7")}
 	here := []string{"127.0.0.1:80", "[::1]:80", "192.0.2.7:80"}
 	for address, want := range map[string][]string{

@@ -76,6 +76,7 @@ func (toyAnalyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 // of the forge asks for, and verifies the targets that the analyzer finds in it. The
 // analyzer has the name of another in the file, since the words of the file are fixed.
 func TestAddAForgeAndAnAnalyzer(t *testing.T) {
+	t.Parallel()
 	heard := filepath.Join(t.TempDir(), "heard")
 	bare := toyRepository(t, "echo {targets} >> "+heard)
 	var plain *local.Forge
