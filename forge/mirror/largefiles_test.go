@@ -177,7 +177,6 @@ func TestLFSConfig(t *testing.T) {
 // Our token is shown to the LFS servers of our owner's repositories, and to no other that a
 // change names.
 func TestLFSServersAndOurToken(t *testing.T) {
-	t.Parallel()
 	var mu sync.Mutex
 	shown := map[string][]string{} // by the first two parts of the path
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

@@ -99,7 +99,6 @@ func traceOf(t *testing.T, s *slot, gone context.CancelCauseFunc) *trace {
 // A gigabyte of output takes neither memory nor disk: what is too much is left out of the
 // middle. What comes last is kept, and no part of a secret shows at the seams.
 func TestGigabyteOfOutput(t *testing.T) {
-	t.Parallel()
 	s, f := bench(t, func(o *Options) { o.Output = 4 << 20 })
 	tr := traceOf(t, s, nil)
 	flood := bytes.Repeat([]byte("KEY is hunter2-hunter2, and a line goes on for a while\n"), 600)
@@ -136,7 +135,6 @@ func heap() int64 {
 
 // A gigabyte without a line's end is no exception.
 func TestOneEndlessLine(t *testing.T) {
-	t.Parallel()
 	s, f := bench(t)
 	tr := traceOf(t, s, nil)
 	zeros := make([]byte, 1<<20)
