@@ -109,11 +109,14 @@ func (c *blaming) acquitOne(id queue.ChangeID, passed derived.TargetSet) {
 // acquitPair takes in targets that have passed with both changes of a pair in the
 // build: these targets no longer count as untested for the pair.
 func (c *blaming) acquitPair(x, y queue.ChangeID, passed derived.TargetSet) {
-	q := c.facts.Beliefs.PairBase(x, y)
 	x, y = c.facts.Beliefs.Holder(x, y)
 	a, b := c.facts.Futures.AffectedBy(x), c.facts.Futures.AffectedBy(y)
 	c.dismiss(y, x, b, passed)
-	if q == 0 || a.All || b.All {
+	if a.All || b.All || !slices.ContainsFunc(b.Places, func(t int) bool { return passed.Has(t) && a.Touches(t) }) {
+		return
+	}
+	q := c.facts.Beliefs.PairBase(x, y)
+	if q == 0 {
 		return
 	}
 	var met []uint64

@@ -121,7 +121,7 @@ func (c *landing) hasLink(line map[queue.CommitID]bool, id queue.ChangeID, is fu
 // that ends at a commit. If its futures say already that it passes behind the members of
 // the train, it does not wait: a build on fewer members may never come.
 func (c *landing) awaitsBuild(line map[queue.CommitID]bool, at queue.CommitID, id queue.ChangeID, in map[queue.ChangeID]bool) bool {
-	return c.hasLink(line, id, c.undecidedLink) && (c.s.Links[queue.LinkOf(at, id)] != nil || c.facts.Futures.Regardless(c.facts.Futures.Node(id), in) != derived.Verified)
+	return c.hasLink(line, id, c.undecidedLink) && (c.s.Links[queue.LinkOf(at, id)] != nil || !c.facts.Futures.Passes(c.facts.Futures.Node(id), in))
 }
 
 // undecidedLink reports whether a link is undecided, and not about to be decided.
@@ -215,7 +215,7 @@ func (c *landing) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	if !slices.ContainsFunc(c.facts.Order.FirstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {
 		return true
 	}
-	return c.settling.mayPass(id, in) && c.facts.Futures.Regardless(n, in) == derived.Verified
+	return c.facts.Futures.Passes(n, in) && c.settling.mayPass(id, in)
 }
 
 // couldFollow returns the changes that could be the next links of the train,

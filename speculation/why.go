@@ -183,7 +183,7 @@ func (c *telling) sharers(n *derived.Node) []*queue.Build {
 		if k == nil || len(k.From) == 0 || plan.MindOf(n).Likely.By[i] != derived.Unknown {
 			continue
 		}
-		busy, _ := k.Work()
+		busy := k.Work().Busy
 		for _, b := range busy {
 			if !b.IsFor(n.ID) && !slices.Contains(out, b) {
 				out = append(out, b)

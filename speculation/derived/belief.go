@@ -90,8 +90,8 @@ func (fs *Beliefs) Read(ch *queue.Change, f *queue.Footprint) {
 // PairChance is the chance that two changes, each green on its own, are red
 // together.
 func (fs *Beliefs) PairChance(x, y queue.ChangeID) float64 {
-	q := fs.PairBase(x, y)
 	x, y = fs.Holder(x, y)
+	q := fs.heldBase(x, y)
 	if b := fs.s.Beliefs[y]; b != nil {
 		for i := range b.Doubts {
 			if d := &b.Doubts[i]; d.Pair == x {
@@ -104,7 +104,11 @@ func (fs *Beliefs) PairChance(x, y queue.ChangeID) float64 {
 
 // PairBase is PairChance without the failures that count against the pair.
 func (fs *Beliefs) PairBase(x, y queue.ChangeID) float64 {
-	x, y = fs.Holder(x, y)
+	return fs.heldBase(fs.Holder(x, y))
+}
+
+// heldBase is PairBase of a pair in the order of Holder.
+func (fs *Beliefs) heldBase(x, y queue.ChangeID) float64 {
 	for _, at := range [2][2]queue.ChangeID{{x, y}, {y, x}} { // if one has just landed, its record may still hold the pair
 		if b := fs.s.Beliefs[at[1]]; b != nil {
 			if q, ok := b.Pairs[at[0]]; ok {

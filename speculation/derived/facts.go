@@ -90,7 +90,8 @@ type Futures struct {
 	anew     int                      // how often all assumptions have been made anew
 	nodesAt  [][]Place                // by target: the nodes that it concerns
 	scratch  []Mark
-	opens    [][]Mark  // memory of Regardless
+	opens    [][]Mark  // memory of openAt
+	open     []Mark    // memory of passesAt
 	costs    []float64 // cache of TargetCost
 }
 

@@ -13,11 +13,10 @@ type Known struct {
 	mark   Mark
 	Target int
 	From   []*Source
-	agreed bool           // all sources have the same keys; not set again if they agree later
-	Status Status         // verified if every key of one source has passed; else by the latest source
-	asked  bool           // busy and idle are up to date
-	busy   []*queue.Build // live builds that verify some of its open keys
-	idle   bool           // no build verifies some open key
+	agreed bool   // all sources have the same keys; not set again if they agree later
+	Status Status // verified if every key of one source has passed; else by the latest source
+	asked  bool   // work is up to date
+	work   KnownWork
 }
 
 // Source is one target of a link: the keys that the link has of it.
@@ -35,14 +34,6 @@ type Source struct {
 type sighting struct {
 	passed []int
 	left   int // targets that have passed on no path
-}
-
-// Doubted reports whether some key behind it has failed, and has to be run again before
-// that decides.
-func (k *Known) Doubted() bool {
-	return slices.ContainsFunc(k.From[0].Facts, func(f *Fact) bool {
-		return f.Entry != nil && f.Entry.Passed == 0 && len(f.Entry.Failures) > 0 && !f.Decisive
-	})
 }
 
 // add takes in a source, in an order that does not depend on when sources come. A
@@ -226,21 +217,34 @@ func (fs *Futures) Look(m Mark) (Status, *Known) {
 	return k.Status, k
 }
 
-// Work returns the live builds that verify open keys of an assumption key; idle says
-// that some open key is left without a build.
-func (k *Known) Work() (busy []*queue.Build, idle bool) {
+// KnownWork is what is under way for the open keys of an assumption key.
+type KnownWork struct {
+	Busy    []*queue.Build // the live builds that verify some of them
+	Idle    bool           // some of them is left without a build
+	Doubted bool           // some of them has failed, and has to be run again before that decides
+}
+
+// Work returns what is under way for the open keys of an assumption key.
+func (k *Known) Work() *KnownWork {
+	w := &k.work
 	if k.asked {
-		return k.busy, k.idle
+		return w
 	}
-	k.asked, k.busy, k.idle = true, nil, false
+	k.asked = true
+	*w = KnownWork{}
 	for _, f := range k.From[0].Facts {
+		if f.Passed() {
+			continue
+		}
 		switch {
-		case f.Passed():
 		case f.Build == nil:
-			k.idle = true
-		case !slices.Contains(k.busy, f.Build):
-			k.busy = append(k.busy, f.Build)
+			w.Idle = true
+		case !slices.Contains(w.Busy, f.Build):
+			w.Busy = append(w.Busy, f.Build)
+		}
+		if f.Entry != nil && len(f.Entry.Failures) > 0 && !f.Decisive {
+			w.Doubted = true
 		}
 	}
-	return k.busy, k.idle
+	return w
 }

@@ -25,8 +25,11 @@ type Node struct {
 	Fair    bool  // the plan has taken in all of the edges
 	Shape   bool  // it has taken in the assumption keys of the targets
 	Dealt   bool  // it has taken in the results known of them
+	Needed  bool  // it has taken in how likely the changes ahead decide each target, and the shares
 	Stirs   []int // positions of targets of which something new may be known
 	Stirred bool  // there were too many positions to keep: any target may have something new
+
+	unproven int // a target that has not passed in all futures when that was last looked at
 
 	Memory Memory // the plan's memory of it, or nil
 }
@@ -125,7 +128,7 @@ func (fs *Futures) Weigh(n *Node) {
 	if n.weighed {
 		return
 	}
-	n.weighed, n.Dealt = true, false
+	n.weighed, n.Needed, n.Dealt = true, false, false
 	n.Share = Resize(n.Share, len(n.X.Targets))
 	total := 0.0
 	for i, t := range n.X.Targets {
@@ -227,7 +230,7 @@ func (fs *Futures) Edges(n *Node) []Edge {
 		}
 		n.Edges = append(n.Edges, Edge{To: to, Shared: Common(n.X, to.X), Q: fs.Beliefs.PairChance(a, n.ID), Below: fs.Order.IsBelow(to.Ch, n.Ch)})
 	}
-	n.Made, n.Fair, n.Shape, n.Dealt = true, false, false, false
+	n.Made, n.Fair, n.Shape, n.Needed, n.Dealt = true, false, false, false, false
 	return n.Edges
 }
 

@@ -170,7 +170,7 @@ func (fs *Order) departed(id queue.ChangeID, place int) {
 					n.Memory.Leave(at, len(n.Edges))
 				}
 				n.Edges = slices.Delete(n.Edges, at, at+1)
-				n.Shape, n.Fair, n.Dealt = false, false, false
+				n.Shape, n.Fair, n.Needed, n.Dealt = false, false, false, false
 			}
 			n.Made = len(list.ids) <= MaxDepth
 		}

@@ -19,51 +19,55 @@ type Deal struct {
 	asked   derived.Work         // their work
 	Due     []int                // edges to the changes ahead that affect one of the open targets
 	Busy    []*derived.LiveBuild // builds that verify some of the future's targets
+	Doubted bool                 // some target has failed, and is to be run again before that decides
 }
+
+// row is the share of a target in a change's work that is not known, and that no build does.
+type row struct{ unknown, open float64 }
 
 // makeDeal brings a deal up to date with its future.
 func (p *planning) makeDeal(f *Future, edges []derived.Edge, first bool, d *Deal) {
 	n := f.N
 	*d = Deal{first: first, single: p.single, open: d.open[:0], again: d.again[:0], Due: d.Due[:0], Busy: d.Busy[:0]}
 	all := first || f.spare || len(edges) == 0
+	rows := derived.Resize(p.rows, len(n.X.Targets))
+	p.rows = rows
+	var last *queue.Build
 	for i, st := range f.By {
 		if st != derived.Unknown {
 			continue
 		}
 		d.unknown.Share += n.Share[i]
-		idle := f.Known[i] == nil
+		rows[i].unknown = n.Share[i]
+		idle, doubted := true, false
 		if k := f.Known[i]; k != nil {
-			var busy []*queue.Build
-			busy, idle = k.Work()
-			for _, b := range busy {
+			w := k.Work()
+			idle, doubted = w.Idle, w.Doubted
+			for _, b := range w.Busy {
+				if b == last {
+					continue // as for the target before
+				}
+				last = b
 				if live := p.facts.Builds.Live[b]; !slices.Contains(d.Busy, live) {
 					d.Busy = append(d.Busy, live)
 				}
 			}
 		}
+		d.Doubted = d.Doubted || doubted
 		if idle && (all || f.Needed[i] >= p.single) {
-			d.open = append(d.open, i)
+			d.open, rows[i].open = append(d.open, i), n.Share[i]
 			d.asked.Share += n.Share[i]
-			if k := f.Known[i]; k != nil && k.Doubted() {
+			if doubted {
 				d.again = append(d.again, i)
 			}
 		}
 	}
-	open := derived.Resize(p.marked, len(n.X.Targets))
-	for _, i := range d.open {
-		open[i] = true
-	}
-	p.marked = open
 	// Targets that one change ahead affects are of one area, and are built in a row.
 	for i := range edges {
 		unknownRow, openRow := 0.0, 0.0
 		for _, at := range edges[i].Shared {
-			if f.By[at] == derived.Unknown {
-				unknownRow += n.Share[at]
-			}
-			if open[at] {
-				openRow += n.Share[at]
-			}
+			unknownRow += rows[at].unknown
+			openRow += rows[at].open
 		}
 		d.unknown.Row, d.asked.Row = max(d.unknown.Row, unknownRow), max(d.asked.Row, openRow)
 		if openRow > 0 {

@@ -15,25 +15,15 @@ const proven = 0.98 // chance of a change that has passed on it
 
 const doubtful = 0.1 // chance of a change that has failed on it, and will be run again before that decides
 
-// doubted reports whether a target has failed on a future, and is to be run again.
-func (f *Future) doubted() bool {
-	for i, k := range f.Known {
-		if k != nil && f.By[i] == derived.Unknown && k.Doubted() {
-			return true
-		}
-	}
-	return false
-}
-
 // hear takes the results of a change's likeliest future into the chance that the change
 // lands. sure is the chance that an outcome there is the change's outcome.
-func (m *Mind) hear(f *Future, sure float64) {
+func (m *Mind) hear(sure float64) {
 	switch {
-	case f.Status == derived.Verified:
+	case m.Likely.Status == derived.Verified:
 		m.Odds = max(m.Odds, sure)
-	case f.Status == derived.Failed:
+	case m.Likely.Status == derived.Failed:
 		m.Odds = min(m.Odds, 1-sure)
-	case f.doubted():
+	case m.Deal.Doubted:
 		m.Odds = min(m.Odds, doubtful)
 	}
 }
@@ -72,7 +62,7 @@ func (p *Planner) Expect(n *derived.Node, edges []derived.Edge) float64 {
 func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.Instant) {
 	if len(MindOf(n).Takes) != len(edges) {
 		MindOf(n).Takes, MindOf(n).chance = derived.Resize(MindOf(n).Takes, len(edges)), derived.Resize(MindOf(n).chance, len(edges))
-		n.Shape, n.Dealt = false, false
+		n.Shape, n.Needed, n.Dealt = false, false, false
 	}
 	p.stamp++
 	for i := range edges {
@@ -95,7 +85,7 @@ func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.
 			MindOf(n).Takes[i], n.Shape = take, false
 		}
 		if chance != MindOf(n).chance[i] {
-			MindOf(n).chance[i], n.Dealt = chance, false
+			MindOf(n).chance[i], n.Needed, n.Dealt = chance, false, false
 		}
 		if MindOf(to).Plan == p.Plans {
 			if need = max(need, MindOf(to).End); take {

@@ -55,7 +55,8 @@ type Planner struct {
 	seatsAt int             // seating then
 	reach   reach           // the last change on the line that affects each target
 	reachAt int             // anew then
-	marked  []bool          // memory of makeDeal
+	marked  []bool          // memory of sample
+	rows    []row           // memory of makeDeal
 	looked  []derived.Mark  // memory of see
 	last    lastPlan
 }
@@ -358,7 +359,10 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 	p.seeLikely(n, edges)
 	f := &MindOf(n).Likely
 	if first := n.Ch.Builds == 0; !n.Dealt || MindOf(n).Deal.first != first || MindOf(n).Deal.single != p.single {
-		f.need(edges, MindOf(n).chance)
+		if !n.Needed {
+			f.need(edges, MindOf(n).chance)
+			n.Needed = true
+		}
 		p.makeDeal(f, edges, first, &MindOf(n).Deal)
 		n.Dealt, MindOf(n).flipped = true, false
 	}
@@ -394,7 +398,7 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 	if p.offer(n, edges, f, &MindOf(n).Deal, f.mean*aging, aim{kind: queue.WorthLikeliest}) == derived.Conflicting {
 		MindOf(n).Odds = unmergeable
 	} else {
-		MindOf(n).hear(f, proven)
+		MindOf(n).hear(proven)
 	}
 	p.flips(n, edges, f, aging)
 	p.spares(n, edges, f, f.mean*aging)
@@ -404,7 +408,7 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 // assumption keys have its outcome already and no verdict follows, it asks for the
 // change's merge.
 func (p *planning) alone(n *derived.Node, f *Future, aging float64) {
-	MindOf(n).hear(f, 1) // nothing is assumed
+	MindOf(n).hear(1) // nothing is assumed
 	if f.Status == derived.Unknown {
 		p.offer(n, nil, f, &MindOf(n).Deal, aging, aim{kind: queue.WorthAlone})
 		return

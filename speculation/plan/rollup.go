@@ -113,7 +113,7 @@ func (p *rollups) gather(cand candidate, size int) bool {
 func (p *rollups) free(n *derived.Node) bool {
 	return n.Ch.Parent == 0 && !n.Ch.Pinned() && n.Ch.Method == "" && n.Ch.Rollup == "" && n.Ch.After == "" && n.Ch.Refused == nil && !n.Ch.Alone && !n.Ch.Apart && !n.Ch.Stale &&
 		MindOf(n).busyIn != p.Plans && MindOf(n).Plan == p.Plans && !p.facts.Futures.Verified[n.ID] && !p.served[n.ID] &&
-		(n.Ch.Builds == 0 || MindOf(n).Deal.unknown.Share >= rollupShared && !MindOf(n).Likely.doubted())
+		(n.Ch.Builds == 0 || MindOf(n).Deal.unknown.Share >= rollupShared && !MindOf(n).Deal.Doubted)
 }
 
 // placed reports whether no change in conflict with a change would come between
@@ -290,9 +290,9 @@ func (p *rollups) jointState(group []queue.ChangeID, base []*derived.Node) (open
 			case k == nil:
 				open = true
 			default:
-				by, idle := k.Work()
-				open = open || idle
-				for _, b := range by {
+				w := k.Work()
+				open = open || w.Idle
+				for _, b := range w.Busy {
 					if !slices.Contains(busy, b) {
 						busy = append(busy, b)
 					}

@@ -165,7 +165,7 @@ func (p *rollups) failing(group []queue.ChangeID) []int {
 			if slices.Contains(bad, t) {
 				continue
 			}
-			if st, k := p.facts.Futures.Look(p.markOf(t, group)); st == derived.Failed || k != nil && k.Doubted() {
+			if st, k := p.facts.Futures.Look(p.markOf(t, group)); st == derived.Failed || k != nil && k.Work().Doubted {
 				bad = append(bad, t)
 			}
 		}
@@ -252,7 +252,7 @@ func (p *rollups) sift(n *derived.Node, from int) {
 	if p.facts.Rules().Batch != config.BatchRollup {
 		return
 	}
-	if len(n.Edges) == 0 && MindOf(n).Likely.doubted() {
+	if len(n.Edges) == 0 && MindOf(n).Deal.Doubted {
 		MindOf(n).Odds = min(MindOf(n).Odds, doubtful)
 	}
 	if a, waits := p.heldUp(n); waits {
@@ -305,7 +305,7 @@ func (p *rollups) badOn(group []queue.ChangeID, base []*derived.Node) bool {
 	all = append(all, group...)
 	for _, id := range group {
 		for _, t := range p.facts.Futures.Node(id).X.Targets {
-			if st, k := p.facts.Futures.Look(p.markOf(t, all)); st == derived.Failed || k != nil && k.Doubted() {
+			if st, k := p.facts.Futures.Look(p.markOf(t, all)); st == derived.Failed || k != nil && k.Work().Doubted {
 				return true
 			}
 		}
