@@ -257,6 +257,31 @@ func TestWorth(t *testing.T) {
 	}
 }
 
+// A change that many others wait for is also built, in idle slots, for the case that a change
+// ahead of it ends otherwise than it probably does: else all of them would wait while that is
+// made up for.
+func TestFlipsOfWhatManyWaitFor(t *testing.T) {
+	for waiting, want := range map[int]float64{0: 0, 7: 0, 40: 0.15} {
+		rules := config.Rules{Order: config.OrderArrival, Threshold: 0.3, Spare: config.SpareNever,
+			Off: []config.Ingredient{config.IngredientAging, config.IngredientTargetThreshold, config.IngredientJustInTime, config.IngredientSamples}}
+		model := stated{good: map[int]float64{1: 0.8}}
+		s := newStage(t, rules, model)
+		s.core.facts.Beliefs.Ask(unsure{model})
+		s.changes(slices.Repeat([]string{"a"}, 2+waiting)...)
+		s.tell(queue.Capacity{Slots: 400})
+		s.settleDown()
+		got := 0.0
+		for _, b := range s.core.State().Builds {
+			if b.Change == s.id(2) && b.Worth.Kind == queue.WorthFlip {
+				got = b.Worth.Threshold
+			}
+		}
+		if got != want {
+			t.Errorf("with %d changes behind it, the second is built without the first at a threshold of %v, want %v", waiting, got, want)
+		}
+	}
+}
+
 // TestBeliefsAreShown holds that a failure is shown with the changes that may be
 // to blame for it.
 func TestBeliefsAreShown(t *testing.T) {

@@ -209,6 +209,22 @@ func (fs *Order) FirstAhead(id queue.ChangeID) []queue.ChangeID {
 	return list.ids[:min(len(list.ids), MaxDepth+1)]
 }
 
+// Behind counts the undecided changes that wait for one: those that conflict with it and come
+// after it in the order.
+func (fs *Order) Behind(id queue.ChangeID) int {
+	mine, ok := fs.Rank[id]
+	if !ok {
+		return 0
+	}
+	n := 0
+	for with := range fs.ConflictsOf(id) {
+		if rank, waits := fs.Rank[with]; waits && rank > mine {
+			n++
+		}
+	}
+	return n
+}
+
 // AheadList is the beginning of the list of changes ahead of a change.
 type AheadList struct {
 	ids  []queue.ChangeID

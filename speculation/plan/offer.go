@@ -182,7 +182,7 @@ func (p *planning) early(n *derived.Node, part derived.Work, need queue.Instant,
 
 // flips considers futures that differ from the likeliest in one outcome, the likeliest of
 // them first. They are worth as much less as they are less likely, and must be worth the
-// threshold of the rules, however many slots are idle: of those that only the lower one of idle
+// threshold of leastFlip, however many slots are idle: of those that only the lower one of idle
 // slots would let in, one in eight comes true. Behind more than
 // deepLine changes they come only when the result of the likeliest future is known, and
 // their worth does not grow with waiting. In a long queue all have waited, and the slots
@@ -196,7 +196,10 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 		MindOf(n).flipped = true
 		p.findFlips(n, edges)
 	}
-	least := p.facts.Rules().Threshold
+	if len(MindOf(n).flips) == 0 {
+		return
+	}
+	least := p.leastFlip(n.ID)
 	for i := range MindOf(n).flips {
 		x := &MindOf(n).flips[i]
 		value := f.mean * aging * x.ratio
@@ -210,6 +213,18 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 		p.offer(n, edges, &x.Future, &x.deal, value, aim{kind: queue.WorthFlip, odds: x.ratio})
 	}
 }
+
+// leastFlip is what a flip of a change must be worth: the threshold of the rules, and the lower
+// the more changes wait for this one, down to that of idle slots. If its likeliest future does not
+// come and no other one is known, all of them wait for as long as another build takes.
+func (p *planning) leastFlip(id queue.ChangeID) float64 {
+	return max(p.worth, p.facts.Rules().Threshold/min(1+float64(p.facts.Order.Behind(id))/waitingFlip, mostFlip))
+}
+
+const (
+	waitingFlip = 40 // changes behind a change for which the threshold of its flips is halved
+	mostFlip    = 10 // how many times lower it can be
+)
 
 // findFlips finds the outcomes that are the likeliest to be otherwise, the likeliest
 // first.

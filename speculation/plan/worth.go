@@ -68,7 +68,7 @@ func (p *answers) worthOf(cand *candidate) queue.Worth {
 	switch {
 	case cand.spare:
 	case w.Kind == queue.WorthFlip:
-		w.Threshold = rounded(p.facts.Rules().Threshold)
+		w.Threshold = rounded(p.leastFlip(n.ID))
 	default:
 		w.Threshold = rounded(p.worth)
 	}
