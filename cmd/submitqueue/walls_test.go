@@ -16,6 +16,7 @@ var planMarks = map[string]bool{
 	"speculation/derived.Node.Dealt":        true,
 	"speculation/derived.Node.Fair":         true,
 	"speculation/derived.Node.Memory":       true,
+	"speculation/derived.Node.Needed":       true,
 	"speculation/derived.Node.Shape":        true,
 	"speculation/derived.Node.Stirred":      true,
 	"speculation/derived.Node.Stirs":        true,
