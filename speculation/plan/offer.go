@@ -218,13 +218,10 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 // the more changes wait for this one, down to that of idle slots. If its likeliest future does not
 // come and no other one is known, all of them wait for as long as another build takes.
 func (p *planning) leastFlip(id queue.ChangeID) float64 {
-	return max(p.worth, p.facts.Rules().Threshold/min(1+float64(p.facts.Order.Behind(id))/waitingFlip, mostFlip))
+	return max(p.worth, p.facts.Rules().Threshold/(1+float64(p.facts.Order.Behind(id))/waitingFlip))
 }
 
-const (
-	waitingFlip = 40 // changes behind a change for which the threshold of its flips is halved
-	mostFlip    = 10 // how many times lower it can be
-)
+const waitingFlip = 40 // changes behind a change for which the threshold of its flips is halved
 
 // findFlips finds the outcomes that are the likeliest to be otherwise, the likeliest
 // first.
