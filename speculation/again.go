@@ -23,8 +23,11 @@ const (
 // dueAgain reports whether a change is to be analyzed again now, and otherwise asks for
 // a turn at that time.
 func (c *settling) dueAgain(ch *queue.Change) bool {
+	if !ch.Touches.Again {
+		return false
+	}
 	f := c.s.Footprints[ch.ID]
-	if !ch.Touches.Again || f == nil {
+	if f == nil {
 		return false
 	}
 	at := c.againAt(f)

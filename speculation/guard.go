@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -112,12 +113,17 @@ func (c *guarding) reguard() {
 		return // main will be at its links; no other is cleared meanwhile
 	}
 	guard := c.facts.Links.Guard()
-	for _, id := range derived.Sorted(c.s.Links) {
-		if l := c.s.Links[id]; l.Change != "" && l.Guard != guard {
-			c.upkeep.dropLink(l)
-			c.settling.onTip = tipLinks{}
-			c.facts.Links.Rewalk()
+	var old []*queue.Link
+	for _, l := range c.s.Links {
+		if l.Change != "" && l.Guard != guard {
+			old = append(old, l)
 		}
+	}
+	slices.SortFunc(old, func(a, b *queue.Link) int { return cmp.Compare(a.ID, b.ID) })
+	for _, l := range old {
+		c.upkeep.dropLink(l)
+		c.settling.onTip = tipLinks{}
+		c.facts.Links.Rewalk()
 	}
 	for _, key := range derived.Sorted(c.s.Actions) {
 		if t, ok := c.s.Actions[key].Task.(queue.Resolve); ok && t.Guard() != guard {

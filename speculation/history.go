@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"slices"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation/derived"
@@ -131,15 +132,16 @@ func (c *judging) observeMain(b *queue.Build, r queue.JobDone) {
 }
 
 // tidyHistory forgets authors and directories that have had no change for long.
-func (c *upkeep) tidyHistory() {
+// due says whether a record of a moment has been kept for a time.
+func (c *upkeep) tidyHistory(due func(at queue.Instant, keep time.Duration) bool) {
 	for name, a := range c.s.Authors {
-		if c.facts.Now.Sub(a.At) > keepHistory {
+		if due(a.At, keepHistory) {
 			delete(c.s.Authors, name)
 			c.touch(queue.KindAuthor, name)
 		}
 	}
 	for dir, a := range c.s.Areas {
-		if c.facts.Now.Sub(a.At) > keepHistory {
+		if due(a.At, keepHistory) {
 			delete(c.s.Areas, dir)
 			c.touch(queue.KindArea, dir)
 		}

@@ -69,7 +69,7 @@ func TestVerdictsAreRemembered(t *testing.T) {
 		}
 	}
 	s.Authors["ada"].At, s.Areas["y"].At = s.Authors["ada"].At.Add(-keepHistory-time.Hour), s.Areas["y"].At.Add(-keepHistory-time.Hour)
-	w.core.upkeep.tidyHistory()
+	w.core.upkeep.tidyDated()
 	if s.Authors["ada"] != nil || s.Authors["bob"] == nil || s.Areas["y"] != nil || s.Areas["x"] == nil {
 		t.Errorf("after half a year: %v, %v", s.Authors, s.Areas)
 	}

@@ -65,5 +65,6 @@ type (
 		*Core
 		turned  []queue.ChangeID // turned down in this turn: merges made on them are of no use
 		tidyAll bool             // any change may have links of no use
+		dated   queue.Instant    // the next of what is kept for a time is due no earlier
 	}
 )

@@ -35,8 +35,8 @@ func (c *landing) resolve() {
 	}
 	slices.SortFunc(all, func(a, b named) int { return strings.Compare(a.name, b.name) })
 	var busy []string
-	for _, key := range derived.Sorted(c.s.Actions) {
-		if t, ok := c.s.Actions[key].Task.(queue.Resolve); ok {
+	for _, a := range c.s.Actions {
+		if t, ok := a.Task.(queue.Resolve); ok {
 			w := derived.Want{Base: t.Base, Together: t.Together}
 			for _, p := range t.Picks {
 				w.Picks = append(w.Picks, p.Change)

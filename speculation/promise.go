@@ -20,12 +20,15 @@ const (
 // changes that have a verdict now, it learns how far off their forecasts were. Changes that
 // people stop, or that wait outside the order, could not be foreseen, and are not counted.
 func (c *telling) promise() {
-	for _, id := range derived.Sorted(c.s.Promises) {
-		ch := c.s.Changes[id]
-		if ch != nil && (ch.Phase == queue.Pending || ch.Phase == queue.Landing) && c.s.Main.Paused == nil {
-			continue
+	var over []queue.ChangeID
+	for id := range c.s.Promises {
+		if ch := c.s.Changes[id]; ch == nil || ch.Phase != queue.Pending && ch.Phase != queue.Landing || c.s.Main.Paused != nil {
+			over = append(over, id)
 		}
-		if ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Rejected || ch.Phase == queue.NothingToLand) {
+	}
+	slices.Sort(over)
+	for _, id := range over {
+		if ch := c.s.Changes[id]; ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Rejected || ch.Phase == queue.NothingToLand) {
 			c.kept(c.s.Promises[id], ch.Decided)
 		}
 		delete(c.s.Promises, id)

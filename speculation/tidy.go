@@ -83,9 +83,24 @@ func (c *upkeep) tidyChanges() {
 		}
 	}
 	c.blaming.forgetOutcomes()
+	if c.facts.Now >= c.dated {
+		c.tidyDated()
+	}
+}
+
+// tidyDated forgets what is kept for a time, and notes when the next of it is due.
+func (c *upkeep) tidyDated() {
+	c.dated = c.facts.Now.Add(keepVerdict) // nothing that is new until then is due before
+	due := func(at queue.Instant, keep time.Duration) bool {
+		if c.facts.Now.Sub(at) > keep {
+			return true
+		}
+		c.dated = min(c.dated, at.Add(keep)+1)
+		return false
+	}
 	var old []queue.ChangeID
 	for id, ch := range c.s.Changes {
-		if ch.Phase.Final() && c.facts.Now.Sub(ch.Decided) > keepVerdict {
+		if ch.Phase.Final() && due(ch.Decided, keepVerdict) {
 			old = append(old, id)
 		}
 	}
@@ -99,9 +114,13 @@ func (c *upkeep) tidyChanges() {
 		c.facts.Links.Untidied(id)
 		c.facts.Beliefs.RethinkAll()
 	}
-	c.tidyHistory()
+	c.tidyHistory(due)
 	for n, p := range c.s.Pulls {
-		if p.Active == "" && p.Try == "" && c.facts.Now.Sub(p.At) > keepPull && (len(p.Trusted) == 0 || c.facts.Now.Sub(p.At) > keepTrust) {
+		switch {
+		case !due(p.At, keepPull):
+		case p.Active != "" || p.Try != "" || len(p.Trusted) > 0 && c.facts.Now.Sub(p.At) <= keepTrust:
+			c.dated = c.facts.Now // when its change is decided, and its delegations end, no time says
+		default:
 			delete(c.s.Pulls, n)
 			delete(c.telling.told, n)
 			c.touchPull(p)
@@ -247,7 +266,12 @@ func (c *upkeep) tidyLedger() {
 		case e.IsSet() && slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return c.facts.Ledger.Keys[k.ID()] != nil }):
 			continue
 		}
-		if e.Passed != 0 && c.facts.Now.Sub(e.Good()) < keepPass || e.Passed == 0 && e.Expires(c.facts.Now) != 0 {
+		until := e.Good().Add(keepPass)
+		if e.Passed == 0 {
+			until = e.Expires(c.facts.Now) // 0 if it has expired
+		}
+		if until > c.facts.Now {
+			c.facts.Ledger.Keep(id, until)
 			continue
 		}
 		c.judging.dropEntry(id)

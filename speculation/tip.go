@@ -209,11 +209,15 @@ func (c *mainline) newEpoch() {
 
 // gone looks again at changes that the forge calls merged and main does not show.
 func (c *mainline) gone() {
-	for _, n := range derived.Sorted(c.s.Pulls) {
-		p := c.s.Pulls[n]
-		if !p.Gone {
-			continue
+	var gone []int
+	for n, p := range c.s.Pulls {
+		if p.Gone {
+			gone = append(gone, n)
 		}
+	}
+	slices.Sort(gone)
+	for _, n := range gone {
+		p := c.s.Pulls[n]
 		p.Gone = false
 		c.touchPull(p)
 		if ch := c.s.Changes[p.Active]; ch != nil && ch.Phase != queue.Landing {

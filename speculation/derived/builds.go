@@ -17,6 +17,16 @@ type LiveBuild struct {
 	Subject *queue.Change // the change that it is for
 	Asked   bool          // an action has it run
 	Checked Sight         // when it was last seen not to be refuted
+	seat    *Node         // of Subject
+	seating int           // the Seating that seat is of
+}
+
+// SeatOf returns the node of the change that a live build is for, or nil.
+func (fs *Builds) SeatOf(b *LiveBuild) *Node {
+	if at := fs.Order.Seating(); b.seat == nil || b.seating != at {
+		b.seat, b.seating = fs.Futures.Node(b.Change), at
+	}
+	return b.seat
 }
 
 // Sight says on which facts a build was looked at.

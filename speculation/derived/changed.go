@@ -47,8 +47,12 @@ func (fs *Order) changed(id queue.ChangeID) bool {
 	if ch == nil || ch.Phase.Final() {
 		delete(fs.Open, id)
 		delete(fs.Stacked, id)
+		delete(fs.trying, id)
 	} else {
 		fs.Open[id] = ch
+		if delete(fs.trying, id); ch.Phase == queue.Trying {
+			fs.trying[id] = ch
+		}
 		if delete(fs.Stacked, id); ch.Parent != 0 {
 			fs.Stacked[id] = ch
 		}

@@ -59,7 +59,7 @@ func (fs *Ledger) release(f *Fact) {
 		delete(fs.Keys, f.ID)
 		delete(fs.Failing, f)
 		if f.Entry != nil {
-			fs.spare[f.ID] = true
+			fs.spare[f.ID] = 0
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (fs *Ledger) Learned(id queue.Digest, e *queue.Entry) {
 		f.Entry = fs.s.Ledger[id]
 		fs.changed(f)
 	} else if fs.s.Ledger[id] != nil {
-		fs.spare[id] = true
+		fs.spare[id] = 0
 	}
 	if e == nil || !e.IsSet() {
 		return

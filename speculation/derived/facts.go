@@ -26,6 +26,7 @@ type Facts struct {
 
 	Now       queue.Instant                                 // of the turn under way
 	Open      map[queue.ChangeID]*queue.Change              // those without a verdict
+	trying    map[queue.ChangeID]*queue.Change              // of these, those that are tried and in no order
 	asked     map[string]string                             // "kind/subject" of a task → its action's key
 	version   int                                           // of the ledger, and of the landed changes
 	news      int                                           // counts touched records that plans and comments may rest on
@@ -40,7 +41,7 @@ type Ledger struct {
 	Failing     map[*Fact]queue.Instant         // facts with failures that count, and when the oldest failure of each fades
 	FailingSets map[queue.Digest]queue.Instant  // failed sets, and when the oldest failure of each fades
 	Sets        map[queue.Digest][]queue.Digest // key id → ids of the failed sets that hold it
-	spare       map[queue.Digest]bool           // entries that no link has, and all sets
+	spare       map[queue.Digest]queue.Instant  // entries that no link has, and all sets: until when each is known to be kept
 	red         Reds                            // the red keys of main
 }
 
@@ -136,7 +137,7 @@ func New(s *queue.State, now queue.Instant, model predict.Model) *Facts {
 	}
 	for id, e := range s.Ledger {
 		fs.Ledger.IndexSet(id, e)
-		fs.Ledger.spare[id] = true
+		fs.Ledger.spare[id] = 0
 		fs.Ledger.WeighSet(id, e)
 	}
 	for _, id := range Sorted(s.Builds) {
@@ -150,10 +151,10 @@ func New(s *queue.State, now queue.Instant, model predict.Model) *Facts {
 // blank returns facts that have taken in nothing of the state yet.
 func blank(s *queue.State, model predict.Model) *Facts {
 	fs := &Facts{s: s, version: 1, news: 1, decisions: 1,
-		Open: map[queue.ChangeID]*queue.Change{}, asked: map[string]string{},
+		Open: map[queue.ChangeID]*queue.Change{}, trying: map[queue.ChangeID]*queue.Change{}, asked: map[string]string{},
 		stepSets: map[queue.Digest]map[queue.Digest]config.Step{}}
 	fs.Ledger = &Ledger{Facts: fs, Keys: map[queue.Digest]*Fact{}, Failing: map[*Fact]queue.Instant{},
-		FailingSets: map[queue.Digest]queue.Instant{}, Sets: map[queue.Digest][]queue.Digest{}, spare: map[queue.Digest]bool{}}
+		FailingSets: map[queue.Digest]queue.Instant{}, Sets: map[queue.Digest][]queue.Digest{}, spare: map[queue.Digest]queue.Instant{}}
 	fs.Links = &Links{Facts: fs, Infos: map[*queue.Link]*LinkInfo{}, LinksOf: map[queue.ChangeID]map[*queue.Link]bool{},
 		AssumedBy: map[queue.ChangeID]int{}, untidy: map[queue.ChangeID]bool{}}
 	fs.Builds = &Builds{Facts: fs, Live: map[*queue.Build]*LiveBuild{}, BuildsOf: map[queue.ChangeID]int{}}

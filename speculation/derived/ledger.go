@@ -2,7 +2,6 @@ package derived
 
 import (
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -20,7 +19,7 @@ func (fs *Ledger) IndexSet(id queue.Digest, e *queue.Entry) {
 	if !e.IsSet() {
 		return
 	}
-	fs.spare[id] = true
+	fs.spare[id] = 0
 	for _, k := range e.Keys {
 		kid := k.ID()
 		if at, known := slices.BinarySearch(fs.Sets[kid], id); !known {
@@ -41,8 +40,21 @@ func (fs *Ledger) Unindex(id queue.Digest, e *queue.Entry) {
 	}
 }
 
-// Spare yields the entries that no link has, and all sets, in no order.
-func (fs *Ledger) Spare() iter.Seq[queue.Digest] { return maps.Keys(fs.spare) }
+// Spare yields, in no order, the entries that no link has, and all sets, without those that are
+// kept for now.
+func (fs *Ledger) Spare() iter.Seq[queue.Digest] {
+	return func(yield func(queue.Digest) bool) {
+		for id, until := range fs.spare {
+			if until <= fs.Now && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// Keep takes in that a spare entry is kept until a moment, unless something is learned of it or
+// a link has it meanwhile.
+func (fs *Ledger) Keep(id queue.Digest, until queue.Instant) { fs.spare[id] = until }
 
 // InUse takes in that an entry is not spare: a link has it.
 func (fs *Ledger) InUse(id queue.Digest) { delete(fs.spare, id) }

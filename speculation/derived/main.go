@@ -111,10 +111,8 @@ func (fs *Facts) Permissions() config.Permissions {
 // Tries returns the tries that are under way, the oldest first.
 func (fs *Facts) Tries() []*queue.Change {
 	var out []*queue.Change
-	for _, ch := range fs.Open {
-		if ch.Phase == queue.Trying {
-			out = append(out, ch)
-		}
+	for _, ch := range fs.trying {
+		out = append(out, ch)
 	}
 	slices.SortFunc(out, func(a, b *queue.Change) int {
 		if a.Arrival != b.Arrival {

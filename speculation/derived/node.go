@@ -92,7 +92,6 @@ func (fs *Futures) stir(target int) {
 	if target < len(fs.nodesAt) {
 		for _, p := range fs.nodesAt[target] {
 			n := p.n
-			n.Dealt = false
 			if n.Stirs = append(n.Stirs, p.at); len(n.Stirs) > 2*len(n.X.Targets)+8 {
 				n.Stirs, n.Shape, n.Stirred = n.Stirs[:0], false, true // the plan has not reached it for long
 			}

@@ -28,6 +28,7 @@ type Mind struct {
 	// likely that is.
 	Takes   []bool
 	chance  []float64
+	rows    []float64 // by edge: the share of the targets that it shares
 	Likely  Future
 	marks   []derived.Mark // assumption keys of Likely
 	Deal    Deal

@@ -17,9 +17,11 @@ type Future struct {
 	N      *derived.Node
 	takes  []bool         // by edge
 	Status derived.Status // of the whole: unknown, verified or failed
+	bySet  bool           // failed because of a set
 	By     []derived.Status
-	Known  []*derived.Known // by target; nil: nothing is known of it
-	Blind  int              // targets that nothing is known of
+	Known  []*derived.Known    // by target; nil: nothing is known of it
+	works  []derived.KnownWork // of the likeliest future: what is under way for each of Known
+	Blind  int                 // targets that nothing is known of
 	Needed []float64
 	mean   float64        // of needed, by share of work
 	spare  bool           // for free slots only: whole, and at once
@@ -54,7 +56,8 @@ func (p *Planner) sum(f *Future) {
 			f.Blind++
 		}
 	}
-	if f.Status == derived.Unknown && len(p.facts.Ledger.Sets) > 0 && p.setFails(f) {
+	f.bySet = f.Status == derived.Unknown && len(p.facts.Ledger.Sets) > 0 && p.setFails(f)
+	if f.bySet {
 		f.Status = derived.Failed
 	}
 }
@@ -65,26 +68,50 @@ func (p *Planner) seeLikely(n *derived.Node, edges []derived.Edge) {
 	if n.Shape && len(n.Stirs) == 0 {
 		return
 	}
+	changed := !n.Shape
 	if !n.Shape {
 		f.noLink = ""
 		p.looked = p.facts.Futures.Keys(n, edges, MindOf(n).Takes, p.looked)
 		if n.Stirred || len(MindOf(n).marks) != len(p.looked) {
 			n.Stirred = false
 			MindOf(n).marks, f.By, f.Known = make([]derived.Mark, len(p.looked)), make([]derived.Status, len(p.looked)), make([]*derived.Known, len(p.looked))
+			f.works = make([]derived.KnownWork, len(p.looked))
 		}
 		for i, m := range p.looked {
 			if m != MindOf(n).marks[i] {
 				MindOf(n).marks[i] = m
-				f.By[i], f.Known[i] = p.facts.Futures.Look(m)
+				p.look(f, i, m)
 			}
 		}
 	}
 	for _, i := range n.Stirs {
-		f.By[i], f.Known[i] = p.facts.Futures.Look(MindOf(n).marks[i])
+		if p.look(f, i, MindOf(n).marks[i]) {
+			changed = true // most news of a target are of other futures of it
+		}
+	}
+	if slices.ContainsFunc(MindOf(n).flips, func(x flip) bool { return x.made }) {
+		MindOf(n).flipped = false // the news may be of one of these
 	}
 	f.N, f.takes = n, MindOf(n).Takes
-	n.Shape, n.Stirs, n.Dealt = true, n.Stirs[:0], false
-	p.sum(f)
+	n.Shape, n.Stirs = true, n.Stirs[:0]
+	if changed || f.bySet || len(p.facts.Ledger.Sets) > 0 { // of sets, works say nothing
+		n.Dealt = false
+		p.sum(f)
+	}
+}
+
+// look looks up what is known of a target of a likeliest future, and reports whether that is news.
+func (p *Planner) look(f *Future, i int, m derived.Mark) bool {
+	st, k := p.facts.Futures.Look(m)
+	work := derived.KnownWork{Idle: true}
+	if k != nil {
+		work = *k.Work()
+	}
+	if was := f.works[i]; st == f.By[i] && k == f.Known[i] && work.Idle == was.Idle && work.Doubted == was.Doubted && slices.Equal(work.Busy, was.Busy) {
+		return false
+	}
+	f.By[i], f.Known[i], f.works[i] = st, k, work
+	return true
 }
 
 // setFails reports whether all keys of a failed set, at least one of which is red, are

@@ -39,38 +39,51 @@ func (p *planning) makeDeal(f *Future, edges []derived.Edge, first bool, d *Deal
 		}
 		d.unknown.Share += n.Share[i]
 		rows[i].unknown = n.Share[i]
-		idle, doubted := true, false
-		if k := f.Known[i]; k != nil {
-			w := k.Work()
-			idle, doubted = w.Idle, w.Doubted
-			for _, b := range w.Busy {
-				if b == last {
-					continue // as for the target before
-				}
-				last = b
-				if live := p.facts.Builds.Live[b]; !slices.Contains(d.Busy, live) {
-					d.Busy = append(d.Busy, live)
-				}
+		w := &derived.KnownWork{Idle: true}
+		switch {
+		case f.works != nil:
+			w = &f.works[i]
+		case f.Known[i] != nil:
+			w = f.Known[i].Work()
+		}
+		for _, b := range w.Busy {
+			if b == last {
+				continue // as for the target before
+			}
+			last = b
+			if live := p.facts.Builds.Live[b]; !slices.Contains(d.Busy, live) {
+				d.Busy = append(d.Busy, live)
 			}
 		}
-		d.Doubted = d.Doubted || doubted
-		if idle && (all || f.Needed[i] >= p.single) {
+		d.Doubted = d.Doubted || w.Doubted
+		if w.Idle && (all || f.Needed[i] >= p.single) {
 			d.open, rows[i].open = append(d.open, i), n.Share[i]
 			d.asked.Share += n.Share[i]
-			if doubted {
+			if w.Doubted {
 				d.again = append(d.again, i)
 			}
 		}
 	}
 	// Targets that one change ahead affects are of one area, and are built in a row.
-	for i := range edges {
-		unknownRow, openRow := 0.0, 0.0
-		for _, at := range edges[i].Shared {
-			unknownRow += rows[at].unknown
-			openRow += rows[at].open
+	for i, most := range MindOf(n).rows {
+		if most > d.unknown.Row {
+			row := 0.0
+			for _, at := range edges[i].Shared {
+				row += rows[at].unknown
+			}
+			d.unknown.Row = max(d.unknown.Row, row)
 		}
-		d.unknown.Row, d.asked.Row = max(d.unknown.Row, unknownRow), max(d.asked.Row, openRow)
-		if openRow > 0 {
+		if len(d.open) == 0 {
+			continue
+		}
+		row := 0.0
+		for _, at := range edges[i].Shared {
+			if row += rows[at].open; row > 0 && most <= d.asked.Row {
+				break
+			}
+		}
+		d.asked.Row = max(d.asked.Row, row)
+		if row > 0 {
 			d.Due = append(d.Due, i)
 		}
 	}
@@ -199,11 +212,20 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 	if len(MindOf(n).flips) == 0 {
 		return
 	}
-	least := p.leastFlip(n.ID)
+	least := 0.0
 	for i := range MindOf(n).flips {
 		x := &MindOf(n).flips[i]
 		value := f.mean * aging * x.ratio
-		if value < least || deep && f.mean*x.ratio < least {
+		must := value // what has to reach the threshold
+		if deep {
+			must = min(must, f.mean*x.ratio)
+		}
+		if least == 0 && must < max(p.worth, p.facts.Rules().Threshold) {
+			if least = p.waitedFlip(len(p.facts.Order.ConflictsOf(n.ID))); must >= least {
+				least = p.leastFlip(n.ID)
+			}
+		}
+		if must < least {
 			return
 		}
 		if !x.made {
@@ -218,7 +240,12 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 // the more changes wait for this one, down to that of idle slots. If its likeliest future does not
 // come and no other one is known, all of them wait for as long as another build takes.
 func (p *planning) leastFlip(id queue.ChangeID) float64 {
-	return max(p.worth, p.facts.Rules().Threshold/(1+float64(p.facts.Order.Behind(id))/waitingFlip))
+	return p.waitedFlip(p.facts.Order.Behind(id))
+}
+
+// waitedFlip is what a flip of a change that so many wait for must be worth.
+func (p *planning) waitedFlip(waiting int) float64 {
+	return max(p.worth, p.facts.Rules().Threshold/(1+float64(waiting)/waitingFlip))
 }
 
 const waitingFlip = 40 // changes behind a change for which the threshold of its flips is halved

@@ -105,16 +105,21 @@ func (p *planning) oddsOf(n *derived.Node) float64 {
 
 // need fills in the chance that a future's result for each target decides the
 // change: the product over only those changes ahead that affect this target. It also
-// fills in the mean of these by share of work.
+// fills in the mean of these by share of work, and the shares of work that the changes ahead affect.
 func (f *Future) need(edges []derived.Edge, chance []float64) {
 	f.Needed = derived.Resize(f.Needed, len(f.N.X.Targets))
 	for i := range f.Needed {
 		f.Needed[i] = 1
 	}
+	rows := derived.Resize(MindOf(f.N).rows, len(edges))
+	MindOf(f.N).rows = rows
 	for i := range edges {
+		row := 0.0
 		for _, at := range edges[i].Shared {
 			f.Needed[at] *= chance[i]
+			row += f.N.Share[at]
 		}
+		rows[i] = row
 	}
 	f.average()
 }

@@ -181,26 +181,27 @@ func (p *planning) busy() {
 		if b.Cancel {
 			continue
 		}
-		p.busyWith(b, b.Subject)
+		if b.Subject != nil && b.Subject.Phase == queue.Pending {
+			p.busyWith(b, p.facts.Builds.SeatOf(b))
+		}
 		for _, id := range b.Also {
-			p.busyWith(b, p.s.Changes[id])
+			if ch := p.s.Changes[id]; ch != nil && ch.Phase == queue.Pending {
+				p.busyWith(b, p.facts.Futures.Node(id))
+			}
 		}
 	}
 }
 
-func (p *planning) busyWith(b *derived.LiveBuild, ch *queue.Change) {
-	if ch == nil || ch.Phase != queue.Pending {
-		return
-	}
-	n := p.facts.Futures.Node(ch.ID)
+func (p *planning) busyWith(b *derived.LiveBuild, n *derived.Node) {
 	if n == nil {
 		return
 	}
-	if MindOf(n).busyIn != p.Plans {
-		MindOf(n).busyIn, MindOf(n).began, MindOf(n).ends = p.Plans, 0, 0
+	m := MindOf(n)
+	if m.busyIn != p.Plans {
+		m.busyIn, m.began, m.ends = p.Plans, 0, 0
 	}
-	MindOf(n).began = queue.Earliest(MindOf(n).began, b.Started)
-	MindOf(n).ends = max(MindOf(n).ends, p.facts.Builds.Expected(b.Build))
+	m.began = queue.Earliest(m.began, b.Started)
+	m.ends = max(m.ends, p.facts.Builds.Expected(b.Build))
 }
 
 // until returns when the last of a change's live builds is expected to end, or 0.
