@@ -112,7 +112,11 @@ func (c *blaming) acquitPair(x, y queue.ChangeID, passed derived.TargetSet) {
 	x, y = c.facts.Beliefs.Holder(x, y)
 	a, b := c.facts.Futures.AffectedBy(x), c.facts.Futures.AffectedBy(y)
 	c.dismiss(y, x, b, passed)
-	if a.All || b.All || !slices.ContainsFunc(b.Places, func(t int) bool { return passed.Has(t) && a.Touches(t) }) {
+	few, many := a, b
+	if len(few.Targets) > len(many.Targets) {
+		few, many = many, few
+	}
+	if a.All || b.All || !slices.ContainsFunc(few.Targets, func(t int) bool { return passed.Has(t) && many.Touches(t) }) {
 		return
 	}
 	q := c.facts.Beliefs.PairBase(x, y)

@@ -33,11 +33,15 @@ func (c *blaming) outcomes(b *queue.Build, crew []queue.ChangeID, targets []stri
 		}
 	}
 	all := derived.Sorted(in)
+	affects := make([]*derived.Affects, len(all))
+	for i, id := range all {
+		affects[i] = c.facts.Futures.AffectedBy(id)
+	}
 	for _, name := range targets {
 		t := c.facts.Futures.Assumed.Number(name)
 		x := queue.Outcome{Passed: passed}
-		for _, id := range all {
-			if a := c.facts.Futures.AffectedBy(id); a != nil && a.Touches(t) {
+		for i, id := range all {
+			if a := affects[i]; a != nil && a.Touches(t) {
 				x.With = append(x.With, id)
 			}
 		}

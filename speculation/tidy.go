@@ -49,18 +49,26 @@ func (c *upkeep) tidy() {
 }
 
 func (c *upkeep) tidyChanges() {
-	oldest := c.s.Main.Line.Seq // place on the line where the chain of some link begins
-	for l, i := range c.facts.Links.Infos {
-		if l.Since.Epoch == c.s.Main.Line.Epoch && (i.Change != nil && !i.Change.Phase.Final() || i.Tells()) {
-			oldest = min(oldest, l.Since.Seq)
-		}
-	}
+	var gone []queue.ChangeID
+	oldest := -1 // not known yet
 	for id := range c.s.Footprints {
 		ch := c.s.Changes[id]
-		if ch != nil && (!ch.Phase.Final() || c.facts.Links.AssumedBy[id] > 0 || ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch &&
-			(ch.Line.Seq > oldest || c.facts.Now.Sub(ch.Decided) <= keepFootprint)) {
+		switch {
+		case ch == nil, ch.Phase.Final() && c.facts.Links.AssumedBy[id] == 0 && (ch.Phase != queue.Landed || ch.Line.Epoch != c.s.Main.Line.Epoch):
+		case !ch.Phase.Final(), c.facts.Links.AssumedBy[id] > 0, c.facts.Now.Sub(ch.Decided) <= keepFootprint:
 			continue
+		default:
+			if oldest < 0 {
+				oldest = c.oldest()
+			}
+			if ch.Line.Seq > oldest {
+				continue
+			}
 		}
+		gone = append(gone, id)
+	}
+	slices.Sort(gone)
+	for _, id := range gone {
 		delete(c.s.Footprints, id)
 		c.touch(queue.KindFootprint, string(id))
 		c.facts.Futures.Forget(id)
@@ -86,6 +94,17 @@ func (c *upkeep) tidyChanges() {
 	if c.facts.Now >= c.dated {
 		c.tidyDated()
 	}
+}
+
+// oldest is the first place on the line where the chain of some link begins.
+func (c *upkeep) oldest() int {
+	at := c.s.Main.Line.Seq
+	for l, i := range c.facts.Links.Infos {
+		if l.Since.Epoch == c.s.Main.Line.Epoch && (i.Change != nil && !i.Change.Phase.Final() || i.Tells()) {
+			at = min(at, l.Since.Seq)
+		}
+	}
+	return at
 }
 
 // tidyDated forgets what is kept for a time, and notes when the next of it is due.

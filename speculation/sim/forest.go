@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -162,10 +164,12 @@ func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
 			}
 		}
 		sortInts(targets)
-		for _, target := range slices.Compact(targets) {
-			l.Keys = append(l.Keys, queue.Key{Step: f.unit, Target: f.name[target], Hash: queue.Digest(fmt.Sprintf("%016x", hash[target]))})
+		targets = slices.Compact(targets)
+		l.Keys = make([]queue.Key, 0, len(targets)+1)
+		for _, target := range targets {
+			l.Keys = append(l.Keys, queue.Key{Step: f.unit, Target: f.name[target], Hash: hashed(hash[target])})
 		}
-		whole := queue.Digest(fmt.Sprintf("%016x", f.content(at.root, stack)))
+		whole := hashed(f.content(at.root, stack))
 		if f.w.Opaque {
 			l.Keys = []queue.Key{{Step: f.unit, Target: config.TargetTree, Hash: whole}}
 		}
@@ -180,6 +184,12 @@ func (f *forest) resolve(key string, t queue.Resolve) queue.Body {
 		parent = id
 	}
 	return out
+}
+
+func hashed(x uint64) queue.Digest {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], x)
+	return queue.Digest(hex.EncodeToString(b[:]))
 }
 
 // content stands for the whole tree of a commit: the sum of its parts, in any order.
