@@ -33,7 +33,7 @@ type Worth struct {
 	Fixed   float64   `json:"fixed,omitempty"`   // of kinds that are not about futures: the whole value
 	Needed  float64   `json:"needed,omitempty"`  // mean of the chances that its targets' results decide the change, by share of work, on the likeliest future
 	Odds    float64   `json:"odds,omitempty"`    // of its future against the likeliest one; 0: it is that one
-	Aging   float64   `json:"aging,omitempty"`   // 1 and the hours that the change has waited; 1 where waiting does not count
+	Aging   float64   `json:"aging,omitempty"`   // 1 and the hours that the change has waited, at most MostAging; 1 where waiting does not count
 	Lane    float64   `json:"lane,omitempty"`    // benefit of its lane
 	Project float64   `json:"project,omitempty"` // benefit of its projects
 
@@ -65,6 +65,9 @@ func (k WorthKind) Whole() bool {
 	}
 	return false
 }
+
+// MostAging is the largest Worth.Aging.
+const MostAging = 3
 
 // Bounds of the lists in a Worth.
 const (

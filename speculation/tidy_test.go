@@ -3,7 +3,9 @@ package speculation
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -102,6 +104,32 @@ func TestAForgottenChangeLeavesItsComment(t *testing.T) {
 	w.quiesce()
 	if v, _ := w.core.PullView(p.number); v.Notice.Code == "" || p.shown == "not told of again" {
 		t.Fatalf("pull %d shows %q, of %+v", p.number, p.shown, v.Notice)
+	}
+}
+
+// Each verdict is kept for a day, and no longer because another was forgotten shortly before.
+func TestEachVerdictIsKeptForADay(t *testing.T) {
+	w, _ := redWorld(t, unit, 0, 4)
+	cancelled := func() queue.ChangeID {
+		p := w.open(w.main, edit{"a/code": strconv.Itoa(int(w.now))})
+		w.step(w.say(p, "boss", "/land"))
+		w.settleDown()
+		w.step(w.say(p, "boss", "/land cancel"))
+		w.quiesce()
+		return w.change(p).ID
+	}
+	first := cancelled()
+	w.now = w.now.Add(time.Hour)
+	second := cancelled()
+	w.now = w.now.Add(keepVerdict - 30*minute)
+	cancelled()
+	if w.core.s.Changes[first] != nil || w.core.s.Changes[second] == nil {
+		t.Fatalf("after a day the first is known: %t, and the second, of an hour later: %t", w.core.s.Changes[first] != nil, w.core.s.Changes[second] != nil)
+	}
+	w.now = w.now.Add(time.Hour)
+	cancelled()
+	if w.core.s.Changes[second] != nil {
+		t.Fatal("the second is known an hour later still")
 	}
 }
 

@@ -144,6 +144,9 @@ func (w Words) Part(x queue.Worth, p queue.PartName) string {
 		if x.Aging == 1 {
 			return "has not waited"
 		}
+		if x.Aging >= queue.MostAging {
+			return "has waited " + Number(queue.MostAging-1) + " h or more"
+		}
 		return "has waited " + Number(x.Aging-1) + " h"
 	case queue.PartLane:
 		return "benefit of its lane"

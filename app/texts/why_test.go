@@ -74,6 +74,9 @@ func TestPartTexts(t *testing.T) {
 	if v := x.Value(); v < 3-1e-12 || v > 3+1e-12 {
 		t.Errorf("value %v", v)
 	}
+	if got := (texts.Words{}).Part(queue.Worth{Aging: queue.MostAging}, queue.PartAging); got != "has waited 2 h or more" {
+		t.Errorf("of the longest wait that counts: %q", got)
+	}
 	for kind, want := range map[queue.WorthKind]string{queue.WorthMain: "before all others", queue.WorthTrain: "by its place on the train",
 		queue.WorthTrial: "by its place on the train", queue.WorthEarly: "chance that it comes to land there",
 		queue.WorthProbe: "chance that it fails there, for each that would follow it", queue.WorthTogether: "what all of them are worth"} {

@@ -180,6 +180,25 @@
 // well gained nothing. Builds just in time that begin later while slots are free (a margin of 0.15
 // for 0.3) need 2.42 builds at 300 an hour, but e-500 then has a P95 of 1.32.
 //
+// # Waiting counts for three hours
+//
+// A build's value grows with the hours that its change has waited ("CI at Scale", and DESIGN).
+// Where a queue falls behind for half a day, all changes have waited for hours, so that builds
+// that are hardly ever needed reached the threshold: of 6000 changes at 500 an hour (--learn
+// --after 5000 --seed 1), the last thousand needed 26 builds each. So the factor is 3 at most.
+// Nothing changes where nobody waits for two hours. P50/P95/P99 in minutes, builds, and CPU seconds
+// (beside other work) of simulate --workers 500:
+//
+//	                        before                       now
+//	--changes 4500 --seed 1  264/750/839  5.68  614 s     266/573/667  5.20  551 s
+//	--changes 4500 --seed 2  116/397/446  4.38  294 s     115/389/428  4.39  244 s
+//	--changes 3000, seeds 1 and 2, P95 of the oracle's  2.43  3.85     2.40  3.87
+//
+// A factor of 2 at most makes the first of these 257/513/571 with 4.98 builds, but P95 at 1600
+// changes, seeds 1 to 8, goes from 1.48 to 1.58. Such a queue is too slow in either case: it lands
+// fewer changes an hour the more wait, since the line of each hot target goes on by some three
+// changes for each build.
+//
 // # What each ingredient is worth
 //
 // Each row is a new server without one ingredient, against one with all of them, on six

@@ -15,8 +15,6 @@ const valueMain = 1000
 
 const valueTrain = 100
 
-const parkedHours = 7 * 24 // beyond this waiting for a better chance ends
-
 // candidate is a build that could be worth running.
 type candidate struct {
 	link   *queue.Link // nil: to be resolved

@@ -305,10 +305,10 @@ func (p *slots) wakeWorth(cand candidate) {
 	if ch == nil || cand.value <= 0 {
 		return
 	}
-	needed := cand.value / (1 + p.facts.Now.Sub(ch.Arrival).Hours())
+	needed := cand.value / p.answers.aging(ch)
 	hours := p.worth/needed - 1
 	a := Answer{Code: queue.ReasonWaitsUnlikely}
-	if hours < parkedHours {
+	if hours < mostAging-1 && !p.facts.Without(config.IngredientAging) {
 		a.Until = ch.Arrival.Add(time.Duration(hours*float64(time.Hour))) + 1
 		p.lookAt(a.Until)
 	}
