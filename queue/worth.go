@@ -66,7 +66,9 @@ func (k WorthKind) Whole() bool {
 	return false
 }
 
-// MostAging is the largest Worth.Aging.
+// MostAging is the largest Worth.Aging, so that two hours of waiting count. A queue that is far
+// behind would otherwise start builds that are hardly ever needed, only because all of its changes
+// have waited for long, and fall back further.
 const MostAging = 3
 
 // Bounds of the lists in a Worth.

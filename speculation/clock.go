@@ -54,10 +54,10 @@ func (c *Core) rewind() {
 		c.dirty[r] = true
 	}
 	c.rewound = nil
-	if c.wound {
+	if c.inTime {
 		return // a core's time does not go back
 	}
-	c.wound = true
+	c.inTime = true
 	for key, a := range c.s.Actions {
 		if ahead := a.At.Sub(c.facts.Now); ahead > 0 {
 			a.At, a.Deadline = c.facts.Now, a.Deadline.Add(-ahead)

@@ -39,7 +39,7 @@ type Core struct {
 	wake    queue.Instant
 	turn    Turn
 	rewound []queue.Ref // changed by Resume, and not stored yet
-	wound   bool        // no action is of a time to come
+	inTime  bool        // no action was asked for at a time that has not come
 	again   bool        // the plan took a change out of the order: there may be more to settle
 	dirty   map[queue.Ref]bool
 }

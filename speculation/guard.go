@@ -1,7 +1,6 @@
 package speculation
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -113,15 +112,8 @@ func (c *guarding) reguard() {
 		return // main will be at its links; no other is cleared meanwhile
 	}
 	guard := c.facts.Links.Guard()
-	var old []*queue.Link
-	for _, l := range c.s.Links {
-		if l.Change != "" && l.Guard != guard {
-			old = append(old, l)
-		}
-	}
-	slices.SortFunc(old, func(a, b *queue.Link) int { return cmp.Compare(a.ID, b.ID) })
-	for _, l := range old {
-		c.upkeep.dropLink(l)
+	for _, id := range derived.SortedIf(c.s.Links, func(_ queue.LinkID, l *queue.Link) bool { return l.Change != "" && l.Guard != guard }) {
+		c.upkeep.dropLink(c.s.Links[id])
 		c.settling.onTip = tipLinks{}
 		c.facts.Links.Rewalk()
 	}

@@ -59,7 +59,7 @@ func TestEuroSysNoMoreBuildsThanChanges(t *testing.T) {
 
 // If all changes have waited for very long, builds that are hardly ever needed do not become worth
 // a slot by that: a queue that is far behind would only fall back further.
-func TestLongWaitsAreWorthNoMoreThanThreeHours(t *testing.T) {
+func TestLongWaitsAreWorthTwoHours(t *testing.T) {
 	rules := papers()
 	rules.Off = slices.DeleteFunc(rules.Off, func(i config.Ingredient) bool { return i == config.IngredientAging })
 	s := newStage(t, rules, stated{good: paperChances})
@@ -70,6 +70,9 @@ func TestLongWaitsAreWorthNoMoreThanThreeHours(t *testing.T) {
 	for _, r := range s.going() {
 		waited := 1 + r.build.At.Sub(s.change(s.pulls[2]).Arrival).Hours()
 		s.mustBeWorth(map[string]float64{s.name(r): map[string]float64{"B1": 3, "B1.2": 0.9 * waited, "B2": 0.1 * waited}[s.name(r)]})
+	}
+	if len(s.values) != 3 || s.values["B1"] != queue.MostAging {
+		t.Errorf("values = %v", s.values)
 	}
 }
 

@@ -20,14 +20,10 @@ const (
 // changes that have a verdict now, it learns how far off their forecasts were. Changes that
 // people stop, or that wait outside the order, could not be foreseen, and are not counted.
 func (c *telling) promise() {
-	var over []queue.ChangeID
-	for id := range c.s.Promises {
-		if ch := c.s.Changes[id]; ch == nil || ch.Phase != queue.Pending && ch.Phase != queue.Landing || c.s.Main.Paused != nil {
-			over = append(over, id)
-		}
-	}
-	slices.Sort(over)
-	for _, id := range over {
+	for _, id := range derived.SortedIf(c.s.Promises, func(id queue.ChangeID, _ *queue.Promises) bool {
+		ch := c.s.Changes[id]
+		return ch == nil || ch.Phase != queue.Pending && ch.Phase != queue.Landing || c.s.Main.Paused != nil
+	}) {
 		if ch := c.s.Changes[id]; ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Rejected || ch.Phase == queue.NothingToLand) {
 			c.kept(c.s.Promises[id], ch.Decided)
 		}

@@ -49,26 +49,24 @@ func (c *upkeep) tidy() {
 }
 
 func (c *upkeep) tidyChanges() {
-	var gone []queue.ChangeID
 	oldest := -1 // not known yet
-	for id := range c.s.Footprints {
+	for _, id := range derived.SortedIf(c.s.Footprints, func(id queue.ChangeID, _ *queue.Footprint) bool {
 		ch := c.s.Changes[id]
 		switch {
-		case ch == nil, ch.Phase.Final() && c.facts.Links.AssumedBy[id] == 0 && (ch.Phase != queue.Landed || ch.Line.Epoch != c.s.Main.Line.Epoch):
-		case !ch.Phase.Final(), c.facts.Links.AssumedBy[id] > 0, c.facts.Now.Sub(ch.Decided) <= keepFootprint:
-			continue
-		default:
-			if oldest < 0 {
-				oldest = c.oldest()
-			}
-			if ch.Line.Seq > oldest {
-				continue
-			}
+		case ch == nil:
+			return true
+		case !ch.Phase.Final() || c.facts.Links.AssumedBy[id] > 0:
+			return false
+		case ch.Phase != queue.Landed || ch.Line.Epoch != c.s.Main.Line.Epoch:
+			return true
+		case c.facts.Now.Sub(ch.Decided) <= keepFootprint:
+			return false
 		}
-		gone = append(gone, id)
-	}
-	slices.Sort(gone)
-	for _, id := range gone {
+		if oldest < 0 {
+			oldest = c.oldest()
+		}
+		return ch.Line.Seq <= oldest
+	}) {
 		delete(c.s.Footprints, id)
 		c.touch(queue.KindFootprint, string(id))
 		c.facts.Futures.Forget(id)
@@ -117,14 +115,9 @@ func (c *upkeep) tidyDated() {
 		c.dated = min(c.dated, at.Add(keep)+1)
 		return false
 	}
-	var old []queue.ChangeID
-	for id, ch := range c.s.Changes {
-		if ch.Phase.Final() && due(ch.Decided, keepVerdict) {
-			old = append(old, id)
-		}
-	}
-	slices.Sort(old)
-	for _, id := range old {
+	for _, id := range derived.SortedIf(c.s.Changes, func(_ queue.ChangeID, ch *queue.Change) bool {
+		return ch.Phase.Final() && due(ch.Decided, keepVerdict)
+	}) {
 		ch := c.s.Changes[id]
 		c.leaveShown(ch)
 		delete(c.s.Changes, id)

@@ -209,14 +209,7 @@ func (c *mainline) newEpoch() {
 
 // gone looks again at changes that the forge calls merged and main does not show.
 func (c *mainline) gone() {
-	var gone []int
-	for n, p := range c.s.Pulls {
-		if p.Gone {
-			gone = append(gone, n)
-		}
-	}
-	slices.Sort(gone)
-	for _, n := range gone {
+	for _, n := range derived.SortedIf(c.s.Pulls, func(_ int, p *queue.Pull) bool { return p.Gone }) {
 		p := c.s.Pulls[n]
 		p.Gone = false
 		c.touchPull(p)

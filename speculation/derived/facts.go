@@ -190,3 +190,16 @@ func Sorted[K cmp.Ordered, V any](m map[K]V) []K {
 	slices.Sort(keys)
 	return keys
 }
+
+// SortedIf returns, in order, the keys of a map whose entries meet a condition. It asks for all
+// entries, in no order, before it returns.
+func SortedIf[K cmp.Ordered, V any](m map[K]V, meets func(K, V) bool) []K {
+	var keys []K
+	for k, v := range m {
+		if meets(k, v) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -180,7 +180,7 @@
 // well gained nothing. Builds just in time that begin later while slots are free (a margin of 0.15
 // for 0.3) need 2.42 builds at 300 an hour, but e-500 then has a P95 of 1.32.
 //
-// # Waiting counts for three hours
+// # Two hours of waiting count
 //
 // A build's value grows with the hours that its change has waited ("CI at Scale", and DESIGN).
 // Where a queue falls behind for half a day, all changes have waited for hours, so that builds

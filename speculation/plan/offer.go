@@ -212,20 +212,10 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 	if len(MindOf(n).flips) == 0 {
 		return
 	}
-	least := 0.0
 	for i := range MindOf(n).flips {
 		x := &MindOf(n).flips[i]
 		value := f.mean * aging * x.ratio
-		must := value // what has to reach the threshold
-		if deep {
-			must = min(must, f.mean*x.ratio)
-		}
-		if least == 0 && must < max(p.worth, p.facts.Rules().Threshold) {
-			if least = p.waitedFlip(len(p.facts.Order.ConflictsOf(n.ID))); must >= least {
-				least = p.leastFlip(n.ID)
-			}
-		}
-		if must < least {
+		if !p.worthFlip(n.ID, value) || deep && !p.worthFlip(n.ID, f.mean*x.ratio) {
 			return
 		}
 		if !x.made {
@@ -241,6 +231,12 @@ func (p *planning) flips(n *derived.Node, edges []derived.Edge, f *Future, aging
 // come and no other one is known, all of them wait for as long as another build takes.
 func (p *planning) leastFlip(id queue.ChangeID) float64 {
 	return p.waitedFlip(p.facts.Order.Behind(id))
+}
+
+// worthFlip reports whether a value reaches leastFlip. It counts the changes that wait only where
+// that matters.
+func (p *planning) worthFlip(id queue.ChangeID, value float64) bool {
+	return value >= p.waitedFlip(0) || value >= p.waitedFlip(len(p.facts.Order.ConflictsOf(id))) && value >= p.leastFlip(id)
 }
 
 // waitedFlip is what a flip of a change that so many wait for must be worth.

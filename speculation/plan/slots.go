@@ -308,7 +308,7 @@ func (p *slots) wakeWorth(cand candidate) {
 	needed := cand.value / p.answers.aging(ch)
 	hours := p.worth/needed - 1
 	a := Answer{Code: queue.ReasonWaitsUnlikely}
-	if hours < mostAging-1 && !p.facts.Without(config.IngredientAging) {
+	if hours < queue.MostAging-1 && !p.facts.Without(config.IngredientAging) {
 		a.Until = ch.Arrival.Add(time.Duration(hours*float64(time.Hour))) + 1
 		p.lookAt(a.Until)
 	}

@@ -26,17 +26,12 @@ func (a aim) first() bool {
 	return true
 }
 
-// mostAging is the most that a build is worth more because its change has waited. A queue that
-// is far behind would otherwise start builds that are hardly ever needed, only because all of its
-// changes have waited for long, and fall back further.
-const mostAging float64 = queue.MostAging
-
 // aging is the factor by which a build is worth more because its change has waited.
 func (p *answers) aging(ch *queue.Change) float64 {
 	if p.facts.Without(config.IngredientAging) {
 		return 1
 	}
-	return min(1+p.facts.Now.Sub(ch.Arrival).Hours(), mostAging)
+	return min(1+p.facts.Now.Sub(ch.Arrival).Hours(), queue.MostAging)
 }
 
 // rounded makes numbers independent of the order of computing, since they are
