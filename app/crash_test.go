@@ -162,6 +162,7 @@ func startProcess(t *testing.T, bare string, store queue.Store) *process {
 // the outcome is the same. It does so for every third n always, and for every n where
 // SUBMITQUEUE_REQUIRE names "matrix".
 func TestCrashAtEveryCallOfTheStore(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	r := &rig{t: t, dir: t.TempDir(), bare: filepath.Join(t.TempDir(), "x.git")}
 	git(t, r.dir, "init", "-q", "-b", "main")

@@ -229,6 +229,7 @@ func TestBrowserSignsIn(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			g := newGuarded(t, nil)
 			proxy := httputil.NewSingleHostReverseProxy(must(url.Parse(g.url)))
 			proxy.ModifyResponse = func(r *http.Response) error { // the person at the browser presses the button

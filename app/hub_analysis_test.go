@@ -15,6 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/command"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
 )
@@ -77,6 +78,7 @@ func TestProgramsInTrouble(t *testing.T) {
 		"silent":  "there is no target that can be verified",
 	} {
 		t.Run(file, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			files := graphed()
 			if file == "hang" {
 				files[config.Path] = strings.Replace(files[config.Path], "timeout: 40s", "timeout: 4s", 1)

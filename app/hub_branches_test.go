@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // layout is how the branches of a repository hang together: each has a pull request
@@ -70,6 +71,7 @@ func TestBranchesThatOthersUseStay(t *testing.T) {
 			}
 		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			var targets []string
 			for _, b := range l.branches {
 				if b.target {

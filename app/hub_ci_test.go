@@ -13,6 +13,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
@@ -185,6 +186,7 @@ func TestCIWithoutResultIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"skipped", "neutral", "cancelled", "stale", "action_required"} {
 		t.Run(word, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newCIHub(t, byCI(), func(p forgetest.CIPush) []forgetest.CIJob {
 				list := judged(p)
 				if len(list) > 0 && p.Has("a") {
@@ -566,6 +568,7 @@ func TestCIEarlierPasses(t *testing.T) {
 		want       int
 	}{{"counts", "earlier: count\n", false, 0}, {"not asked for", "", false, 1}, {"main has moved", "earlier: count\n", true, 1}} {
 		t.Run(c.name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newCIHub(t, withWorkflow(byCI(c.line), plainWorkflow), everywhere)
 			h.proven()
 			n := h.pull("topic", map[string]string{"a": "a\n"})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -128,6 +129,7 @@ func TestDelegatedSquash(t *testing.T) {
 // Two on top of each other land by rebase through the CI: each commit of main was
 // built there, and one that is red on the way of the lower keeps both out.
 func TestRebasedStackThroughChecks(t *testing.T) {
+	storetest.OneOf(t, 3)
 	files := byCI()
 	files[".submitqueue.yml"] += "queue: {method: rebase}\n"
 	h := newCIHub(t, files, judged)

@@ -26,6 +26,7 @@ func TestDamagedMirrorIsMadeAgain(t *testing.T) {
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newHub(t, hubOptions{http: true, files: map[string]string{"word": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"}})
 			h.proven()
 			old := h.pull("old", map[string]string{"word": "one\n2\n3\n4\n5\n6\n7\n8\n9\n"})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -87,6 +88,7 @@ func TestForgeMergesAndDeletes(t *testing.T) {
 func TestForgeDeclinesToMerge(t *testing.T) {
 	t.Parallel()
 	t.Run("for a moment", func(t *testing.T) {
+		storetest.OneOf(t, 3)
 		h := merging(t, hubOptions{})
 		h.SetMerges(forgetest.Merges{Stale: 1})
 		before := h.Head("main")

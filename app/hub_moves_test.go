@@ -13,6 +13,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
 )
@@ -46,6 +47,7 @@ func TestRepositoryMoves(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string]string{"renamed": "acme/store", "transferred": "globex/shop"} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
 			h.proven()
 			n := h.pull("topic", map[string]string{"a": "a\n"})
@@ -194,6 +196,7 @@ func TestAppIsGone(t *testing.T) {
 			"check the App's id, that its private key was not revoked"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newHub(t, hubOptions{workers: workers.NewInstant(4), http: true})
 			first, second, built := h.renaming()
 			c.away(h)
@@ -390,6 +393,7 @@ func TestTargetBranchRenamed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newHub(t, hubOptions{workers: workers.NewInstant(4)})
 			first, second, built := h.renaming()
 			mustNot(t, h.RenameBranch("ada", "main", "trunk"))
@@ -416,6 +420,7 @@ func TestOwnBranchRenamed(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]int{"all is heard": 0, "only pull requests are": 2, "only the repository is": 4} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			o := func(branch string) hubOptions {
 				return hubOptions{workers: workers.NewInstant(4), follow: true, branch: branch}
 			}

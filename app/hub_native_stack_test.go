@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -69,6 +70,7 @@ func TestNativeStackLandsByOtherMethods(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"squash", "rebase"} {
 		t.Run(method, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newHub(t, hubOptions{files: configured(areas(), "method: "+method)})
 			h.proven()
 			_, one, two, three := h.stacked()
@@ -93,6 +95,7 @@ func TestNativeStackLandsByOtherMethods(t *testing.T) {
 // GitHub rebases the stack while it is queued: nobody loses the place, nor approvals that
 // GitHub takes away for it, and what has its content proven is not built again.
 func TestNativeStackIsRestackedWhileQueued(t *testing.T) {
+	storetest.OneOf(t, 3)
 	h := newHub(t, hubOptions{files: areas()})
 	h.proven()
 	h.asks(forgetest.Protection{Reviews: forgetest.Reviews{Count: 1, Stale: true}})
@@ -168,6 +171,7 @@ func TestNativeStackIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]bool{"seen at once": false, "seen late": true} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newHub(t, hubOptions{files: areas()})
 			h.proven()
 			stack, one, two, three := h.stacked()
@@ -216,6 +220,7 @@ func TestNativeStackIsDissolved(t *testing.T) {
 // What is put into a stack below a member that is queued has to be asked for; what was
 // closed below one leaves that one waiting for GitHub.
 func TestNativeStackChangesWhileQueued(t *testing.T) {
+	storetest.OneOf(t, 3)
 	h := newHub(t, hubOptions{files: areas()})
 	h.proven()
 	stack, one, two, three := h.stacked()

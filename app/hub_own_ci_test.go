@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -112,6 +113,7 @@ func TestHeadsThatAreProven(t *testing.T) {
 		}, builds: 1, says: "unit: it does not say covers: tree"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			files := withWorkflow(byAreas(), plainWorkflow)
 			if c.files != nil {
 				c.files(files)
@@ -179,6 +181,7 @@ func TestHeadsThatAreProvenByTheirMerge(t *testing.T) {
 		{name: "failed", spoil: func(_ *hub, run *forgetest.CIRun, _ int) { run.Conclusion = "failure" }, builds: 1, says: "ended there as failure"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newCIHub(t, withWorkflow(byAreas(), cmp.Or(c.flow, says)), judged)
 			h.proven()
 			files := map[string]string{"b/new": "a\n"}
@@ -257,6 +260,7 @@ func TestHeadsThatAreProvenLate(t *testing.T) {
 // minute of /land, and the queue builds nothing for it; 50 of 50, one after the other and
 // many at once.
 func TestTheFloor(t *testing.T) {
+	storetest.OneOf(t, 3)
 	const changes = 50
 	files := withWorkflow(map[string]string{}, plainWorkflow)
 	var areas []string

@@ -6,6 +6,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -16,6 +17,7 @@ func TestProtectedByRename(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"merge", "squash", "rebase"} {
 		t.Run(method, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			body := "name: ci\n" + strings.Repeat("jobs: one line of many\n", 30) + "end: 1\n"
 			files := methods("batch: off, methods: [squash, rebase]")
 			files["tools/ci.yml"] = body
@@ -67,6 +69,7 @@ func TestProtectedByLateMove(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"merge", "squash", "rebase"} {
 		t.Run(method, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			body := "name: ci\n" + strings.Repeat("jobs: one line of many\n", 30) + "end: 1\n"
 			evil := body + "evil: steal the secrets\n"
 			files := methods("batch: off, methods: [squash, rebase]")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -29,6 +30,7 @@ func TestPushWhileGitHubIsInTrouble(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"failure", "internal server error", "no report", "no report of what arrived", "502", "hung up"} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newHub(t, hubOptions{http: true})
 			h.proven()
 			n := h.pull("topic", map[string]string{"topic": "a\n"})

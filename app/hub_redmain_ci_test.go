@@ -6,6 +6,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -55,6 +56,7 @@ func (h *hub) blocked(n int) {
 // build. A sound change of web is not rejected for it: it waits, and lands when a change
 // has repaired main, which lands although main is red.
 func TestCIThatRunsEverythingOnARedMain(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	eachWay(t, func(h *hub) {
 		h.push("ada", "main", map[string]string{"api/bad": "x\n"})
@@ -69,6 +71,7 @@ func TestCIThatRunsEverythingOnARedMain(t *testing.T) {
 
 // The same, and main is repaired past the queue as well.
 func TestCIThatRunsEverythingOnAMainRepairedByOthers(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	eachWay(t, func(h *hub) {
 		h.push("ada", "main", map[string]string{"api/bad": "x\n"})
@@ -83,6 +86,7 @@ func TestCIThatRunsEverythingOnAMainRepairedByOthers(t *testing.T) {
 // A change that is red by itself is rejected under the same CI as long as main is
 // sound, and by a control: main passed after the change's build had failed.
 func TestCIThatRunsEverythingRejectsAgainstAControl(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	eachWay(t, func(h *hub) {
 		n := h.land("topic", map[string]string{"web/bad": "x\n"})

@@ -110,6 +110,7 @@ func TestRefusals(t *testing.T) {
 			places <- struct{}{}
 			defer func() { <-places }()
 			t.Run(call.name, func(t *testing.T) {
+				storetest.OneOf(t, 3)
 				h := newHub(t, hubOptions{workers: workers.NewInstant(4), crowd: true, timeout: 2 * time.Second, talkative: true, http: call.git})
 				h.proven()
 				for i, refusal := range refusals {

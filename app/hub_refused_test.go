@@ -6,6 +6,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // GitHub refuses one commit of a push: an App without the permission for workflows
@@ -28,6 +29,7 @@ func TestOneRefusedCommitOfAPush(t *testing.T) {
 		{"large file", "b/big", strings.Repeat("large\n", 1000), "GH001: Large files detected", forgetest.Screen{MaxFile: 5000}, func(h *hub) { h.ScreenPushes(forgetest.Screen{}) }},
 	} {
 		t.Run(x.name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			files := configured(areas(), "method: merge")
 			h := newHub(t, hubOptions{files: files})
 			h.proven()
@@ -69,6 +71,7 @@ func TestOneRefusedRefOfBuilds(t *testing.T) {
 		{"large file", "big", strings.Repeat("large\n", 1000), "GH001: Large files detected", forgetest.Screen{MaxFile: 5000}}, // refuses the whole push
 	} {
 		t.Run(x.name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newCIHub(t, byCI(), judged)
 			h.proven()
 			first := h.pull("first", map[string]string{"a": "a\n"})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // actions is a repository whose one step is a job of GitHub Actions, by name.
@@ -49,6 +50,7 @@ func TestMarkerThatStaysIsNamed(t *testing.T) {
 			"did not appear on submitqueue/main/"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newCIHub(t, c.files, judged)
 			h.proven()
 			must(h.Commit("ann", forgetest.Commit{Branch: "topic", Message: "Fix [skip ci] it", Files: map[string]string{"a": "a\n"}}))

@@ -15,6 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
 )
@@ -84,6 +85,7 @@ func TestForgeInTrouble(t *testing.T) {
 		"the push's answer is lost":  {Method: "POST", Path: "/acme/shop.git/git-receive-pack", After: true, Times: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			h := newHub(t, hubOptions{workers: workers.NewInstant(4), http: strings.Contains(f.Path, ".git/")})
 			h.proven()
 			h.github.Fail(f)

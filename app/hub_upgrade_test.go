@@ -12,6 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
@@ -79,6 +80,7 @@ func (h *hub) asked(is func(queue.Note) bool) (n int) {
 // TestAnalyzerIsUpgraded: the server is replaced by one with a newer version of
 // the analyzer while a change is being built, and later by the former one.
 func TestAnalyzerIsUpgraded(t *testing.T) {
+	storetest.OneOf(t, 3)
 	held := filepath.Join(t.TempDir(), "held")
 	files := areas()
 	files[config.Path] = strings.Replace(files[config.Path], "run: for", "run: while test -e "+held+"; do sleep 0.05; done; for", 1)

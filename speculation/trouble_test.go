@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // unharmed holds that what a forge in trouble answers has paused, parked and refused
@@ -92,6 +93,9 @@ func TestPushOfAForgeInTrouble(t *testing.T) {
 // landings are not paused, and the first change that waits lands within a minute of the end.
 func TestOutage(t *testing.T) {
 	for seed := range uint64(50) {
+		if !storetest.Drawn(3) {
+			continue
+		}
 		l, files := plain("a", "b", "c")
 		w := newWorld(t, l, files, rulesOf(config.Rules{}))
 		w.begin(8)

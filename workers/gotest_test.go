@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // module is a small Go module with a package of each kind.
@@ -114,6 +115,7 @@ func TestGoTestJSON(t *testing.T) {
 		{name: "whole tree, exit 0 with a failure", run: "go test -json ./good ./bad; true", targets: "tree", outcome: "infrastructure"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			done, res := one(t, r, job(goStep(c.run), strings.Fields(c.targets)...))
 			if done.Outcome != c.outcome || strings.Join(done.Passed, " ") != c.passed || strings.Join(failedNames(done), " ") != c.failed {
 				t.Errorf("%s, passed %v, failed %v; want %s, %s, %s\n%s", done.Outcome, done.Passed, failedNames(done), c.outcome, c.passed, c.failed, res.log)

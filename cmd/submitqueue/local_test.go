@@ -37,12 +37,16 @@ func TestScripts(t *testing.T) {
 func scripts(dir string) testscript.Params {
 	p := testscript.Params{
 		Dir: dir,
-		// [long] holds where SUBMITQUEUE_REQUIRE names that.
+		// [long] holds where SUBMITQUEUE_REQUIRE names that, and [drawn] one time of three
+		// in a plain go test ([storetest.Drawn]).
 		Condition: func(name string) (bool, error) {
-			if name != "long" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "long":
+				return storetest.Required(name), nil
+			case "drawn":
+				return storetest.Drawn(3), nil
 			}
-			return storetest.Required(name), nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Setup: func(e *testscript.Env) error {
 			for name, value := range map[string]string{

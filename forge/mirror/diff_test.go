@@ -15,6 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // tree writes a tree of "<mode> <content>" by path, whatever the names are. The
@@ -212,6 +213,7 @@ func TestDiffOfAMerge(t *testing.T) {
 // A dozen small trees within one another name more files than a machine has memory for.
 // Everybody who opens a pull request can make them.
 func TestDiffOfTooMuch(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	r := newRepo(t)
 	one := r.tree(map[string]string{"a/f": "100644 1"})

@@ -127,6 +127,7 @@ func TestEachDamageHeals(t *testing.T) {
 		}
 		for restart, way := range ways {
 			t.Run(name+" "+way, func(t *testing.T) {
+				storetest.OneOf(t, 3)
 				t.Parallel()
 				ailment(t, []string{name}, []bool{restart})
 			})

@@ -8,12 +8,14 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // GitLab refuses a push for a rule, for its own trouble and for a race with the same words
 // around one text. Each is taken for what it is, of main and of a branch of our own, also
 // where the push has taken effect all the same.
 func TestRefusalsOfGitLab(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	s := must(gitlab.New(gitlab.Options{}))(t)
 	t.Cleanup(func() { _ = s.Close() })

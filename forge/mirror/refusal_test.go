@@ -11,6 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // shop is the repository acme/shop of a simulated GitHub, as a bot reaches it that may push.
@@ -53,6 +54,7 @@ func TestRecordedRefusals(t *testing.T) {
 	}
 	check := func(x forgetest.Refusal, rule bool) {
 		t.Run(x.Name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			t.Parallel()
 			if x.Source == "" {
 				t.Error("it has no source")

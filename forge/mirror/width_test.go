@@ -11,6 +11,7 @@ import (
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/forge/mirror"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // A limit on the refs of a push is learned from the refusal, whatever it is; it outlives
@@ -19,6 +20,7 @@ func TestRefsGoInParts(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 2, 5, 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			t.Parallel()
 			s := must(forgetest.New(forgetest.Options{}))(t)
 			t.Cleanup(func() { _ = s.Close() })

@@ -2,8 +2,10 @@ package storetest
 
 import (
 	"flag"
+	"math/rand/v2"
 	"os"
 	"strconv"
+	"testing"
 )
 
 // FilesInMemory puts the temporary folders of a package's tests in memory, if the
@@ -34,4 +36,20 @@ func AtOnce(tests int) {
 	if err := flag.Set("test.parallel", strconv.Itoa(tests)); err != nil {
 		panic(err) // this is no test
 	}
+}
+
+// OneOf leaves out a costly test, or a case of many that are alike, by chance: all but one
+// time of n. It leaves out nothing where SUBMITQUEUE_REQUIRE names "long", or "every" (as
+// .ci/run does where "long" would take the race detector too long), or where tests were
+// asked for by name (go test -run).
+func OneOf(t testing.TB, n int) {
+	t.Helper()
+	if !Drawn(n) {
+		t.Skipf("a plain go test runs one of %d of these; SUBMITQUEUE_REQUIRE=long, or -run, runs each", n)
+	}
+}
+
+// Drawn says what [OneOf] says, for cases that are no tests of their own.
+func Drawn(n int) bool {
+	return Required("long") || Required("every") || flag.Lookup("test.run").Value.String() != "" || rand.IntN(n) == 0
 }

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -63,6 +64,7 @@ func mustFitChance(t rapid.TB, x [][]float64, y []bool) (*predict.Chance, *predi
 }
 
 func TestChanceIsNearTheBound(t *testing.T) {
+	storetest.OneOf(t, 3)
 	for seed := range uint64(5) {
 		x, y, truth := history(seed, 6000, 0)
 		c, r := mustFitChance(t, x, y)
@@ -116,6 +118,7 @@ func unseen(seed uint64, n int) (x [][]float64, y []bool) {
 // choices made never do much harm, and on average hardly any; where most columns are
 // noise, they gain a lot.
 func TestChanceKeepsUpWithItsRegression(t *testing.T) {
+	storetest.OneOf(t, 3)
 	for _, c := range []struct {
 		rows, seeds int
 		auc, brier  float64 // how much worse they may be

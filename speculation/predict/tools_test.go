@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -80,6 +81,7 @@ func toolsLike(seed uint64, changes int) (x [][]float64, y []float64) {
 }
 
 func TestNGBoostOnChangesLikeThoseOfATool(t *testing.T) {
+	storetest.OneOf(t, 3)
 	var mape, median, cover, n float64
 	for seed := range uint64(2) {
 		x, y := toolsLike(seed, 3930)

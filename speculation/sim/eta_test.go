@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"math"
 	"testing"
 )
@@ -9,6 +10,7 @@ import (
 // what is left, in a queue that has known nothing when it began, and has half the slots that it
 // needs, so that each verdict takes longer than those before it.
 func TestETAIsCalibrated(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	w := mustWorld(t, func(p *Params) { p.Changes = 500 })
 	e := mustRun(t, w, ours{}, 250, nil).ETA

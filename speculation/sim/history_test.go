@@ -12,6 +12,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/history"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // mustRecord runs ours and returns the rows of its archive, and what it landed.
@@ -44,7 +45,7 @@ func TestHistoryRoundTrip(t *testing.T) {
 		"tree step": func(p *Params) { p.TreeStepMin, p.Seed = 3, 6 },
 		"large":     func(p *Params) { p.Large, p.Seed = 0.03, 4 },
 	} {
-		if skipped(2) {
+		if !storetest.Drawn(3) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -34,10 +33,6 @@ func mustWorld(t *testing.T, change func(*Params)) *World {
 	return w
 }
 
-// skipped leaves out a case: by chance all but one of n, and none where SUBMITQUEUE_REQUIRE
-// names "long". A case does the same each time.
-func skipped(n int) bool { return !storetest.Required("long") && rand.IntN(n) > 0 }
-
 // fewer is how many changes a world has: all where SUBMITQUEUE_REQUIRE names "long", and
 // usually few.
 func fewer(all, few int) int {
@@ -61,7 +56,7 @@ func TestOursKeepsMainGreen(t *testing.T) {
 		"tree step":     mustWorld(t, func(p *Params) { p.TreeStepMin, p.Seed = 3, 6 }),
 	}
 	for name, w := range worlds {
-		if skipped(2) {
+		if !storetest.Drawn(2) {
 			continue
 		}
 		for _, workers := range []int{40} {
@@ -71,7 +66,7 @@ func TestOursKeepsMainGreen(t *testing.T) {
 		}
 	}
 	for _, set := range Ablations() {
-		if skipped(3) {
+		if !storetest.Drawn(3) {
 			continue
 		}
 		key, value, _ := strings.Cut(set, "=")
@@ -127,6 +122,7 @@ func TestOursBuildsIndependentChangesOnce(t *testing.T) {
 // of the last two, and where nobody is told anything SubmitQueue'19 has it by 24 builds
 // for each change where ours makes 3.3.
 func TestOursAgainstThePublished(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	worlds := []struct {
 		name    string
@@ -188,7 +184,7 @@ func TestBatchesKeepMainGreen(t *testing.T) {
 	}
 	for name, w := range worlds {
 		for _, batch := range []string{"independent", "rollup"} {
-			if name != "plain" && skipped(2) {
+			if name != "plain" && !storetest.Drawn(2) {
 				continue
 			}
 			out, err := ours{}.Run(context.Background(), w, Options{Workers: 12, Set: map[string]string{"batch": batch}})

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"testing"
 )
 
@@ -25,7 +26,7 @@ func TestRollupsOfTheWholeTree(t *testing.T) {
 			set := map[string]string{"batch": batch}
 			if batch == "rollup" {
 				set["batch_max"] = "8"
-			} else if skipped(2) {
+			} else if !storetest.Drawn(2) {
 				continue
 			}
 			out, err := ours{}.Run(context.Background(), w, Options{Workers: 4, Set: set})

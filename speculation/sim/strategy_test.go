@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation/sim"
 )
 
@@ -76,6 +77,7 @@ func TestOracleOnTheGivenWorlds(t *testing.T) {
 // TestPeersOnTheGivenWorld holds the peers to the study's figures (e-500; P50 and
 // P95 as ratios, builds per change), within a share.
 func TestPeersOnTheGivenWorld(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	w := mustWorld(t, "e-500")
 	bases := map[int]*sim.Metrics{} // by workers

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -20,6 +21,7 @@ func record(t *testing.T, w *World, workers int) []queue.Row {
 // The archive of a world with features is enough to predict later changes better than by how
 // often they land; and the queue runs with it.
 func TestTrainedBeatsTheBaseRate(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	w := mustWorld(t, func(p *Params) { p.Changes, p.Seed, p.Broken, p.RatePerHour = fewer(2500, 1000), 5, 0.12, 100 })
 	samples := predict.Samples(record(t, w, 150))

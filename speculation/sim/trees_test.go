@@ -96,6 +96,7 @@ func TestStepRunsBesideTheBuildWhereChangesAreFew(t *testing.T) {
 // A change that probably breaks the step is found before it boards: otherwise those
 // behind it are built again each time.
 func TestTrialsKeepTheTrainGoing(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	w := independent(300, each(20, func(c *Change) { c.BreaksTree = true }))
 	with, without := mustRun(t, w, ours{informed: true}, 1000, nil), mustRun(t, w, ours{informed: true}, 1000, map[string]string{"off": "[trials]"})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fake "github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // A step is left to GitLab's own CI: a pipeline is asked for the candidate's branch, with
@@ -27,6 +28,7 @@ func TestServeGitLabPipelines(t *testing.T) {
 		"by both":                          {"api", func(*fake.Settings) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			t.Parallel()
 			gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nsteps:\n  - {name: ci, checks: [test, deploy]}\n", c.set, func(s *fake.Settings) {
 				s.Jobs, s.Bridges = []string{"test", "other"}, []string{"deploy"}
@@ -91,6 +93,7 @@ func TestServeGitLabPipelines(t *testing.T) {
 // GitLab makes pipelines for the first refs of a push only, which matters where a push has
 // to start them. Many candidates at once all get theirs.
 func TestServeGitLabManyPipelines(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	for name, from := range map[string]int{"asked for": 40, "by pushes": 0} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); manyPipelines(t, from) })

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	fake "github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // How a job of a candidate's pipeline ends is people's doing, too: they cancel it, run it
@@ -24,6 +25,7 @@ func TestServeGitLabJobsOfOthers(t *testing.T) {
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			t.Parallel()
 			gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nsteps:\n  - {name: ci, checks: [test]}\n", func(s *fake.Settings) { s.Jobs = []string{"test"} })
 			p.Push("ann", "topic", map[string]string{"new.txt": "n\n"})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	fake "github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // Each request that landing a merge request makes of GitLab fails once, in each way: with an
@@ -26,6 +27,7 @@ func TestServeGitLabRefusals(t *testing.T) {
 		"not found yet": {Status: 404, Body: `{"message":"404 Not found"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			storetest.OneOf(t, 3)
 			t.Parallel()
 			gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nqueue: {method: squash}\nsteps:\n  - {name: unit, run: 'true'}\n")
 			p.Push("ann", "first", map[string]string{"first.txt": "n\n"})
@@ -77,6 +79,7 @@ func TestServeGitLabRefusals(t *testing.T) {
 // other, some of them though it has carried the push out. Each lands. Then it refuses by a
 // rule, which somebody who looks at the merge request reads, in GitLab's words.
 func TestServeGitLabRefusedPushes(t *testing.T) {
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nsteps:\n  - {name: unit, run: 'true'}\n")
 	land := func(name string) int {

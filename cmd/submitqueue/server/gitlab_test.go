@@ -14,6 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/gitlabaccount"
 	fake "github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
 	"github.com/submitqueue/submitqueue/forge/forgetest/gitlab/described"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 const gitlabSigning = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -143,6 +144,7 @@ func TestServeGitLab(t *testing.T) {
 // Where the configuration does not say how changes land, the project's own setting does: a
 // straight history, or one commit for each merge request.
 func TestServeGitLabByTheProjectsMethod(t *testing.T) {
+	storetest.OneOf(t, 3)
 	for name, set := range map[string]func(*fake.Settings){
 		"semi-linear": func(s *fake.Settings) { s.MergeMethod, s.Squash = "rebase_merge", "never" },
 		"ff":          func(s *fake.Settings) { s.MergeMethod = "ff" },
