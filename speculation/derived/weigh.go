@@ -17,6 +17,11 @@ import (
 //
 // and only if main was proven in the step at that time, or is still unproven. In the
 // latter case the failure only makes the change wait for main.
+//
+// Hazard: the second rule takes the cause to be in the keys that were asked for. Where CI
+// runs everything, it may be in a key of the change that this run was not asked for, because
+// another build has it; if main then moves and mends that key, the failure still counts
+// (TestAnyHistoryOfRollups, -rapid.seed=1054938257939075686).
 
 // Weighed returns an opaque entry with those of its failures that count against a link;
 // nil if none does. A root link is red only by runs on main itself.
