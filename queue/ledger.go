@@ -65,6 +65,10 @@ type Failure struct {
 	Began   Instant `json:"began,omitempty"`   // when the run began; 0: an older version wrote it
 	Since   Line    `json:"since,omitzero"`    // where on main's line the chain of its run begins
 	Clouded bool    `json:"clouded,omitempty"` // meanwhile main itself was not proven in the step
+
+	// Beside are, where the failure names no target, further keys that the run may have failed
+	// of, by id; an empty one stands for any.
+	Beside []Digest `json:"beside,omitempty"`
 }
 
 // Start returns when the run began, or, where that is not known, when it ended.

@@ -149,9 +149,10 @@
 // Here a key is wrong, not a tree. A failure that main shares parks a change, which comes
 // back on its own; it rejects no change. A failure that names no target counts only when
 // main, run in the same step without the change, passes after it: one such run, a control,
-// serves all changes that wait for it (control.go). A key of main that fails at an
-// unchanged hash is drift, is found by separate runs of main (watch.go), and holds the
-// rejections that it may explain (drift.go). Under external: trust, changes that do not
+// serves all changes that wait for it (control.go). On another commit than its own it
+// counts only while all is there that the run may have failed of (derived/beside.go). A key
+// of main that fails at an unchanged hash is drift, is found by separate runs of main
+// (watch.go), and holds the rejections that it may explain (drift.go). Under external: trust, changes that do not
 // touch the red keys land meanwhile; under external: hold, changes that repair main go
 // first. The commit that broke it is hunted by builds of main's own line (hunt.go). This
 // costs builds of main. CV pays them inside each builder and for each change, the others

@@ -172,9 +172,13 @@ func (c *judging) writeFailure(e *queue.Entry, b *queue.Build, r queue.JobDone, 
 	e.Tries++
 	e.Strict = e.Strict || derived.StepIn(b, r.Step).Repeat > 0
 	run := c.ranIn(b, r)
+	var beside []queue.Digest
+	if l := c.s.Links[b.Link]; e.IsSet() && l != nil && l.Change != "" {
+		beside = c.facts.Links.Beside(l, e.Step, e.Keys)
+	}
 	e.Failures = append(e.Failures, queue.Failure{At: run.ended, Build: b.ID, Machine: r.Machine, Host: r.Host, Alone: r.Alone, Cached: r.Cached, Ran: ranOn(b),
 		Tail: tail, Timeout: r.Outcome == queue.JobTimeout, Tool: r.Outcome == queue.JobInfra, Pages: r.Pages,
-		Began: run.failureBegan(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step, run)})
+		Began: run.failureBegan(b), Since: c.since(b), Clouded: c.isClouded(b, r.Step, run), Beside: beside})
 	slices.SortStableFunc(e.Failures, func(x, y queue.Failure) int { return cmp.Compare(x.At, y.At) })
 	if n := len(e.Failures); n > 8 {
 		e.Failures = e.Failures[n-8:]

@@ -3,7 +3,6 @@ package mirror_test
 import (
 	"errors"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,11 +120,7 @@ func TestDamagedMirrorHeals(t *testing.T) {
 // Without SUBMITQUEUE_REQUIRE=long, each damage befalls in one of the two ways, by chance.
 func TestEachDamageHeals(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(forgetest.Damages)) {
-		ways := map[bool]string{false: "while it runs", true: "before a start"}
-		if !storetest.Required("long") {
-			delete(ways, rand.IntN(2) == 0)
-		}
-		for restart, way := range ways {
+		for restart, way := range map[bool]string{false: "while it runs", true: "before a start"} {
 			t.Run(name+" "+way, func(t *testing.T) {
 				storetest.OneOf(t, 3)
 				t.Parallel()

@@ -12,16 +12,12 @@ import (
 // counts against a link only
 //
 //   - if it ran on the link's own commit, or
-//   - if the link has all keys of the set, and all changes below them in the run are
-//     below the link, too, or on main by now;
+//   - if the link has all keys of the set, all changes below them in the run are below
+//     the link, too, or on main by now, and nothing else that the run may have failed of
+//     (Beside) has become another key since;
 //
 // and only if main was proven in the step at that time, or is still unproven. In the
 // latter case the failure only makes the change wait for main.
-//
-// Hazard: the second rule takes the cause to be in the keys that were asked for. Where CI
-// runs everything, it may be in a key of the change that this run was not asked for, because
-// another build has it; if main then moves and mends that key, the failure still counts
-// (TestAnyHistoryOfRollups, -rapid.seed=1054938257939075686).
 
 // Weighed returns an opaque entry with those of its failures that count against a link;
 // nil if none does. A root link is red only by runs on main itself.
@@ -30,12 +26,13 @@ func (fs *Ledger) Weighed(e *queue.Entry, l *queue.Link) *queue.Entry {
 	if part := l.PartOf(e.Keys[0]); part != nil {
 		at = part.Commit
 	}
+	there := func(id queue.Digest) bool { return fs.Links.holds(l, e.Step, id) }
 	cloudy := -1
 	return Filtered(e, func(f queue.Failure) bool {
 		if l.Change == "" {
 			return f.Ran.Change == "" && f.Since.Epoch == fs.s.Main.Line.Epoch
 		}
-		if f.Ran.Commit != at && !fs.RestsOn(f, l.Chain) {
+		if f.Ran.Commit != at && !(fs.RestsOn(f, l.Chain) && fs.NotBeside(f, there)) {
 			return false
 		}
 		if f.Clouded && cloudy < 0 {

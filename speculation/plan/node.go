@@ -136,7 +136,9 @@ func (p *Planner) setFails(f *Future) bool {
 			if e == nil {
 				continue
 			}
-			if e = derived.Filtered(e, func(x queue.Failure) bool { return !x.Clouded && p.facts.Ledger.RestsOn(x, p.takenBy(f)) }); !p.facts.Ledger.Decides(e) {
+			if e = derived.Filtered(e, func(x queue.Failure) bool {
+				return !x.Clouded && p.facts.Ledger.RestsOn(x, p.takenBy(f)) && p.facts.Ledger.NotBeside(x, func(id queue.Digest) bool { return held[id] })
+			}); !p.facts.Ledger.Decides(e) {
 				continue
 			}
 			if !slices.ContainsFunc(e.Keys, func(k queue.Key) bool { return !held[k.ID()] }) {
