@@ -141,7 +141,7 @@ func (t *trace) flush(ctx context.Context) (every time.Duration) {
 		n := min(t.size-t.sent, pieceBytes)
 		raw := make([]byte, n)
 		_, err := t.file.ReadAt(raw, t.sent)
-		from := t.sent
+		from, size := t.sent, t.size
 		t.mu.Unlock()
 		if n == 0 || err != nil {
 			break
@@ -159,7 +159,7 @@ func (t *trace) flush(ctx context.Context) (every time.Duration) {
 		case http.StatusRequestedRangeNotSatisfiable:
 			_, end, _ := strings.Cut(head.Get("Range"), "-")
 			at, err := strconv.ParseInt(end, 10, 64)
-			if err != nil || at == from || at < 0 || at > t.size {
+			if err != nil || at == from || at < 0 || at > size {
 				return every // no offset to go on from
 			}
 			t.sent = at
