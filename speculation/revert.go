@@ -113,10 +113,11 @@ func (c *hunting) tryRevert(h *queue.Hunt, x *queue.Culprit) {
 	if x.Revert != nil {
 		c.endRevert(c.s.Changes[x.Revert.Change])
 	}
-	id := queue.NewChangeID(0, x.Commit, "revert/"+string(m.Tip)+"/"+strconv.FormatInt(int64(c.facts.Now), 10))
-	if c.s.Changes[id] != nil {
-		c.wakeAt(c.facts.Now + 1)
-		return // a revert with this id was given up at this very moment
+	version := "revert/" + string(m.Tip) + "/" + strconv.FormatInt(int64(c.facts.Now), 10)
+	id := queue.NewChangeID(0, x.Commit, version)
+	for c.s.Changes[id] != nil { // one that was given up at this very moment
+		version += "+"
+		id = queue.NewChangeID(0, x.Commit, version)
 	}
 	ch := &queue.Change{ID: id, Head: x.Commit, Title: x.Subject, Requester: ourName,
 		Arrival: c.facts.Now, On: m.Tip, Revert: x.Commit}

@@ -281,6 +281,37 @@ func TestRevertIsProvenByAllOfIt(t *testing.T) {
 	}
 }
 
+// So it is if all this is within one moment of the clock.
+func TestRevertIsProvenAnewWithinAMoment(t *testing.T) {
+	w, _ := redWorld(t, unit, 0, 4)
+	w.rules.RedMain.Revert = config.RevertPropose
+	w.proposes = func(queue.Propose) string { return "" }
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	proposed := func() bool {
+		return slices.ContainsFunc(w.waits, func(a queue.Action) bool { _, ok := a.Task.(queue.Propose); return ok })
+	}
+	for n := 0; !proposed(); n++ {
+		switch {
+		case n == 1000:
+			t.Fatal("no revert is proposed")
+		case len(w.waits) > 0:
+			w.work(0)
+		default:
+			w.tell(w.advance(w.going()[0])...)
+		}
+	}
+	x := &w.hunt().Culprits[0]
+	old := *x.Revert
+	w.waits = nil // the forge was away
+	w.core.upkeep.drop(queue.Propose{Hunt: w.hunt().ID, Commit: x.Commit})
+	x.Targets = with(x.Targets, "b")
+	w.tell(queue.Tick{})
+	if r := x.Revert; old.State != queue.RevertProven || r.State != queue.RevertTrying || r.Change == old.Change || proposed() {
+		t.Errorf("a revert that was proven for a counts for b: %+v, before %+v", r, old)
+	}
+}
+
 // The commits behind a culprit that its revert concerns are named: those that touch what
 // it touches, and those with which it does not merge; and no others. When main moves,
 // they are named anew.
