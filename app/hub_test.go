@@ -20,6 +20,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/queue/spool"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/forgeci"
 )
@@ -108,8 +109,11 @@ steps:
 	}
 }
 
+// newHub starts a server beside a forge of its own. These tests are many and cost the most, so
+// that a plain go test draws them.
 func newHub(t *testing.T, o hubOptions) *hub {
 	t.Helper()
+	storetest.OneOf(t, 2)
 	if !o.crowd {
 		t.Parallel()
 	}

@@ -70,6 +70,7 @@ func failedNames(done queue.JobDone) []string {
 }
 
 func TestGoTestJSON(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // started waits until a step has written a process id to a file.
@@ -96,6 +97,7 @@ func TestPipeHeldOpenDoesNotHang(t *testing.T) {
 // A process that leaves the session and clears its environment is not found:
 // the limit that the package's documentation states. The step ends all the same.
 func TestWhatIsNotCaught(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	run := `env -i PATH="$PATH" setsid sh -c 'echo $$ > ` + pidFile + `; exec sleep 600' &

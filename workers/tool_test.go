@@ -8,12 +8,14 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // A command that cannot be run is said to be so, of whatever step, and is no failure of
 // what it was asked for: another runner may have it. A command that ends by itself is
 // what it ends with.
 func TestCommandThatCannotBeRun(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	r := slot(t, tree{"plain": "text"})
 	n := 0

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // A door is something that only the functions with these names may do. gate.go of
@@ -94,6 +96,7 @@ var doors = []door{
 // TestDoors: passes, refs that are not ours, and verdicts are written where they
 // were written, and nowhere else.
 func TestDoors(t *testing.T) {
+	storetest.OneOf(t, 2)
 	found := map[string]map[string]bool{}
 	for _, p := range mustCheck(t) {
 		for _, f := range p.files {

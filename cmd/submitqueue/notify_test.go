@@ -15,6 +15,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/app/notify"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // heard is what a webhook has got.
@@ -61,6 +62,7 @@ func (h *heard) all() (out []string) {
 // and nothing of what was before it was asked to tell. A receiver that fails shows on the
 // queue, and no secret in the log.
 func TestNotifications(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	in := &heard{}
 	receiver := httptest.NewServer(in)

@@ -19,6 +19,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/server"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/server/servertest"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // tokenCommands are commands of scripts about tokens.
@@ -64,6 +65,7 @@ var enterLink = regexp.MustCompile(`http://\S+/enter\?code=\S+`)
 // The link of a start signs one browser in, and a killed server knows it again. A token that
 // was added beside the server lets in before and after that.
 func TestSessionsOutliveTheServer(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	c := newCrashed(t, 0)
 	var said *servertest.Console

@@ -101,6 +101,7 @@ func (a *ailing) checkout(commit queue.CommitID, dir string) {
 // A mirror damaged in any way, before a start or after it, makes the commits that an
 // undamaged one makes, and blames no change.
 func TestDamagedMirrorHeals(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	names := slices.Sorted(maps.Keys(forgetest.Damages))
 	seen, most := 0, 8 // each takes a second
@@ -234,6 +235,7 @@ func TestHealingLeavesAnothersMirrorAlone(t *testing.T) {
 
 // Files that are not git's survive a healing.
 func TestHealingKeepsWhatIsNotGits(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	r := newRepo(t)
 	base := r.commit("main", "first", files{"a": "1"})

@@ -258,6 +258,7 @@ func TestNothingIsLost(t *testing.T) {
 // A head on top of one that has landed by squash brings all that it adds to
 // that one, and nothing else, by squash and by rebase.
 func TestNothingIsLostOfAStack(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	fewer(t, 20)
 	r, m := newRepo(t), openMirror(t)

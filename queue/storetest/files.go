@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 )
 
@@ -41,13 +43,25 @@ func AtOnce(tests int) {
 // OneOf leaves out a costly test, or a case of many that are alike, by chance: all but one
 // time of n. It leaves out nothing where SUBMITQUEUE_REQUIRE names "long", or "every" (as
 // .ci/run does where "long" would take the race detector too long), or where tests were
-// asked for by name (go test -run).
+// asked for by name (go test -run). A test is drawn once: what it or a case of it asks later
+// counts no more.
 func OneOf(t testing.TB, n int) {
 	t.Helper()
+	for name := t.Name(); ; name = name[:strings.LastIndexByte(name, '/')] {
+		if _, known := inThisRun.Load(name); known {
+			return
+		}
+		if !strings.Contains(name, "/") {
+			break
+		}
+	}
 	if !Drawn(n) {
 		t.Skipf("a plain go test runs one of %d of these; SUBMITQUEUE_REQUIRE=long, or -run, runs each", n)
 	}
+	inThisRun.Store(t.Name(), true)
 }
+
+var inThisRun sync.Map // names of tests that were drawn
 
 // Drawn says what [OneOf] says, for cases that are no tests of their own.
 func Drawn(n int) bool {

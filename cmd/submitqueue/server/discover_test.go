@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 const foundSecret = "0123456789abcdef"
@@ -41,6 +42,7 @@ func (s *serving) metrics() string {
 // Repositories come and go with what GitHub tells of installations, and with
 // their configuration; webhooks find each queue.
 func TestManyRepositories(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	hub, shop := newShopServer(t)
 	store := addRepository(t, hub, "Umbrella", "Store", map[string]string{".submitqueue.yml": passConfig})

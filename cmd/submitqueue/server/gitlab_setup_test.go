@@ -15,6 +15,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/gitlabaccount"
 	fake "github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // visitor is somebody with a browser.
@@ -56,6 +57,7 @@ func labWorld(t *testing.T) (*fake.Server, *fake.Project) {
 // A server that knows nothing of GitLab becomes one that lands merge requests, without a
 // restart, by the link of the console and one form; and it goes on after the next start.
 func TestGitLabSetUpToLanding(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	gl, p := labWorld(t)
 	data := t.TempDir()

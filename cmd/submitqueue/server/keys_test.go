@@ -263,6 +263,7 @@ func TestNamedRepositoryIsRenamed(t *testing.T) {
 // While the forge cannot say which repository an unknown name belongs to, there is
 // no queue, and the server is not ready.
 func TestNamedRepositoryIsNotFoundYet(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	needRedis(t)
 	hub, shop := newShopServer(t)
