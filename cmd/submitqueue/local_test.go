@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/*.txtar: sessions at a terminal, with a server on a
-// plain repository in the background.
+// plain repository in the background. A plain go test draws one of three.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, scripts("testdata"))
@@ -37,18 +37,17 @@ func TestScripts(t *testing.T) {
 func scripts(dir string) testscript.Params {
 	p := testscript.Params{
 		Dir: dir,
-		// [long] holds where SUBMITQUEUE_REQUIRE names that, and [drawn] one time of three
-		// in a plain go test ([storetest.Drawn]).
+		// [long] holds where SUBMITQUEUE_REQUIRE names that.
 		Condition: func(name string) (bool, error) {
-			switch name {
-			case "long":
+			if name == "long" {
 				return storetest.Required(name), nil
-			case "drawn":
-				return storetest.Drawn(3), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Setup: func(e *testscript.Env) error {
+			if !storetest.Drawn(3) {
+				e.T().Skip("a plain go test runs one of three of these; SUBMITQUEUE_REQUIRE=long, or -run, runs each")
+			}
 			for name, value := range map[string]string{
 				"SUBMITQUEUE_DATA": filepath.Join(e.WorkDir, "data"), "HOME": e.WorkDir, "NO_COLOR": "1", "SUBMITQUEUE_ISOLATE": "none",
 				"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com",
