@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // fleetOf tells a world's queue which hosts there are, with two slots each.
@@ -180,6 +181,7 @@ func TestLastHostIsNotBenched(t *testing.T) {
 // A change that fails everywhere benches no host, nor do tests that fail by chance on
 // every host alike.
 func TestHonestHostsAreNotBenched(t *testing.T) {
+	storetest.OneOf(t, 2)
 	w := quiet(t, unit, config.Rules{Retries: 1, BuildsPerChange: 1000}, rule{target: "b", all: []string{"bad"}})
 	w.hosts = hosts{names: []string{"m1", "m2", "m3"}}
 	at := 0

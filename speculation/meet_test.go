@@ -7,6 +7,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // Plain files that no target has: "x/..." is text, of which two edits do not merge;
@@ -122,6 +123,7 @@ func TestMeetingThatCannotBeHeld(t *testing.T) {
 
 // One path that all touch: each asks about so many pairs and no more.
 func TestMeetingsAreBounded(t *testing.T) {
+	storetest.OneOf(t, 2)
 	w := textual(t)
 	w.step(w.say(w.open(w.main, edit{"c/code": "fine"}), "boss", "/queue pause holidays"))
 	for range maxMeetings + 10 {

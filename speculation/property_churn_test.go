@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -15,6 +16,7 @@ import (
 // Each time counts for its change, which is parked at the cap though nothing is
 // wrong with it.
 func TestNoBuildIsAskedForAgainAndAgain(t *testing.T) {
+	storetest.OneOf(t, 2)
 	rounds(t, 2, func(rt *rapid.T) {
 		p := newProof(rt, map[string]int{})
 		defer logging(rt, p.world)

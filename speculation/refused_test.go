@@ -6,6 +6,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 const (
@@ -49,6 +50,7 @@ func (w *world) bringsAt(id queue.CommitID, token string) bool {
 // The forge refuses one commit of a push for what is in it. The others land, the
 // queue is not paused, and what was refused says by which rule.
 func TestOneRefusedCommitOfMany(t *testing.T) {
+	storetest.OneOf(t, 2)
 	for name, at := range map[string]int{"first": 0, "in the middle": 2, "last": 4} {
 		for _, steps := range []string{unit, unit + " lint:exit-code:repository:lint"} {
 			for _, rule := range []string{workflowRule, unknownRule} {

@@ -285,29 +285,29 @@ func TestRevertIsProvenByAllOfIt(t *testing.T) {
 func TestRevertIsProvenAnewWithinAMoment(t *testing.T) {
 	w, _ := redWorld(t, unit, 0, 4)
 	w.rules.RedMain.Revert = config.RevertPropose
-	w.proposes = func(queue.Propose) string { return "" }
 	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
 	w.tell(queue.MainMoved{Branch: "main"})
-	proposed := func() bool {
-		return slices.ContainsFunc(w.waits, func(a queue.Action) bool { _, ok := a.Task.(queue.Propose); return ok })
+	proposes := func() string {
+		for _, key := range derived.Sorted(w.core.s.Actions) {
+			if _, ok := w.core.s.Actions[key].Task.(queue.Propose); ok {
+				return key
+			}
+		}
+		return ""
 	}
-	for n := 0; !proposed(); n++ {
-		switch {
-		case n == 1000:
-			t.Fatal("no revert is proposed")
-		case len(w.waits) > 0:
+	for proposes() == "" {
+		if len(w.waits) > 0 {
 			w.work(0)
-		default:
+		} else {
 			w.tell(w.advance(w.going()[0])...)
 		}
 	}
 	x := &w.hunt().Culprits[0]
 	old := *x.Revert
-	w.waits = nil // the forge was away
-	w.core.upkeep.drop(queue.Propose{Hunt: w.hunt().ID, Commit: x.Commit})
+	w.core.upkeep.done(proposes())
 	x.Targets = with(x.Targets, "b")
-	w.tell(queue.Tick{})
-	if r := x.Revert; old.State != queue.RevertProven || r.State != queue.RevertTrying || r.Change == old.Change || proposed() {
+	w.core.hunting.reverts()
+	if r := x.Revert; old.State != queue.RevertProven || r.State != queue.RevertTrying || r.Change == old.Change || proposes() != "" {
 		t.Errorf("a revert that was proven for a counts for b: %+v, before %+v", r, old)
 	}
 }

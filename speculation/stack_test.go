@@ -7,6 +7,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // tower opens pull requests on top of each other, each in an area of its own.
@@ -29,6 +30,7 @@ func tower(t *testing.T, n int) (*world, []*pull) {
 // The highest stack that there may be, asked for from the top, lands from the
 // bottom, in order.
 func TestHighestStack(t *testing.T) {
+	storetest.OneOf(t, 2)
 	w, pulls := tower(t, queue.MaxStack+1)
 	w.audit.off = true // it makes each turn three times
 	for _, p := range slices.Backward(pulls) {

@@ -92,6 +92,7 @@ func TestPushOfAForgeInTrouble(t *testing.T) {
 // A forge is in trouble for half an hour, for random calls. No change is lost or doubled,
 // landings are not paused, and the first change that waits lands within a minute of the end.
 func TestOutage(t *testing.T) {
+	storetest.OneOf(t, 2)
 	for seed := range uint64(50) {
 		if !storetest.Drawn(3) {
 			continue

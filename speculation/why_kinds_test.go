@@ -10,6 +10,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation/derived"
 	"github.com/submitqueue/submitqueue/speculation/plan"
 )
@@ -261,6 +262,7 @@ func TestWorth(t *testing.T) {
 // ahead of it ends otherwise than it probably does: else all of them would wait while that is
 // made up for.
 func TestFlipsOfWhatManyWaitFor(t *testing.T) {
+	storetest.OneOf(t, 2)
 	for waiting, want := range map[int]float64{0: 0, 7: 0, 40: 0.15} {
 		rules := config.Rules{Order: config.OrderArrival, Threshold: 0.3, Spare: config.SpareNever,
 			Off: []config.Ingredient{config.IngredientAging, config.IngredientTargetThreshold, config.IngredientJustInTime, config.IngredientSamples}}

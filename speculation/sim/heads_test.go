@@ -9,7 +9,7 @@ import (
 // If passes on heads count, main is green at each commit, each change has
 // one verdict, and fewer builds are made: the older the branches, the more of them.
 func TestHeadsKeepMainGreen(t *testing.T) {
-	storetest.OneOf(t, 2)
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	worlds := map[string]func(*Params){
 		"plain":         func(*Params) {},

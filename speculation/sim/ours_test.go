@@ -174,7 +174,7 @@ func TestOursTakesASetting(t *testing.T) {
 // Changes that are built or land together keep main green at each commit, and
 // have a verdict each.
 func TestBatchesKeepMainGreen(t *testing.T) {
-	storetest.OneOf(t, 2)
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	worlds := map[string]*World{
 		"plain":         mustWorld(t, func(p *Params) { p.Components = 20 }),

@@ -11,7 +11,7 @@ import (
 // 0.45 builds for each that lands, run again and controls counted; and main is green at
 // each commit, whoever else pushes and whatever is flaky.
 func TestRollupsOfTheWholeTree(t *testing.T) {
-	storetest.OneOf(t, 2)
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	worlds := map[string]*World{
 		"plain": mustWorld(t, func(p *Params) {

@@ -37,7 +37,7 @@ func each(n int, f func(c *Change)) func(int, *Change) {
 // tree: 95 of 100 are decided within their own build and twice the step,
 // whatever else happens.
 func TestTrainsCarryATreeStep(t *testing.T) {
-	storetest.OneOf(t, 2)
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	breaks := func(c *Change) { c.BreaksTree = true }
 	usual := []string{"a hundred", "one in twenty, foreseen", "one in a hundred breaks the step", "two hundred at once"} // without SUBMITQUEUE_REQUIRE=long

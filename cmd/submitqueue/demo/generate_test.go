@@ -134,6 +134,7 @@ func TestScenariosAreRead(t *testing.T) {
 // fail fails alone; the halves of a pair fail together or do not merge. One of a kind is
 // tried always, and all where SUBMITQUEUE_REQUIRE names "long".
 func TestPlanIsTrue(t *testing.T) {
+	storetest.OneOf(t, 2)
 	if testing.Short() {
 		t.Skip("runs go test about ten times")
 	}

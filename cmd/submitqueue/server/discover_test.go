@@ -42,7 +42,7 @@ func (s *serving) metrics() string {
 // Repositories come and go with what GitHub tells of installations, and with
 // their configuration; webhooks find each queue.
 func TestManyRepositories(t *testing.T) {
-	storetest.OneOf(t, 2)
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	hub, shop := newShopServer(t)
 	store := addRepository(t, hub, "Umbrella", "Store", map[string]string{".submitqueue.yml": passConfig})

@@ -63,7 +63,7 @@ func (l *mergeLife) waits(want bool) {
 // the status are asserted after each step; in the end the bot has said nothing else, and
 // has executed nothing.
 func TestLifeOfAMergeRequest(t *testing.T) {
-	storetest.OneOf(t, 2)
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\npermissions: {land: write, queue: maintain}\nsteps:\n  - {name: test, run: 'test ! -s bad || { echo bad is bad; exit 1; }'}\n")
 	gl.Strict(t)

@@ -57,7 +57,7 @@ func labWorld(t *testing.T) (*fake.Server, *fake.Project) {
 // A server that knows nothing of GitLab becomes one that lands merge requests, without a
 // restart, by the link of the console and one form; and it goes on after the next start.
 func TestGitLabSetUpToLanding(t *testing.T) {
-	storetest.OneOf(t, 2)
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	gl, p := labWorld(t)
 	data := t.TempDir()

@@ -203,7 +203,7 @@ func TestServeGitLabAssigned(t *testing.T) {
 // The source branch of what has landed is deleted where the project wants it, and only
 // after GitLab shows it as merged; what asks for it then asks for main.
 func TestServeGitLabDeletesBranches(t *testing.T) {
-	storetest.OneOf(t, 2)
+	storetest.OneOf(t, 3)
 	t.Parallel()
 	_, p, s := gitlabServer(t, fake.Options{}, "version: 1\nqueue: {method: squash}\nsteps:\n  - {name: unit, run: 'true'}\n")
 	p.Set(func(s *fake.Settings) { s.DeleteSource = true })
