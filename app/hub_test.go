@@ -113,7 +113,7 @@ steps:
 // that a plain go test draws them.
 func newHub(t *testing.T, o hubOptions) *hub {
 	t.Helper()
-	storetest.OneOf(t, 2)
+	storetest.OneOf(t, 3)
 	if !o.crowd {
 		t.Parallel()
 	}
