@@ -80,12 +80,13 @@ func (c *upkeep) tidyChanges() {
 			c.touch(queue.KindBelief, string(id))
 			continue
 		}
-		for _, other := range derived.Sorted(c.s.Beliefs[id].Pairs) { // rounding depends on the order
-			if ch := c.s.Changes[other]; ch == nil || ch.Phase.Final() && (ch.Phase != queue.Landed || c.s.Footprints[other] == nil) {
-				c.forgetPair(c.s.Beliefs[id], other, ch)
-				c.touch(queue.KindBelief, string(id))
-				c.facts.Beliefs.Rethink(id)
-			}
+		for _, other := range derived.SortedIf(c.s.Beliefs[id].Pairs, func(other queue.ChangeID, _ float64) bool {
+			ch := c.s.Changes[other]
+			return ch == nil || ch.Phase.Final() && (ch.Phase != queue.Landed || c.s.Footprints[other] == nil)
+		}) { // rounding depends on the order
+			c.forgetPair(c.s.Beliefs[id], other, c.s.Changes[other])
+			c.touch(queue.KindBelief, string(id))
+			c.facts.Beliefs.Rethink(id)
 		}
 	}
 	c.blaming.forgetOutcomes()

@@ -90,48 +90,65 @@ func (fs *Beliefs) Read(ch *queue.Change, f *queue.Footprint) {
 // PairChance is the chance that two changes, each green on its own, are red
 // together.
 func (fs *Beliefs) PairChance(x, y queue.ChangeID) float64 {
-	x, y = fs.Holder(x, y)
-	q := fs.heldBase(x, y)
-	if b := fs.s.Beliefs[y]; b != nil {
-		for i := range b.Doubts {
-			if d := &b.Doubts[i]; d.Pair == x {
-				q = max(q, d.Chance)
-			}
-		}
-	}
-	return fs.blamedPair(x, y, q)
+	return fs.pair(x, y, fs.s.Changes[x], fs.s.Changes[y]).chance()
 }
 
 // PairBase is PairChance without the failures that count against the pair.
 func (fs *Beliefs) PairBase(x, y queue.ChangeID) float64 {
-	return fs.heldBase(fs.Holder(x, y))
-}
-
-// heldBase is PairBase of a pair in the order of Holder.
-func (fs *Beliefs) heldBase(x, y queue.ChangeID) float64 {
-	for _, at := range [2][2]queue.ChangeID{{x, y}, {y, x}} { // if one has just landed, its record may still hold the pair
-		if b := fs.s.Beliefs[at[1]]; b != nil {
-			if q, ok := b.Pairs[at[0]]; ok {
-				return q
-			}
-		}
-	}
-	a, b := fs.s.Changes[x], fs.s.Changes[y]
-	if a == nil || b == nil {
-		return 0
-	}
-	return fs.pairPrior(a, b)
+	return fs.pair(x, y, fs.s.Changes[x], fs.s.Changes[y]).base()
 }
 
 // Holder returns a pair in the order in which the change whose record holds it is last:
 // the undecided change, or the later by id.
 func (fs *Beliefs) Holder(x, y queue.ChangeID) (queue.ChangeID, queue.ChangeID) {
-	a, b := fs.s.Changes[x], fs.s.Changes[y]
+	p := fs.pair(x, y, fs.s.Changes[x], fs.s.Changes[y])
+	return p.x, p.y
+}
+
+// pair is two changes in the order of Holder, and the record that holds the pair. A change may be
+// forgotten, and there may be no record.
+type pair struct {
+	*Beliefs
+	x, y queue.ChangeID
+	a, b *queue.Change
+	held *queue.Belief
+}
+
+func (fs *Beliefs) pair(x, y queue.ChangeID, a, b *queue.Change) pair {
 	gone := a != nil && a.Phase.Final()
 	if late := b != nil && b.Phase.Final(); gone == late && x > y || late && !gone {
-		return y, x
+		x, y, a, b = y, x, b, a
 	}
-	return x, y
+	return pair{fs, x, y, a, b, fs.s.Beliefs[y]}
+}
+
+func (p pair) base() float64 {
+	if p.held != nil {
+		if q, ok := p.held.Pairs[p.x]; ok {
+			return q
+		}
+	}
+	if b := p.s.Beliefs[p.x]; b != nil { // if one has just landed, its record may still hold the pair
+		if q, ok := b.Pairs[p.y]; ok {
+			return q
+		}
+	}
+	if p.a == nil || p.b == nil {
+		return 0
+	}
+	return p.pairPrior(p.a, p.b)
+}
+
+func (p pair) chance() float64 {
+	q := p.base()
+	if p.held != nil {
+		for i := range p.held.Doubts {
+			if d := &p.held.Doubts[i]; d.Pair == p.x {
+				q = max(q, d.Chance)
+			}
+		}
+	}
+	return p.blamedPair(p.x, p.y, q)
 }
 
 // Rethink has the chance of a change worked out again.

@@ -223,11 +223,11 @@ func (fs *Futures) Edges(n *Node) []Edge {
 		// A change that stays ahead keeps its place relative to the others.
 		if at := slices.IndexFunc(old, func(e Edge) bool { return e.To == to }); at >= 0 {
 			e := old[at]
-			e.Q = fs.Beliefs.PairChance(a, n.ID)
+			e.Q = fs.Beliefs.pair(a, n.ID, to.Ch, n.Ch).chance()
 			n.Edges, old = append(n.Edges, e), old[at+1:]
 			continue
 		}
-		n.Edges = append(n.Edges, Edge{To: to, Shared: Common(n.X, to.X), Q: fs.Beliefs.PairChance(a, n.ID), Below: fs.Order.IsBelow(to.Ch, n.Ch)})
+		n.Edges = append(n.Edges, Edge{To: to, Shared: Common(n.X, to.X), Q: fs.Beliefs.pair(a, n.ID, to.Ch, n.Ch).chance(), Below: fs.Order.IsBelow(to.Ch, n.Ch)})
 	}
 	n.Made, n.Fair, n.Shape, n.Needed, n.Dealt = true, false, false, false, false
 	return n.Edges

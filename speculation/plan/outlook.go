@@ -45,10 +45,11 @@ func (p *Planner) Expect(n *derived.Node, edges []derived.Edge) float64 {
 		}
 	}
 	if b := p.s.Beliefs[n.ID]; b != nil {
-		for _, other := range derived.Sorted(b.Pairs) {
-			if ch := p.s.Changes[other]; ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Landing) {
-				q *= 1 - p.facts.Beliefs.PairChance(other, n.ID)
-			}
+		for _, other := range derived.SortedIf(b.Pairs, func(other queue.ChangeID, _ float64) bool {
+			ch := p.s.Changes[other]
+			return ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Landing)
+		}) {
+			q *= 1 - p.facts.Beliefs.PairChance(other, n.ID)
 		}
 	}
 	n.Fair, MindOf(n).Base = true, derived.ClampChance(q)
