@@ -21,7 +21,8 @@ import (
 //
 // The build of a change on the very commit that has landed is such a run, too.
 //
-// Main is not to blame for keys that it does not have. Controls begin when the first
+// Main is not to blame for keys that it does not have. When a change lands that has brought
+// such a key, it is asked for anew. Controls begin when the first
 // failure is known, beside the runs that repeat it, and all rejections share them: of
 // one step on one target there is one record (queue.Control) and one run at a time.
 //
@@ -356,6 +357,23 @@ func (c *judging) shownOnMain(b *queue.Build, j *queue.Job, passed []string, run
 				x.Began, x.Build = at, b.ID
 			}
 			c.touch(queue.KindControl, x.ID())
+		}
+	}
+}
+
+// brought has the controls asked for anew that main had no key for, as far as a link that has
+// landed may have brought one; nil: it is not known what it has brought.
+func (c *judging) brought(l *queue.Link) {
+	has := func(aim queue.Aim) bool {
+		return l == nil || slices.ContainsFunc(l.Keys, func(k queue.Key) bool {
+			st, ok := c.facts.Links.Step(l, k)
+			return !ok || st.Name == aim.Step && (aim.Target == "" || aim.Target == k.Target)
+		})
+	}
+	for _, id := range derived.Sorted(c.s.Controls) {
+		if x := c.s.Controls[id]; x.Missing && has(x.Aim) {
+			x.Commit, x.Missing = "", false
+			c.touch(queue.KindControl, id)
 		}
 	}
 }

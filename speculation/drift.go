@@ -81,6 +81,7 @@ func (c *judging) unprove(k queue.Key, step string, against []queue.Failure) {
 	last := against[len(against)-1]
 	m.Drift = append(slices.Clone(m.Drift), queue.Drift{Aim: queue.Aim{Step: step, Target: k.Target}, Key: e.ID, Good: good, Bad: against[0].At, Build: last.Build})
 	c.touchMain()
+	c.hunting.lostGround(func(_ *queue.Trail, o queue.Key) bool { return o == k })
 }
 
 // cloud marks the failures of a step that name no targets: main may have been to blame

@@ -47,6 +47,9 @@ func (c *judging) takeBack(r *queue.Request) {
 			}
 		}
 	}
+	c.hunting.lostGround(func(t *queue.Trail, k queue.Key) bool {
+		return queue.Covered(c.s.Main.Forgotten, k, t.Step, t.Passed.At)
+	})
 	c.surveyAnew()
 	c.note(queue.Note{Number: r.Number, What: "forgot", Commit: c.s.Main.Tip, Reason: queue.Reason{Names: []string{r.User, f.String()}}})
 	c.entering.accept(r)

@@ -179,6 +179,19 @@ func (c *hunting) retrace(h *queue.Hunt) {
 	c.touchHunt(h)
 }
 
+// lostGround has the hunts begin anew that begin at a pass which was taken back, as lost says of
+// its keys.
+func (c *hunting) lostGround(lost func(*queue.Trail, queue.Key) bool) {
+	for _, id := range derived.Sorted(c.s.Hunts) {
+		h := c.s.Hunts[id]
+		if h.Over == 0 && slices.ContainsFunc(h.Trails, func(t queue.Trail) bool {
+			return t.Good >= 0 && slices.ContainsFunc(t.Spots[t.Good].Keys, func(k queue.Key) bool { return lost(&t, k) })
+		}) {
+			c.retrace(h)
+		}
+	}
+}
+
 // traced takes in the line of a hunt, and the archive's passes of its keys.
 func (c *hunting) traced(b queue.Traced) {
 	if c.upkeep.done(b.Action) == nil {
@@ -372,14 +385,15 @@ func (c *hunting) redden(h *queue.Hunt, t *queue.Trail) bool {
 }
 
 // failedAt returns the failing evidence on a spot, or nil. A failure without a target
-// counts for the commit that it ran on, and for no other commit with the same keys.
+// counts for the commit that it ran on, and for no other commit with the same keys; and not
+// if it may be of a key that the trail has not. A command that could not be run says nothing.
 func (c *hunting) failedAt(h *queue.Hunt, t *queue.Trail, spot int) *queue.Entry {
 	keys := t.Spots[spot].Keys
 	if !t.Opaque {
 		if len(keys) != 1 {
 			return nil
 		}
-		if e := c.s.Ledger[keys[0].ID()]; e != nil && e.Passed == 0 && len(e.Failures) > 0 {
+		if e := c.s.Ledger[keys[0].ID()]; e != nil && e.Passed == 0 && len(e.Failures) > 0 && !e.Unrun() {
 			return e
 		}
 		return nil
@@ -389,10 +403,10 @@ func (c *hunting) failedAt(h *queue.Hunt, t *queue.Trail, spot int) *queue.Entry
 	for _, k := range keys {
 		for _, sid := range append([]queue.Digest{k.ID()}, c.facts.Ledger.Sets[k.ID()]...) {
 			e := c.s.Ledger[sid]
-			if e == nil || e.Passed != 0 {
+			if e == nil || e.Passed != 0 || slices.ContainsFunc(e.Keys, func(o queue.Key) bool { return !slices.Contains(keys, o) }) {
 				continue
 			}
-			if on := failedOn(e, commit); on != nil && (out == nil || len(on.Failures) > len(out.Failures)) {
+			if on := failedOn(e, commit); on != nil && !on.Unrun() && (out == nil || len(on.Failures) > len(out.Failures)) {
 				out = on
 			}
 		}

@@ -191,11 +191,10 @@ func (c *hunting) alsoRed(l *queue.Link) {
 // isAccused reports whether a commit is held to have turned a step red on a target.
 func (c *hunting) isAccused(commit queue.CommitID, step, target string) bool {
 	for _, h := range c.s.Hunts {
-		for i := range h.Culprits {
-			x := &h.Culprits[i]
-			if h.Over == 0 && x.Commit == commit && slices.Contains(x.Names, step) && slices.Contains(x.Targets, target) {
-				return true
-			}
+		if h.Over == 0 && slices.ContainsFunc(h.Trails, func(t queue.Trail) bool {
+			return t.Named == commit && t.Step == step && slices.Contains(t.Targets, target)
+		}) {
+			return true
 		}
 	}
 	return false
@@ -218,18 +217,20 @@ func (c *hunting) takesBack(id queue.ChangeID) bool {
 	return false
 }
 
-// accusations is the digest of all steps and targets that a commit is held to have
+// accusations is the digest of the steps and targets that a commit is held to have
 // turned red.
 func (c *hunting) accusations(commit queue.CommitID) queue.Digest {
-	var steps, targets []string
+	var aims []string
 	for _, h := range c.s.Hunts {
-		for i := range h.Culprits {
-			if x := &h.Culprits[i]; h.Over == 0 && x.Commit == commit {
-				steps, targets = with(steps, x.Names...), with(targets, x.Targets...)
+		for i := range h.Trails {
+			if t := &h.Trails[i]; h.Over == 0 && t.Named == commit {
+				for _, target := range t.Targets {
+					aims = append(aims, queue.Aim{Step: t.Step, Target: target}.ID())
+				}
 			}
 		}
 	}
-	return digest.Of(slices.Concat([]string{"accused1"}, steps, []string{""}, targets)...)
+	return digest.Of(append([]string{"accused2"}, with(aims)...)...)
 }
 
 // culpritIn returns the culprit of a live hunt, or nil.

@@ -302,10 +302,11 @@ func TestRevertIsProvenAnewWithinAMoment(t *testing.T) {
 			w.tell(w.advance(w.going()[0])...)
 		}
 	}
-	x := &w.hunt().Culprits[0]
+	h := w.hunt()
+	x := &h.Culprits[0]
 	old := *x.Revert
 	w.core.upkeep.done(proposes())
-	x.Targets = with(x.Targets, "b")
+	h.Trails[0].Targets = with(h.Trails[0].Targets, "b")
 	w.core.hunting.reverts()
 	if r := x.Revert; old.State != queue.RevertProven || r.State != queue.RevertTrying || r.Change == old.Change || proposes() != "" {
 		t.Errorf("a revert that was proven for a counts for b: %+v, before %+v", r, old)
@@ -387,5 +388,94 @@ func TestRevertThatMayNotLandAnyMore(t *testing.T) {
 		if setOf(w.commits[w.main].tree["a/code"])["bad"] || len(w.pulls) != 1 {
 			t.Errorf("%s: it may land again, and has not: %+v", policy, w.hunt().Culprits[0].Revert)
 		}
+	}
+}
+
+// The revert of a culprit is merged onto a commit that main has just moved to, before it is known
+// what is red there: that has to pass with it, too.
+func TestRevertIsMergedBeforeMainIsSurveyed(t *testing.T) {
+	w, _ := redWorld(t, "unit:exit-code:targets:test", 0, 4)
+	w.rules.RedMain.Revert = config.RevertPropose
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+	bad := w.main
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "worse"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	isResolve := func(a queue.Action) bool {
+		r, ok := a.Task.(queue.Resolve)
+		return ok && slices.ContainsFunc(r.Picks, func(p queue.Pick) bool { return p.Revert == bad })
+	}
+	isSurvey := func(a queue.Action) bool { _, ok := a.Task.(queue.Survey); return ok }
+	for range 1000 {
+		if slices.ContainsFunc(w.waits, isResolve) {
+			break
+		}
+		if len(w.waits) > 0 {
+			w.now++
+			w.work(0)
+		} else if len(w.going()) > 0 {
+			w.now = w.now.Add(minute)
+			w.tell(w.advance(w.going()[0])...)
+		} else {
+			t.Fatal("no revert is tried")
+		}
+	}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "2"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	// all but surveys, and the merge of the old tip is lost
+	for range 1000 {
+		i := slices.IndexFunc(w.waits, func(a queue.Action) bool {
+			if r, ok := a.Task.(queue.Resolve); ok && r.Base != w.main {
+				return false
+			}
+			return !isSurvey(a)
+		})
+		if i < 0 {
+			break
+		}
+		w.now++
+		w.work(i)
+	}
+	w.quiesce()
+	if got := w.accused(bad); !slices.Equal(got, []string{"unit/a", "unit/b"}) {
+		t.Errorf("%s is accused of %v", bad, got)
+	}
+	if x := w.hunt().Culprits[0]; x.Revert.State != queue.RevertFails {
+		t.Errorf("b is red with the revert, too: %+v", x.Revert)
+	}
+}
+
+// A commit that is accused of unit on two targets and of vet on one is not accused of vet on the
+// other, which somebody else has broken: its revert need not mend that.
+func TestAccusedOfPairs(t *testing.T) {
+	files := tree{stepsFile: "unit:exit-code:targets:test vet:go-test-json:targets:vet", barrier: "go1", unowned: "data", "a/code": "base", "b/code": "base"}
+	l := law{targets: []string{"a", "b"}, needs: map[string][]string{}, rules: []rule{
+		{target: "b", all: []string{"worse"}},
+		{target: "a", step: "vet", all: []string{"other"}},
+	}}
+	w := newWorld(t, l, files, rulesOf(config.Rules{Retries: 0}))
+	w.begin(4)
+	w.rules.RedMain.Revert = config.RevertPrepare
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "worse"}))
+	first := w.main
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "other"}))
+	second := w.main
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.settleDown()
+	r := w.going()[0]
+	var all []queue.Body
+	for !r.over {
+		all = append(all, w.advance(r)...)
+	}
+	w.tell(all...) // both steps at once
+	w.quiesce()
+	for _, id := range derived.Sorted(w.core.s.Hunts) {
+		for _, x := range w.core.s.Hunts[id].Culprits {
+			if x.Commit == first && x.Revert.State != queue.RevertProven {
+				t.Errorf("the revert of %s: %s, by what %s has broken", first, x.Revert.State, second)
+			}
+		}
+	}
+	if w.core.hunting.isAccused(first, "vet", "a") {
+		t.Errorf("%s is accused of vet on a, which %s has broken", first, second)
 	}
 }

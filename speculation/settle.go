@@ -378,6 +378,7 @@ func (c *settling) landed(ch *queue.Change, commit queue.CommitID) {
 		c.blaming.keepPairs(ch.ID, hit)
 	}
 	c.s.Main.Line.Seq++
+	c.judging.brought(c.facts.Links.LinkTo(commit))
 	c.facts.Rejudge() // failures on top of it may count now
 	c.facts.Futures.Reweigh()
 	ch.Line = c.s.Main.Line

@@ -139,11 +139,12 @@ func (c *settling) shownOf(p *queue.Pull) *queue.Change {
 }
 
 // tryLink returns the merge that a try is about. A merge that cannot be made any more
-// because main has moved on is made on main as it is.
+// because main has moved on is made on main as it is. A revert waits until it is known what is
+// red there: that is to pass with it, too.
 func (c *settling) tryLink(ch *queue.Change) *queue.Link {
 	l := c.s.Links[queue.LinkOf(ch.On, ch.ID)]
-	if l == nil && ch.On != c.s.Main.Tip {
-		ch.On = c.s.Main.Tip
+	if m := &c.s.Main; l == nil && ch.On != m.Tip && (ch.Revert == "" || m.Surveyed == m.Tip) {
+		ch.On = m.Tip
 		c.touchChange(ch)
 		l = c.s.Links[queue.LinkOf(ch.On, ch.ID)]
 	}

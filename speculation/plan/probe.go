@@ -115,7 +115,8 @@ func (p *probes) holdsBack(h *queue.Hunt) bool {
 }
 
 // verify considers the build of one commit for all trails of a hunt that it tells
-// something about. Its running builds go on. The other keys are built only if a new
+// something about. A failure that names no target tells of one trail only, so others of the same
+// step are built after it. Its running builds go on. The other keys are built only if a new
 // build is due (fresh), so that a build without a result is not begun again at once
 // beside another.
 func (p *probes) verify(h *queue.Hunt, commit int, fresh bool) {
@@ -124,6 +125,7 @@ func (p *probes) verify(h *queue.Hunt, commit int, fresh bool) {
 		return
 	}
 	var keys []queue.Key
+	asked := map[queue.Digest]int{} // the trail that a step is begun for
 	for i := range h.Trails {
 		t := &h.Trails[i]
 		red, bad := t.Bad()
@@ -132,9 +134,17 @@ func (p *probes) verify(h *queue.Hunt, commit int, fresh bool) {
 			continue
 		}
 		for _, k := range t.Spots[s].Keys {
-			if !p.facts.Ledger.Passed(k) && !slices.Contains(keys, k) && (fresh || p.probing([]queue.Key{k})) {
-				keys = append(keys, k)
+			if p.facts.Ledger.Passed(k) || slices.Contains(keys, k) {
+				continue
 			}
+			if !p.probing([]queue.Key{k}) {
+				o, has := asked[k.Step]
+				if !fresh || has && o != i && (t.Opaque || h.Trails[o].Opaque) {
+					continue
+				}
+				asked[k.Step] = i
+			}
+			keys = append(keys, k)
 		}
 	}
 	p.consider(candidate{link: l, value: valueHunt, aim: aim{kind: queue.WorthHunt}, always: true}, keys)
