@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -12,13 +13,17 @@ import (
 type Past interface {
 	// Rows returns up to max rows behind a place, oldest first as they were stored, and
 	// the place behind all that it has looked at: the given one where there is nothing
-	// more. The place "" is before all rows. Rows that this version cannot read, or that
+	// more. The place "" is before all rows; what no store has said is ErrPlace. Rows that this version cannot read, or that
 	// have been dropped meanwhile, are left out.
 	Rows(ctx context.Context, queue, place string, max int) (rows []Row, next string, err error)
 	// Keep adds rows that no turn made, such as those of another server. They come after all
 	// others, whatever their At.
 	Keep(ctx context.Context, queue string, rows []Row) error
 }
+
+// ErrPlace is the error of a store that is asked for what is behind a place, and the place is none
+// that it has said.
+var ErrPlace = errors.New("no store has said this place")
 
 // PastBounds say how much of the event archive of one queue a store keeps. Once a
 // bound is passed, the rows that were stored first are dropped when the next rows

@@ -59,9 +59,12 @@ func (s *Handlers) rows(c echo.Context) error {
 		}
 	}
 	if len(place) > mostAtPlace {
-		return &Problem{http.StatusBadRequest, "place is the `next` of an answer before, or is left out."}
+		return badPlace()
 	}
 	rows, next, err := past.Rows(c.Request().Context(), q.Name, place, most)
+	if errors.Is(err, queue.ErrPlace) {
+		return badPlace()
+	}
 	if err != nil {
 		return s.pastAway(q.Name, err)
 	}
@@ -69,6 +72,10 @@ func (s *Handlers) rows(c echo.Context) error {
 		rows = []queue.Row{}
 	}
 	return answer(c, Rows{Queue: q.Name, Rows: rows, Next: next})
+}
+
+func badPlace() error {
+	return &Problem{http.StatusBadRequest, "place is the `next` of an answer before, or is left out."}
 }
 
 // keepRows takes rows that another server, or this one at an earlier time, has exported.

@@ -23,9 +23,9 @@ type Said struct {
 
 // ParseSaid is Parse, and tells which settings the file has itself.
 func ParseSaid(file string, data []byte) (*Config, Said, error) {
-	if len(data) > maxSize {
+	if len(data) > MaxSize {
 		r := newFindings(file, "")
-		r.add(position{1, 1}, "the file has %d bytes; a configuration may have at most %d: make it smaller", len(data), maxSize)
+		r.add(position{1, 1}, "the file has %d bytes; a configuration may have at most %d: make it smaller", len(data), MaxSize)
 		return nil, Said{}, r.result()
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")

@@ -14,10 +14,12 @@ import (
 	"github.com/submitqueue/submitqueue/queue/spell"
 )
 
-// Bounds on a configuration file. They keep hostile files cheap: the YAML
+// MaxSize is how many bytes a configuration file may have.
+const MaxSize = 256 << 10
+
+// More bounds on a configuration file. They keep hostile files cheap: the YAML
 // parser's time grows with the square of keys and of nesting.
 const (
-	maxSize  = 256 << 10
 	maxKeys  = 5000
 	maxDepth = 16
 )

@@ -131,7 +131,7 @@ func formatCursor(c int64) string { return strconv.FormatInt(c, 10) }
 func parseCursor(s string) (int64, error) {
 	c, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || c < 0 {
-		return 0, fmt.Errorf("memstore: %q is no cursor of an inbox", s)
+		return 0, fmt.Errorf("memstore: cursor %q: %w", s, queue.ErrPlace)
 	}
 	return c, nil
 }

@@ -152,7 +152,7 @@ func checkCursor(cursor string) error {
 		return err != nil
 	})
 	if len(parts) != 2 || bad {
-		return fmt.Errorf("redisstore: %q is no cursor of an inbox", cursor)
+		return fmt.Errorf("redisstore: cursor %q: %w", cursor, queue.ErrPlace)
 	}
 	return nil
 }

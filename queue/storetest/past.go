@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -40,6 +41,9 @@ func (h Harness) allRows(t *testing.T, s queue.Store, page int) (all []queue.Row
 func pastPages(t *testing.T, h Harness) {
 	if got := h.allRows(t, h.Store, 10); len(got) != 0 {
 		t.Errorf("rows of nothing: %v", got)
+	}
+	if _, _, err := h.Store.(queue.Past).Rows(t.Context(), main, "zzz", 1); !errors.Is(err, queue.ErrPlace) {
+		t.Errorf("a place that no store has said: %v", err)
 	}
 	token, now := h.mustAcquire(t, main, "a", long), recent()
 	var want []queue.Row

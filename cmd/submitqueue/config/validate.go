@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,7 @@ type Validate struct {
 
 // Run implements the command.
 func (c *Validate) Run(ctx context.Context) error {
-	data, err := os.ReadFile(c.File)
+	data, err := c.read(ctx)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("there is no %s; name the file to check: submitqueue validate FILE", c.File)
 	} else if err != nil {
@@ -60,6 +61,31 @@ func (c *Validate) Run(ctx context.Context) error {
 	}
 	fmt.Print(beside)
 	return nil
+}
+
+// read returns the file, or of a larger one as much as says that it is too large. The file may be
+// a pipe that nobody ends.
+func (c *Validate) read(ctx context.Context) ([]byte, error) {
+	type answer struct {
+		data []byte
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		f, err := os.Open(c.File)
+		if err != nil {
+			done <- answer{nil, err}
+			return
+		}
+		data, err := io.ReadAll(io.LimitReader(f, config.MaxSize+1))
+		done <- answer{data, errors.Join(err, f.Close())}
+	}()
+	select {
+	case a := <-done:
+		return a.data, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // reportText names the steps whose failed runs prove no pass, and says what helps.

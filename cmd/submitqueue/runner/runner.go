@@ -82,7 +82,10 @@ func (f flags) known() (registered, error) {
 	} else if t := os.Getenv("SUBMITQUEUE_RUNNER_TOKEN"); t != "" {
 		r.Token = t
 	}
-	if r.Server == "" || r.Token == "" {
+	if r.Server != "" && r.Token == "" {
+		return r, print.UsageError("no token is given for " + r.Server + ": --token-file FILE, with the token that `submitqueue runners add NAME` prints where the server runs")
+	}
+	if r.Server == "" {
 		return r, print.UsageError("no server is known: submitqueue runner register --server URL --token-file FILE, with the token that `submitqueue runners add NAME` prints where the server runs")
 	}
 	return r, nil

@@ -60,10 +60,10 @@ func (f isolateFlags) choose(c *Serve, o *Options) error {
 // prepare hides from steps the files that they must not see.
 func (f isolateFlags) prepare(c *Serve, o *Options) error {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return fmt.Errorf("the data folder cannot be used: %w", err)
+		return print.Documented(fmt.Errorf("the data folder cannot be used: make it writable, or name another with --data: %w", err), "operate#where-things-are")
 	}
 	if err := os.Chmod(c.Data, 0o700); err != nil {
-		return fmt.Errorf("the data folder cannot be closed to steps: %w", err)
+		return print.Documented(fmt.Errorf("the data folder cannot be closed to steps: make it writable, or name another with --data: %w", err), "operate#where-things-are")
 	}
 	if o.Isolate != workers.IsolateUID {
 		return nil
