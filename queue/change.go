@@ -171,6 +171,7 @@ type Consent struct {
 // Would is what would become of a pull request that is not in the queue.
 type Would struct {
 	Unmet     Reason     `json:"unmet,omitzero"`      // the requirement that keeps it out; of several, the first
+	Failed    []string   `json:"failed,omitempty"`    // steps for whose failures it was rejected before, at this very commit
 	Clashes   []string   `json:"clashes,omitempty"`   // paths at which it does not merge with the target branch, where nothing keeps it out
 	Conflicts []Conflict `json:"conflicts,omitempty"` // with pending changes, in their order
 	More      int        `json:"more,omitempty"`      // conflicts that are not listed

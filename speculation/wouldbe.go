@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
 // For a pull request in the queue, all is known that there is to explain. If it is not
 // in the queue yet, /land explain has it analyzed, as entering would, and says what
-// would happen: the reason that keeps it out, and the pending changes that it conflicts
-// with. Nothing is built, and no change waits for it.
+// would happen: the reason that keeps it out, the pending changes that it conflicts
+// with, and whether it was rejected before as it is. Nothing is built, and no change waits for it.
 
 // mostWould bounds the conflicts that are listed.
 const mostWould = 10
@@ -87,7 +88,24 @@ func (c *entering) explained(ch *queue.Change, f queue.Footprint) {
 	if n := len(w.Conflicts); n > mostWould {
 		w.Conflicts, w.More = w.Conflicts[:mostWould], n-mostWould
 	}
-	w.Pending = len(c.facts.Order.IDs)
+	w.Pending, w.Failed = len(c.facts.Order.IDs), c.failedBefore(ch.Head)
 	ch.Would, ch.Touches = &w, c.settling.touches(&f)
 	c.settling.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonExplained}, nil)
+}
+
+// failedBefore returns the steps for whose failures a change with this head was rejected last,
+// while failures of that time may count.
+func (c *entering) failedBefore(head queue.CommitID) []string {
+	var last *queue.Change
+	for _, id := range derived.SortedIf(c.s.Changes, func(_ queue.ChangeID, ch *queue.Change) bool {
+		return ch.Head == head && ch.Phase == queue.Rejected && ch.Reason.Code == queue.ReasonFailed && c.facts.Now.Sub(ch.Decided) < queue.FailureExpiry
+	}) {
+		if ch := c.s.Changes[id]; last == nil || ch.Decided > last.Decided {
+			last = ch
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	return last.Reason.Names
 }

@@ -51,7 +51,7 @@ func TestHostileTexts(t *testing.T) {
 			change.Now = &queue.Emergency{By: hostile("by"), Reason: hostile("why now"), At: textNow}
 		}
 		if rapid.Bool().Draw(t, "only explained") {
-			change.Would = &queue.Would{Unmet: why("unmet"), More: 3, Conflicts: []queue.Conflict{{With: queue.ChangeID(hostile("would")), Kind: queue.ConflictTextual, Witnesses: list("path")}}}
+			change.Would = &queue.Would{Unmet: why("unmet"), Failed: list("step"), More: 3, Conflicts: []queue.Conflict{{With: queue.ChangeID(hostile("would")), Kind: queue.ConflictTextual, Witnesses: list("path")}}}
 			change.Touches.Unknown, change.On = hostile("why unknown"), queue.CommitID(hostile("on"))
 		}
 		kind := rapid.SampledFrom([]queue.ConflictKind{queue.ConflictTarget, queue.ConflictReadWrite, queue.ConflictGlobal, queue.ConflictDefinition, queue.ConflictTextual, queue.ConflictUnknown}).Draw(t, "kind")

@@ -109,6 +109,8 @@ func textStates() map[string]queue.View {
 	would.On, would.Touches.Targets = trying.On, 3
 	would.Would = &queue.Would{Unmet: reason(queue.ReasonDraft), Pending: 7, More: 2, Conflicts: []queue.Conflict{
 		{With: "12.aa", Kind: queue.ConflictTarget, Witnesses: []string{"./core"}}}}
+	again := would
+	again.Would = &queue.Would{Failed: []string{"unit", "vet"}}
 	urgent := entered
 	urgent.Now = &queue.Emergency{By: "ada", Reason: "the shop is down @all", At: textNow.Add(-time.Minute)}
 	late := build("b1d2c3e4f5a6b7c8", 11*time.Minute)
@@ -152,6 +154,7 @@ func textStates() map[string]queue.View {
 		"tried-failed":   {Change: triedBad},
 		"tried-stuck":    {Change: triedStuck},
 		"would":          {Change: would},
+		"would-again":    {Change: again},
 		"explain": {Change: entered, Position: 3, Total: 7, Notice: reason(queue.ReasonExplain), NoticeTo: "ann", Ahead: []queue.ChangeID{"12.aa"},
 			Waits:     []queue.Reason{reason(queue.ReasonWaitsAhead, "12.aa"), reason(queue.ReasonWaitsBuild, "b1d2c3e4f5a6b7c8")},
 			Conflicts: []queue.Conflict{{With: "12.aa", Kind: queue.ConflictTarget, Witnesses: []string{"./core"}}},
@@ -668,7 +671,7 @@ func TestCommentBox(t *testing.T) {
 	on := []string{"analyzing", "pending", "paused", "frozen", "parked", "waiting", "rollup", "explain", "now"}
 	retry := []string{"rejected", "rejected-merge", "rejected-rebase", "rejected-config"}
 	none := []string{"landing", "landed-tested", "landed-derived", "landed-together", "landed-squash", "landed-closed", "nothing", "too-late", "closed"}
-	off := []string{"cancelled", "head-moved", "help", "refused", "tried", "trying", "would", "unknown"}
+	off := []string{"cancelled", "head-moved", "help", "refused", "tried", "trying", "would", "would-again", "unknown"}
 	states := textStates()
 	states["closed"] = queue.View{Change: textChange(queue.Cancelled, reason(queue.ReasonClosed))}
 	want := func(names []string, b *queue.Box) {

@@ -101,6 +101,9 @@ func (w voice) would(c queue.Change) []string {
 	} else {
 		out = append(out, fmt.Sprintf("**It could enter now**, beside %s.", counted(x.Pending, "pending change", "pending changes")))
 	}
+	if len(x.Failed) > 0 {
+		out = append(out, "But it **was rejected** at this very commit, for failures"+w.in(x.Failed)+". Where its content on "+w.main()+" is still the same, it would be rejected again at once. Push a fix; if you believe that it failed by chance, "+w.retry()+" runs it again.")
+	}
 	out = append(out, w.rulings(x.Auto)...)
 	switch t := c.Touches; {
 	case t.Unknown != "":
