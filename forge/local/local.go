@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sort"
@@ -29,6 +30,7 @@ type Forge struct {
 	path  string
 	base  string
 	now   func() time.Time
+	sole  io.Closer // set by Sole
 
 	opening  sync.Mutex // one request is made at a time
 	listed   bool       // known has every request that existed once; guarded by opening
@@ -107,8 +109,14 @@ func named(branches map[string]string) string {
 // which is unreachable once there is a newer one.
 func (f *Forge) Tidy(ctx context.Context) error { return f.store.Tidy(ctx) }
 
-// Stop ends the git processes that the forge keeps.
-func (f *Forge) Stop() error { return f.store.Close() }
+// Stop ends the git processes that the forge keeps, and what Sole has said.
+func (f *Forge) Stop() error {
+	err := f.store.Close()
+	if f.sole != nil {
+		err = errors.Join(err, f.sole.Close())
+	}
+	return err
+}
 
 // Base returns the branch that requests land on.
 func (f *Forge) Base() string { return f.base }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -68,6 +69,17 @@ func openLocal(ctx context.Context, c *Serve, o *Options) (late, error) {
 	f, err := local.New(ctx, path, c.Branch)
 	if err != nil {
 		return late{}, err
+	}
+	store := c.Redis
+	if !strings.Contains(store, "://") {
+		store = c.Data
+	}
+	other, err := f.Sole(store, fmt.Sprintf("process %d with the data folder %s", os.Getpid(), c.Data))
+	if other != "" {
+		err = fmt.Errorf("%s is served already, by %s: stop that server, or give both the same Redis (--redis). Two servers with stores of their own would follow the same requests, and a pause of one would not hold the other", path, other)
+	}
+	if err != nil {
+		return late{}, errors.Join(print.Documented(err, "install#install-on-a-plain-git-repository"), f.Stop())
 	}
 	f.SetClock(o.Now)
 	o.Requests = f
