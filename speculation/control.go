@@ -283,6 +283,9 @@ func (c *judging) controlled(b queue.Controlled) {
 		}
 		k, has := found[aim]
 		x.Commit, x.Key, x.Missing = b.Commit, k, !has
+		if !has && b.Commit != m.Tip {
+			x.Commit, x.Missing = "", false // a change that has landed meanwhile may have brought it
+		}
 		for _, e := range []*queue.Entry{known[k.ID()], c.s.Ledger[k.ID()]} {
 			if e == nil || !has || e.Passed == 0 {
 				continue
