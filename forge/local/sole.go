@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,12 @@ import (
 // follow the same requests, and neither would know what people told the other. Servers that
 // share a store take turns, and Sole returns "".
 func (f *Forge) Sole(store, who string) (other string, err error) {
-	file, err := os.OpenFile(filepath.Join(f.path, "submitqueue.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	path, mine := filepath.Join(f.path, "submitqueue.lock"), true
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if errors.Is(err, fs.ErrPermission) { // a server of another user has made it
+		mine = false
+		file, err = os.Open(path)
+	}
 	if err != nil {
 		return "", fmt.Errorf("local: marking the repository as served: %w", err)
 	}
@@ -33,6 +39,9 @@ func (f *Forge) Sole(store, who string) (other string, err error) {
 		return "", errors.Join(fmt.Errorf("local: marking the repository as served: %w", err), file.Close())
 	}
 	f.sole = file
+	if !mine {
+		return "", nil
+	}
 	if err := file.Truncate(0); err != nil {
 		return "", fmt.Errorf("local: marking the repository as served: %w", err)
 	}
