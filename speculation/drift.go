@@ -31,7 +31,7 @@ func (c *judging) revokeDrifted(b *queue.Build, j *queue.Job, failed []string) {
 			good = e.Good()
 		}
 		if e == nil || e.Passed == 0 {
-			if !again || c.isUnproven(k) {
+			if !again || c.isUnproven(k) || c.facts.Ledger.IsDrift(k) {
 				continue // it was unproven already
 			}
 		}

@@ -100,7 +100,7 @@ func (c *entering) freeze(r *queue.Request) {
 		c.refuse(r, queue.Reason{Code: queue.ReasonBadUntil, Names: []string{r.Command.Text}})
 		return
 	}
-	if p := c.s.Main.Paused; p != nil && p.Code != "" {
+	if p := c.s.Main.Paused; p != nil && p.Until == 0 {
 		c.refuse(r, queue.Reason{Code: queue.ReasonPaused, Names: []string{p.By}, Detail: p.Reason}) // the end of the freeze would end the pause, which only a person may end
 		return
 	}

@@ -61,7 +61,7 @@ func (c *landing) refused(p *queue.Push, rule string) {
 	c.touchMain()
 	kind := queue.RefusalOf(rule)
 	switch {
-	case kind == queue.RefusalBranch:
+	case kind == queue.RefusalBranch && (m.Paused == nil || m.Paused.Until == 0): // a freeze goes on, and holds not all pushes
 		c.closeBranch(rule, 0)
 	case len(p.Changes) > 1:
 		half := (len(p.Changes) + 1) / 2

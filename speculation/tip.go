@@ -63,6 +63,9 @@ func (c *mainline) observed(b queue.Observed) {
 	}
 	first := m.Tip == ""
 	old, proven := m.Tip, c.facts.ProvenMain()
+	if p := c.s.Push; p != nil {
+		proven = proven && c.stands(p.Commits)
+	}
 	m.Tip = b.Tip
 	c.upkeep.tidyAll = true
 	c.facts.Links.Left()
@@ -226,6 +229,7 @@ func (c *mainline) configure(b queue.Observed) {
 	read := m.Unread
 	m.Unread = false
 	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
+		c.judging.endQuarantine() // by the former configuration: what has ended by now ended there, too
 		m.Config, m.ConfigAt, m.Lapsed = b.Config, b.Tip, c.facts.Now
 		c.guarding.configured()
 		c.facts.Futures.NewRules()
@@ -333,7 +337,7 @@ func (c *mainline) pushed(b queue.Pushed) {
 	switch {
 	case b.Moved:
 		m := &c.s.Main
-		proven := c.facts.ProvenMain()
+		proven := c.facts.ProvenMain() && c.stands(p.Commits)
 		if l := c.facts.Links.LinkTo(p.Tip()); l != nil {
 			m.Analyzer = l.Analyzer
 			c.judging.unread(l)
@@ -368,6 +372,15 @@ func (c *mainline) pushed(b queue.Pushed) {
 	}
 }
 
+// stands reports whether all that commits of a push have brought still counts as passed: since
+// the push was written, passes may have been forgotten or revoked, or a quarantine has ended.
+func (c *mainline) stands(commits []queue.CommitID) bool {
+	return !slices.ContainsFunc(commits, func(at queue.CommitID) bool {
+		l := c.facts.Links.LinkTo(at)
+		return l == nil || slices.ContainsFunc(c.facts.Links.Info(l).Facts, func(f *derived.Fact) bool { return !f.Passed() })
+	})
+}
+
 // unsure handles a push without a known result: main is read, and it is the
 // truth.
 func (c *mainline) unsure(id string) {
@@ -400,10 +413,6 @@ func (c *mainline) unland(id queue.ChangeID) {
 	ch.Verdict = nil
 	c.touchChange(ch)
 	c.blaming.rethinkWith(id)
-	if p := c.pull(ch.Number); p.Head != ch.Head {
-		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(p.Head)}}, nil)
-		return
-	}
 	// Events about it that came while it was landing, and were too late, count now.
 	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
 		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})

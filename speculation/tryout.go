@@ -197,6 +197,13 @@ func (c *settling) failTry(ch *queue.Change, l *queue.Link, st *derived.LinkStat
 	if own = slices.DeleteFunc(own, func(e *queue.Entry) bool { return !c.judging.mainCleared(l, e) }); len(own) == 0 {
 		return
 	}
+	if ch.On != c.s.Main.Tip && slices.ContainsFunc(own, func(e *queue.Entry) bool {
+		return !c.facts.Ledger.Decides(derived.Filtered(e, func(f queue.Failure) bool { return !f.Clouded }))
+	}) {
+		ch.On = c.s.Main.Tip // main was not proven when it failed, and is another one by now
+		c.touchChange(ch)
+		return
+	}
 	v := &queue.Verdict{Commit: l.Commit, Keys: len(l.Keys), Commits: commitsOf(l), Failures: c.failures(l, own)}
 	var names []string
 	for _, f := range v.Failures {

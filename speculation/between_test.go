@@ -1,0 +1,214 @@
+package speculation
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// These tests are of what happens between a question and its answer.
+
+// The last day of a quarantine ends between a push and its answer, and main as it was
+// before is surveyed meanwhile: what has landed is surveyed, too.
+func TestQuarantineEndsDuringAPush(t *testing.T) {
+	w := quarantining(t, unit+" ~a@2026-01-05")
+	midnight := queue.At(time.Date(2026, 1, 6, 0, 0, 0, 0, time.UTC))
+	w.now = midnight.Add(-50 * time.Second)
+	w.tell(queue.Tick{})
+	w.quiesce()
+	red := w.land(edit{"a/code": "bad"})
+	w.untilPush()
+	pushed := w.mustTake("land")
+	w.now = midnight.Add(time.Second)
+	w.tell(queue.Tick{})
+	w.settleDown()
+	w.tell(pushed...)
+	w.quiesce()
+	w.mustBe(red, queue.Landed)
+	w.now = w.now.Add(time.Hour)
+	w.tell(queue.Tick{})
+	w.quiesce()
+	if got := w.core.Queue("main").Red; !slices.Equal(got, []string{"a"}) {
+		t.Errorf("main is red in %q, proven %v", got, w.core.facts.ProvenMain())
+	}
+}
+
+// A pass is forgotten while what rests on it is being pushed.
+func TestForgottenDuringAPush(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Retries: 1})
+	p := w.land(edit{"a/code": "fine"})
+	w.untilPush()
+	pushed := w.mustTake("land")
+	k := w.core.facts.Links.LinkTo(w.core.s.Push.Tip()).Keys[0]
+	w.now = w.now.Add(time.Second)
+	w.step(w.say(w.open(w.main, edit{}), "boss", "/queue forget key="+string(k.ID())))
+	w.settleDown()
+	w.drifts, w.audit.drifting = []rule{{target: "a"}}, true // it has passed by chance
+	w.tell(pushed...)
+	w.quiesce()
+	w.mustBe(p, queue.Landed)
+	w.now = w.now.Add(time.Hour)
+	w.tell(queue.Tick{})
+	w.quiesce()
+	if got := w.core.Queue("main").Red; !slices.Equal(got, []string{"a"}) {
+		t.Errorf("main is red in %q, proven %v; passed %v", got, w.core.facts.ProvenMain(), w.core.facts.Ledger.Passed(k))
+	}
+}
+
+// The last day of an entry is over, and the first turn since then brings another
+// configuration: main is surveyed all the same.
+func TestQuarantineEndsAsTheConfigurationChanges(t *testing.T) {
+	w := quarantining(t, unit+" ~a@2026-01-05")
+	red := w.land(edit{"a/code": "bad"})
+	w.waitOut()
+	w.mustBe(red, queue.Landed)
+	midnight := queue.At(time.Date(2026, 1, 6, 0, 0, 0, 0, time.UTC))
+	w.now = midnight.Add(-10 * time.Minute)
+	w.tell(queue.Tick{})
+	w.quiesce()
+	p := w.land(edit{stepsFile: "~b"})
+	w.untilPush()
+	w.tell(w.mustTake("land")...)
+	read := w.mustTake("observe")
+	w.now = midnight.Add(time.Second)
+	w.tell(read...)
+	w.quiesce()
+	w.mustBe(p, queue.Landed)
+	w.now = w.now.Add(time.Hour)
+	w.tell(queue.Tick{})
+	w.quiesce()
+	if got := w.core.Queue("main").Red; !slices.Equal(got, []string{"a"}) {
+		t.Errorf("main is red in %q, proven %v", got, w.core.facts.ProvenMain())
+	}
+}
+
+// An event of an older head comes late, while the change lands; the push is lost.
+func TestLateHeadWhileLanding(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	p := w.land(edit{"a/code": "fine"})
+	w.untilPush()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
+	lost := w.mustTake("land")
+	w.tell(queue.HeadMoved{Number: p.number, Head: "older"})
+	w.tell(lost...)
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+}
+
+// untilPush goes on until a push of main is asked for.
+func (w *world) untilPush() {
+	for !w.pushesMain() {
+		if len(w.waits) > 0 {
+			w.work(0)
+		} else if len(w.going()) > 0 {
+			w.tell(w.advance(w.going()[0])...)
+		}
+	}
+}
+
+// A try fails on a main that is red for another reason, and main is mended meanwhile.
+func TestTryOnRedMain(t *testing.T) {
+	l, files := plain("a", "shared")
+	l.needs["a"] = []string{"shared"}
+	l.rules = []rule{{target: "a", all: []string{"bad"}}}
+	w := newWorld(t, l, files, rulesOf(config.Rules{Retries: 1}))
+	w.begin(8)
+	sound := w.commits[w.main].tree
+	w.commitOutside(sound.with(edit{"shared/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	p := w.open(w.main, edit{"a/code": "fine"})
+	w.step(w.say(p, "dev", "/land try"))
+	w.settleDown()
+	for _, r := range w.going() {
+		if r.build.Change != "" {
+			w.tell(w.advance(r)...)
+			break
+		}
+	}
+	w.commitOutside(sound)
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	w.now = w.now.Add(minute)
+	w.tell(queue.Tick{})
+	w.quiesce()
+	try := w.core.s.Changes[w.core.s.Pulls[p.number].Tried]
+	if try == nil || try.Reason.Code == queue.ReasonFailed {
+		t.Errorf("the try: %+v", try)
+	}
+}
+
+// A freeze does not end a pause of the queue's own.
+func TestFreezeOverDiffers(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	w.tell(queue.MainMoved{Branch: "main"})
+	read := w.mustTake("observe")[0].(queue.Observed)
+	read.Differs = "the commit has another tree"
+	w.tell(read)
+	w.quiesce()
+	w.step(w.say(w.open(w.main, edit{}), "boss", "/queue freeze 10m"))
+	w.quiesce()
+	w.tick(20 * minute)
+	if w.core.s.Main.Paused == nil {
+		t.Errorf("landings go on though nobody resumed")
+	}
+}
+
+// The survey after a drift takes long: the drift is the same one.
+func TestDriftTwice(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Retries: 1})
+	w.pass(3 * time.Hour)
+	w.drifts = []rule{{target: "a"}}
+	w.land(edit{"a/code": "one"})
+	for until := w.now.Add(20 * time.Minute); w.now < until; {
+		w.waits = slices.DeleteFunc(slices.Clone(w.waits), func(a queue.Action) bool { _, is := a.Task.(queue.Survey); return is && len(w.core.s.Main.Drift) > 0 })
+		switch {
+		case len(w.waits) > 0:
+			w.now++
+			w.work(0)
+		case len(w.going()) > 0:
+			w.now = w.now.Add(time.Second)
+			w.tell(w.advance(w.going()[0])...)
+		default:
+			w.now = max(w.now+1, w.wake)
+			w.tell(queue.Tick{})
+		}
+		if n := len(w.core.s.Main.Drift); n > 1 {
+			t.Errorf("drift: %+v", w.core.s.Main.Drift)
+			return
+		}
+	}
+	if len(w.core.s.Main.Drift) == 0 {
+		t.Error("no drift is seen")
+	}
+}
+
+// During a freeze an emergency is pushed, and the branch takes no pushes: it is not pushed
+// again and again without a wait.
+func TestClosedBranchDuringAFreeze(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	asked := w.refusing("fine", closedRule)
+	w.step(w.say(w.open(w.main, edit{}), "boss", "/queue freeze 60m"))
+	w.settleDown()
+	p := w.open(w.main, edit{"a/code": "fine"})
+	w.step(w.say(p, "boss", "/land now it burns"))
+	before := w.now
+	for range 300 {
+		switch {
+		case len(w.waits) > 0:
+			w.now++
+			w.work(0)
+		case len(w.going()) > 0:
+			w.tell(w.advance(w.going()[0])...)
+		default:
+			w.now = max(w.now+1, w.wake)
+			w.tell(queue.Tick{})
+		}
+	}
+	if n := len(*asked); n > 10 && w.now.Sub(before) < 5*minute {
+		t.Errorf("%d pushes in %v", n, w.now.Sub(before))
+	}
+}
