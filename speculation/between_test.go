@@ -28,12 +28,7 @@ func TestQuarantineEndsDuringAPush(t *testing.T) {
 	w.tell(pushed...)
 	w.quiesce()
 	w.mustBe(red, queue.Landed)
-	w.now = w.now.Add(time.Hour)
-	w.tell(queue.Tick{})
-	w.quiesce()
-	if got := w.core.Queue("main").Red; !slices.Equal(got, []string{"a"}) {
-		t.Errorf("main is red in %q, proven %v", got, w.core.facts.ProvenMain())
-	}
+	w.mustSeeRed("a")
 }
 
 // A pass is forgotten while what rests on it is being pushed.
@@ -50,12 +45,7 @@ func TestForgottenDuringAPush(t *testing.T) {
 	w.tell(pushed...)
 	w.quiesce()
 	w.mustBe(p, queue.Landed)
-	w.now = w.now.Add(time.Hour)
-	w.tell(queue.Tick{})
-	w.quiesce()
-	if got := w.core.Queue("main").Red; !slices.Equal(got, []string{"a"}) {
-		t.Errorf("main is red in %q, proven %v; passed %v", got, w.core.facts.ProvenMain(), w.core.facts.Ledger.Passed(k))
-	}
+	w.mustSeeRed("a")
 }
 
 // The last day of an entry is over, and the first turn since then brings another
@@ -77,12 +67,7 @@ func TestQuarantineEndsAsTheConfigurationChanges(t *testing.T) {
 	w.tell(read...)
 	w.quiesce()
 	w.mustBe(p, queue.Landed)
-	w.now = w.now.Add(time.Hour)
-	w.tell(queue.Tick{})
-	w.quiesce()
-	if got := w.core.Queue("main").Red; !slices.Equal(got, []string{"a"}) {
-		t.Errorf("main is red in %q, proven %v", got, w.core.facts.ProvenMain())
-	}
+	w.mustSeeRed("a")
 }
 
 // An event of an older head comes late, while the change lands; the push is lost.
@@ -96,6 +81,17 @@ func TestLateHeadWhileLanding(t *testing.T) {
 	w.tell(lost...)
 	w.waitOut()
 	w.mustBe(p, queue.Landed)
+}
+
+// mustSeeRed demands that an hour later main is known to be red in a target, and in no other.
+func (w *world) mustSeeRed(target string) {
+	w.Helper()
+	w.now = w.now.Add(time.Hour)
+	w.tell(queue.Tick{})
+	w.quiesce()
+	if got := w.core.Queue("main").Red; !slices.Equal(got, []string{target}) {
+		w.Fatalf("main is red in %q, proven %v", got, w.core.facts.ProvenMain())
+	}
 }
 
 // untilPush goes on until a push of main is asked for.

@@ -23,6 +23,15 @@ func (w *world) accused(commit queue.CommitID) []string {
 	return out
 }
 
+// endAtOnce has a build say all that it has to say in one turn.
+func (w *world) endAtOnce(r *run) {
+	var all []queue.Body
+	for !r.over {
+		all = append(all, w.advance(r)...)
+	}
+	w.tell(all...)
+}
+
 // A pass that somebody takes back while a hunt goes on is no longer what the hunt begins at: the
 // commit that was red already is not made the culprit.
 func TestForgottenPassAccusesNobody(t *testing.T) {
@@ -131,14 +140,26 @@ func TestOneProbeForTwoTrails(t *testing.T) {
 	second := w.main
 	w.tell(queue.MainMoved{Branch: "main"})
 	w.settleDown()
-	r := w.going()[0]
-	var all []queue.Body
-	for !r.over {
-		all = append(all, w.advance(r)...)
-	}
-	w.tell(all...)
+	w.endAtOnce(w.going()[0])
 	w.quiesce()
 	if a, b := w.accused(first), w.accused(second); !slices.Equal(a, []string{"unit/b"}) || !slices.Equal(b, []string{"unit/a"}) {
 		t.Errorf("the first, which broke b, is accused of %v, the second, which broke a, of %v", a, b)
+	}
+}
+
+// So does a hunt whose ground has drifted: it begins at another pass, or at none.
+func TestDriftedPassAccusesNobody(t *testing.T) {
+	w, _ := redWorld(t, unit, 0, 4, edit{"a/code": "1"}, edit{"a/code": "bad"})
+	w.settleDown()
+	w.tell(w.advance(w.going()[0])...)
+	for len(w.core.s.Hunts) == 0 || len(w.hunt().Line) == 0 {
+		w.now++
+		w.work(0)
+	}
+	h := w.hunt()
+	good := h.Trails[0].Spots[h.Trails[0].Good].Keys[0]
+	w.core.judging.unprove(good, "unit", []queue.Failure{{At: w.now}})
+	if len(h.Line) > 0 || h.Trails[0].Good >= 0 {
+		t.Errorf("it begins at what has drifted: %+v", h.Trails)
 	}
 }

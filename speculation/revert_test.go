@@ -461,12 +461,7 @@ func TestAccusedOfPairs(t *testing.T) {
 	second := w.main
 	w.tell(queue.MainMoved{Branch: "main"})
 	w.settleDown()
-	r := w.going()[0]
-	var all []queue.Body
-	for !r.over {
-		all = append(all, w.advance(r)...)
-	}
-	w.tell(all...) // both steps at once
+	w.endAtOnce(w.going()[0])
 	w.quiesce()
 	for _, id := range derived.Sorted(w.core.s.Hunts) {
 		for _, x := range w.core.s.Hunts[id].Culprits {

@@ -42,8 +42,8 @@ func AtOnce(tests int) {
 
 // OneOf leaves out a costly test, or a case of many that are alike, by chance: all but one
 // time of n. It leaves out nothing where SUBMITQUEUE_REQUIRE names "long", or "every" (as
-// .ci/run does where "long" would take the race detector too long), or where tests were
-// asked for by name (go test -run). A test is drawn once: what it or a case of it asks later
+// .ci/run does where "long" would take the race detector too long), or where tests or
+// benchmarks were asked for by name (go test -run, -bench). A test is drawn once: what it or a case of it asks later
 // counts no more.
 func OneOf(t testing.TB, n int) {
 	t.Helper()
@@ -65,5 +65,6 @@ var inThisRun sync.Map // names of tests that were drawn
 
 // Drawn says what [OneOf] says, for cases that are no tests of their own.
 func Drawn(n int) bool {
-	return Required("long") || Required("every") || flag.Lookup("test.run").Value.String() != "" || rand.IntN(n) == 0
+	byName := flag.Lookup("test.run").Value.String()+flag.Lookup("test.bench").Value.String() != ""
+	return byName || Required("long") || Required("every") || rand.IntN(n) == 0
 }

@@ -89,7 +89,7 @@ func Run(t *testing.T, harness func(t *testing.T) Harness) {
 // environment's SUBMITQUEUE_REQUIRE, a comma-separated list, demands that
 // requirement: a machine that should run everything must not skip in silence.
 // The programs of others that such tests start are slow. So where one is present and not
-// demanded, a plain go test runs one of three of them ([Drawn]).
+// demanded, the test is one of three that are alike ([OneOf]).
 func Need(t testing.TB, what string, present bool) {
 	t.Helper()
 	switch {
@@ -97,8 +97,8 @@ func Need(t testing.TB, what string, present bool) {
 		t.Fatalf("%s is required by SUBMITQUEUE_REQUIRE and is not there", what)
 	case !present:
 		t.Skipf("needs %s", what)
-	case !Required(what) && !Drawn(3):
-		t.Skipf("a plain go test runs one of 3 of those that need %s; SUBMITQUEUE_REQUIRE=%[1]s, or -run, runs each", what)
+	case !Required(what):
+		OneOf(t, 3)
 	}
 }
 
