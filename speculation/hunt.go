@@ -259,10 +259,10 @@ func (c *hunting) weighHunt(h *queue.Hunt) {
 }
 
 // acquitted takes back that a commit has turned a trail red, once it passes there
-// after all.
+// after all, or its failure there may be that of what was red before.
 func (c *hunting) acquitted(h *queue.Hunt, t *queue.Trail) bool {
-	at := slices.IndexFunc(h.Line, func(l queue.HuntCommit) bool { return l.Commit == t.Named })
-	if t.Named == "" || t.Good < 0 || at < 0 || t.SpotAt(at) != t.Good {
+	at := placeOn(h, t.Named)
+	if t.Named == "" || at < 0 || !c.shadowed(h, t, at) && (t.Good < 0 || t.SpotAt(at) != t.Good) {
 		return false
 	}
 	named := t.Named
@@ -432,7 +432,7 @@ func (c *hunting) nameCulprits(h *queue.Hunt) {
 			}
 			among = append(among, commit)
 		}
-		if open || t.Good < 0 && !h.Whole {
+		if open || t.Good < 0 && !h.Whole || c.mayBeShadowed(h, t, t.Spots[red.Spot].At) {
 			continue
 		}
 		at := h.Line[t.Spots[red.Spot].At]

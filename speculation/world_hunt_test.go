@@ -102,8 +102,9 @@ func (a *audit) culprits() {
 				continue
 			}
 			at := slices.IndexFunc(h.Line, func(c queue.HuntCommit) bool { return c.Commit == x.Commit })
+			told := w.tellsTargets(x.Commit, t.Step)
 			there := t.Targets
-			if !w.tellsTargets(x.Commit, t.Step) {
+			if !told {
 				there = nil // of which it was, nothing is said
 				for _, k := range w.keysOf(w.commits[x.Commit].tree) {
 					there = append(there, k.Target)
@@ -111,6 +112,12 @@ func (a *audit) culprits() {
 			}
 			if !w.redAt(x.Commit, t.Step, there) {
 				w.Fatalf("hunt %s: %s is called the culprit of %s/%v, and is not red there", id, x.Commit, t.Step, t.Targets)
+			}
+			lies := w.everything && !w.core.hunting.runsAll(x.HuntCommit, t.Step) // a command that runs more than it is asked for
+			if at > 0 && len(x.Among) == 0 && !told && !lies && !slices.ContainsFunc(there, func(n string) bool {
+				return w.redAt(x.Commit, t.Step, []string{n}) && !w.redAt(h.Line[at-1].Commit, t.Step, []string{n})
+			}) {
+				w.Fatalf("hunt %s: %s is called the culprit of %s/%v, and turned no target of that step red", id, x.Commit, t.Step, t.Targets)
 			}
 			if at > 0 && len(x.Among) == 0 && w.redAt(h.Line[at-1].Commit, t.Step, t.Targets) {
 				w.Fatalf("hunt %s: %s is called the culprit of %s/%v, which is red on %s before it", id, x.Commit, t.Step, t.Targets, h.Line[at-1].Commit)
