@@ -83,6 +83,64 @@ func TestLateHeadWhileLanding(t *testing.T) {
 	w.mustBe(p, queue.Landed)
 }
 
+// Somebody pushes and asks for the landing at once, and the forge tells of the two the other way
+// round. The head pushed lands. If another person has pushed, the command is refused.
+func TestCommandIsHeardBeforeThePush(t *testing.T) {
+	for _, by := range []string{"dev", "eve", ""} {
+		w := quiet(t, unit, config.Rules{})
+		p := w.open(w.main, edit{"a/code": "fine"})
+		said := w.say(p, "dev", "/land")
+		w.step(said)
+		read := w.mustTake("inspect") // of the head before
+		moved := w.headMoves(p, edit{"a/code": "finer"})
+		moved.Body = queue.HeadMoved{Number: p.number, Head: p.head, By: by}
+		w.step(moved)
+		w.tell(read...)
+		w.waitOut()
+		if by == "dev" {
+			if w.mustBe(p, queue.Landed); w.change(p).Head != p.head {
+				t.Errorf("%s landed, and the head is %s", w.change(p).Head, p.head)
+			}
+		} else if n := len(w.core.s.Changes); n > 0 {
+			t.Errorf("pushed by %q after the command, and %d changes", by, n)
+		}
+	}
+}
+
+// A late event of an older head ends no try, and the forge is asked for the head.
+func TestLateHeadOfATry(t *testing.T) {
+	for _, truly := range []bool{false, true} {
+		w := quiet(t, unit, config.Rules{})
+		p := w.open(w.main, edit{"a/code": "fine"})
+		w.step(w.say(p, "dev", "/land try"))
+		w.settleDown()
+		moved := queue.CommitID("older")
+		if truly {
+			moved = w.headMoves(p, edit{"a/code": "finer"}).Body.(queue.HeadMoved).Head
+		}
+		w.tell(queue.HeadMoved{Number: p.number, Head: moved})
+		w.quiesce()
+		try := w.core.s.Changes[w.core.s.Pulls[p.number].Tried]
+		if want := map[bool]queue.Phase{false: queue.Tried, true: queue.Cancelled}[truly]; try == nil || try.Phase != want {
+			t.Errorf("the head has moved %v, and the try: %+v", truly, try)
+		}
+	}
+}
+
+// What a late event says of the head of a change is forgotten once the forge was asked.
+func TestLateHeadIsForgotten(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	p := w.land(edit{"a/code": "fine"})
+	w.settleDown()
+	w.tell(queue.HeadMoved{Number: p.number, Head: "older"})
+	w.settleDown()
+	if got := w.core.s.Pulls[p.number].Head; got != p.head {
+		t.Errorf("the head is %s, want %s", got, p.head)
+	}
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+}
+
 // mustSeeRed demands that an hour later main is known to be red in a target, and in no other.
 func (w *world) mustSeeRed(target string) {
 	w.Helper()

@@ -212,6 +212,9 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 		return
 	}
 	c.forget(r)
+	if try := c.settling.tryOf(r.Number); try != nil && try.Head != b.Head {
+		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
+	}
 	if ch == nil || ch.Phase == queue.Landing {
 		return
 	}
@@ -236,6 +239,9 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 	case !c.rebase(ch, b):
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonRetargeted, Names: []string{b.Base}}, nil)
 	default:
+		if p := c.s.Pulls[r.Number]; p != nil && p.Head != ch.Head {
+			c.pull(r.Number).Head = ch.Head // a late event has named an older one
+		}
 		if ch.Phase == queue.Parked && b.Facets != nil && ch.Facets != nil { // it has not come in yet, or comes in anew
 			fresh := *b.Facets
 			fresh.Attempts, fresh.Pushes = ch.Facets.Attempts, ch.Facets.Pushes

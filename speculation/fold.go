@@ -232,7 +232,8 @@ func (c *Core) inspectAgain(number int) {
 // headMoved takes out requests for another head. The event may be late, so a queued
 // change is looked at again, and the forge's answer decides whether it is taken out.
 // But the head of a command that is not followed yet is not known; the command is
-// refused, and the author gives it once more.
+// refused, and the author gives it once more. A person who pushes and commands at once
+// means the head pushed, whichever of the two events comes first: the forge is asked anew.
 func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if c.entering.movedByUs(b) {
 		return
@@ -241,7 +242,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if known == nil || known.Head != b.Head {
 		for _, id := range derived.Sorted(c.s.Requests) {
 			r := c.s.Requests[id]
-			if r.Number == b.Number && c.entering.commands.Row(r.Command.Verb).Runs {
+			if r.Number == b.Number && c.entering.commands.Row(r.Command.Verb).Runs && (b.By == "" || b.By != r.User || r.Head != "") {
 				c.upkeep.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 				c.entering.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
 			}
@@ -256,7 +257,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	}
 	c.inspectAgain(b.Number)
 	if try := c.settling.tryOf(b.Number); try != nil && try.Head != b.Head {
-		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
+		c.doubt(try, "head/"+e.ID)
 	}
 	switch ch := c.facts.Links.Active(b.Number); {
 	case ch == nil || ch.Head == b.Head:

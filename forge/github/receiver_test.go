@@ -219,7 +219,7 @@ func TestEachUsedEvent(t *testing.T) {
 		"push to the pull request": {func() { w.commit("topic", "") }, func() []queue.Body {
 			return []queue.Body{
 				queue.MainMoved{Branch: "topic"},
-				queue.HeadMoved{Number: n, Head: queue.CommitID(w.repo.Head("topic"))},
+				queue.HeadMoved{Number: n, Head: queue.CommitID(w.repo.Head("topic")), By: "o"},
 			}
 		}},
 		"title": {func() { w.repo.Retitle("ann", n, fmt.Sprint("title ", time.Now())) }, nil},

@@ -187,7 +187,7 @@ func (p *payload) mergeRequest(id, account string) (events []queue.Event, err er
 			if a.LastCommit.ID == "" {
 				return nil, fmt.Errorf("%w: no head", forge.ErrIgnored)
 			}
-			add(queue.HeadMoved{Number: a.IID, Head: queue.CommitID(a.LastCommit.ID)})
+			add(queue.HeadMoved{Number: a.IID, Head: queue.CommitID(a.LastCommit.ID), By: p.User.Name})
 		}
 		if len(p.Changes.Draft) > 0 || len(p.Changes.Target) > 0 {
 			add(queue.Retargeted{Number: a.IID})

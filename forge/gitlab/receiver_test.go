@@ -105,7 +105,7 @@ func TestLifeByWebhooks(t *testing.T) {
 			is("unassign us", func() { p.Assign("cyn", n) }, fmt.Sprintf("queue.Labeled{%d  cyn false false true}", n))
 			is("approve", func() { p.Approve("cyn", n) }, fmt.Sprintf("queue.Stirred{%d }", n))
 			next := p.MergeCommit(p.Tip("topic"), p.Tip("main"))
-			is("push", func() { p.Force("ann", "topic", next) }, "queue.MainMoved{topic}", fmt.Sprintf("queue.HeadMoved{%d %s}", n, next))
+			is("push", func() { p.Force("ann", "topic", next) }, "queue.MainMoved{topic}", fmt.Sprintf("queue.HeadMoved{%d %s ann}", n, next))
 			is("draft", func() { p.SetTitle("ann", n, "Draft: x") }, fmt.Sprintf("queue.Retargeted{%d}", n))
 			is("system note", func() { p.SystemNote(n, "changed") })
 			is("close", func() { p.Close("ann", n) }, fmt.Sprintf("queue.Closed{%d false}", n))
@@ -139,7 +139,7 @@ func TestMissedFindsWhatWebhooksLost(t *testing.T) {
 	for _, e := range events {
 		got = append(got, fmt.Sprintf("%T%v", e.Body, e.Body))
 	}
-	want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, id), fmt.Sprintf("queue.Labeled{%d ready cyn true false false}", n), fmt.Sprintf("queue.HeadMoved{%d %s}", n, w.project.Look(n).SHA)}
+	want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, id), fmt.Sprintf("queue.Labeled{%d ready cyn true false false}", n), fmt.Sprintf("queue.HeadMoved{%d %s }", n, w.project.Look(n).SHA)}
 	if !slices.Equal(got, want) {
 		t.Errorf("missed %q, want %q", got, want)
 	}
