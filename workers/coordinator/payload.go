@@ -64,7 +64,7 @@ func (c *Coordinator) variables(j *job) []protocol.Variable {
 		"SUBMITQUEUE": "1", "SUBMITQUEUE_BUILD": string(b.ID), "SUBMITQUEUE_COMMIT": string(b.Commit), "SUBMITQUEUE_STEP": work.Step.Name,
 		"SUBMITQUEUE_MAIN": string(b.Main), "SUBMITQUEUE_CHANGE": string(b.Change),
 		"GIT_STRATEGY": "fetch", "GIT_CLEAN_FLAGS": "-ffdxq", "GIT_SUBMODULE_STRATEGY": "none", "GIT_LFS_SKIP_SMUDGE": "1",
-		"GET_SOURCES_ATTEMPTS": "2",
+		"GET_SOURCES_ATTEMPTS": "2", "FF_TIMESTAMPS": "false",
 	})
 	delete(plain, "SUBMITQUEUE_TARGETS")
 	if len(lines) <= maxInline {

@@ -70,10 +70,46 @@ func (j *job) take(raw []byte) {
 		}
 		j.line = append(j.line, part...)
 		if ended {
-			j.read(string(j.line))
+			j.stamped(string(j.line))
 			j.line, j.long = j.line[:0], false
 		}
 		raw = rest
+	}
+}
+
+// stamp matches what gitlab-runner puts before each line if FF_TIMESTAMPS is on, as it is by
+// default from 18.7 on: the time, the stream, and + if the line goes on where the last line of the
+// stream ended (common/buildlogger/internal/timestamper). Jobs turn it off, but the configuration
+// of a runner goes before that.
+var stamp = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z ([0-9a-f]{2}[OE])([ +])`)
+
+// stamped takes a line as it came, and reads it without its stamp. The first line of a trace
+// tells whether there are stamps: a step can print lines that look so. A stamped line waits for
+// the next one, which may go on with it.
+func (j *job) stamped(line string) {
+	at := stamp.FindStringSubmatchIndex(line)
+	if !j.first {
+		j.first, j.stamps = true, at != nil
+	}
+	if !j.stamps || at == nil {
+		j.flush()
+		j.read(line)
+		return
+	}
+	stream, text := line[at[2]:at[3]], line[at[1]:]
+	if line[at[4]] == '+' && j.held != nil && j.stream == stream {
+		*j.held += text[:min(len(text), max(0, maxTraceLine-len(*j.held)))]
+		return
+	}
+	j.flush()
+	j.held, j.stream = &text, stream
+}
+
+// flush reads the stamped line that waits.
+func (j *job) flush() {
+	if j.held != nil {
+		j.read(*j.held)
+		j.held = nil
 	}
 }
 

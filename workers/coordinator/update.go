@@ -113,9 +113,10 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 		return
 	}
 	if len(j.line) > 0 {
-		j.read(string(j.line))
+		j.stamped(string(j.line))
 		j.line = nil
 	}
+	j.flush()
 	e := j.exit(u)
 	if e.Infra == "" && e.TimedOut == 0 {
 		for _, name := range slices.Sorted(maps.Keys(j.files)) {
