@@ -168,7 +168,8 @@ func (j *job) took(seen, most time.Duration) time.Duration {
 }
 
 // exit says how the step has ended, from the messages of the runner and the script. Only
-// script_failure is a failure, and only after a checkout that was shown.
+// script_failure is a failure, only after a checkout that was shown, and only if the step has not
+// passed: runners say it, too, where an upload or a cache fails after the step.
 func (j *job) exit(u protocol.Update) workers.Exit {
 	e := workers.Exit{Code: u.ExitCode, Took: time.Since(j.handed)}
 	if !j.begun.IsZero() {
@@ -184,6 +185,11 @@ func (j *job) exit(u protocol.Update) workers.Exit {
 	e.Cut = (u.Cut || !j.finished) && j.report != nil && len(j.report.Files()) == 0 // runners leave out a part of a long output
 	reason := cmp.Or(u.Failure, protocol.ScriptFailure)
 	switch {
+	case u.State == protocol.StateFailed && j.shown && j.finished && j.code == 0 && !j.timeout:
+		e.Infra = fmt.Sprintf("runner %s has failed the job after the step had passed (%s): the log says why", j.machine.name, workers.Clean(string(reason)))
+		if said := u.Detail[:min(len(u.Detail), maxDetail)]; said != "" {
+			e.Infra += ": " + workers.Clean(said)
+		}
 	case u.State == protocol.StateFailed && reason == protocol.JobExecutionTimeout && j.shown:
 		e.TimedOut = workers.Limit(j.a.Build.Jobs[0], defaultTimeout)
 	case u.State == protocol.StateFailed && reason != protocol.ScriptFailure:
