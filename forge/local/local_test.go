@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -368,5 +369,24 @@ func TestWhatCannotBeLandedOn(t *testing.T) {
 	}
 	if tip := must(f.Tip(t.Context()))(t); tip != queue.CommitID(r.run("", "rev-parse", "main")) {
 		t.Error(tip)
+	}
+}
+
+// A lock that a killed process has left on a request is an error, with which the caller tries
+// again later; it does not keep the server busy, and all other requests waiting, for ever.
+func TestRequestThatIsLocked(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	f := r.open()
+	r.commit("topic", "topic")
+	n := must(f.Open(t.Context(), "topic", "ann"))(t)
+	if err := os.WriteFile(filepath.Join(r.dir, fmt.Sprintf("refs/submitqueue/requests/%d.lock", n)), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err := f.Comment(ctx, n, "", "hello")
+	if transient := (*forge.Transient)(nil); ctx.Err() != nil || !errors.As(err, &transient) {
+		t.Errorf("%v (%v)", err, ctx.Err())
 	}
 }

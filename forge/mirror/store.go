@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
@@ -69,7 +70,7 @@ func (s *Store) Get(ctx context.Context, ref string) (data []byte, version strin
 
 // Put replaces the version of the document at ref and returns the new one;
 // version "" means that there is none yet. ErrChanged: it is not the present
-// version.
+// version. *Transient: another process holds the ref's lock, or has left it behind.
 func (s *Store) Put(ctx context.Context, ref string, data []byte, version string) (string, error) {
 	if err := checkRef(ref); err != nil {
 		return "", err
@@ -81,12 +82,40 @@ func (s *Store) Put(ctx context.Context, ref string, data []byte, version string
 	if version == "" {
 		version = strings.Repeat("0", len(id))
 	}
-	err = s.names.transact(ctx, []byte("update "+ref+"\x00"+id+"\x00"+version+"\x00"))
+	err = s.update(ctx, ref, id, version)
 	var failed *GitError
+	if errors.As(err, &failed) && lockedRef(failed.Stderr) {
+		if takeStaleLock(forge.Remote{URL: s.repo.dir}, ref, failed.Stderr) != "" {
+			err = s.update(ctx, ref, id, version)
+		}
+		if failed = nil; errors.As(err, &failed) && lockedRef(failed.Stderr) {
+			return "", &forge.Transient{Err: err} // the document is as it was: to read it again would not help
+		}
+	}
 	if errors.As(err, &failed) && strings.Contains(failed.Stderr, "cannot lock ref") {
 		return "", fmt.Errorf("%w: %s", ErrChanged, ref)
 	}
 	return id, err
+}
+
+// updateWithin bounds the time in which git moves one ref.
+const updateWithin = 30 * time.Second
+
+// update moves a ref. A caller that gives up does not end it halfway: git, killed, would leave
+// the lock of the ref in somebody's repository, and nobody could move the ref any more.
+func (s *Store) update(ctx context.Context, ref, id, version string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), updateWithin)
+	defer cancel()
+	return s.names.transact(ctx, []byte("update "+ref+"\x00"+id+"\x00"+version+"\x00"))
+}
+
+// lockedRef reports whether git could not move a ref because a process holds its lock, or has
+// left it behind: this says nothing of the ref's value.
+func lockedRef(stderr string) bool {
+	return strings.Contains(stderr, "Unable to create") && strings.Contains(stderr, "File exists")
 }
 
 // Commit returns the commit at ref and the first line of its message, which is
