@@ -78,6 +78,37 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// gitlab-runner has its shell evaluate the script in a subshell (shells/bash.go, Finish): at the
+// end of a pipe, or with FF_USE_NEW_BASH_EVAL_STRATEGY and in newer versions in parentheses. In a
+// subshell, $$ is the process above it.
+func TestScriptInASubshell(t *testing.T) {
+	for _, shell := range []string{"sh", "bash"} {
+		for name, eval := range map[string]string{"pipe": ": | eval %s\nexit 0\n", "subshell of a pipe": ": | (eval %s)\nexit 0\n", "subshell": "(trap 'exit 1' TERM; eval %s) </dev/null\nexit 0\n"} {
+			for run, want := range map[string]queue.JobOutcome{"echo {targets}": queue.JobPassed, "echo {targets}; exit 3": queue.JobFailed, "echo {targets}; sleep 20": queue.JobTimeout} {
+				t.Run(shell+" "+name+" "+run, func(t *testing.T) {
+					t.Parallel()
+					b := newBench(t)
+					r := b.runner()
+					r.eval = eval
+					b.join(r)
+					b.run("b1", config.Step{Name: "unit", Run: run, Timeout: 2 * time.Second}, "a")
+					r.ask()
+					begun := time.Now()
+					out, code := r.execute(shell)
+					if took := time.Since(begun); took > 15*time.Second {
+						t.Errorf("the step was not ended: it took %s", took)
+					}
+					r.print(out)
+					r.end(code)
+					if j, d := b.result("b1"); j.Outcome != want {
+						t.Errorf("%+v %+v\n%s", j, d, out)
+					}
+				})
+			}
+		}
+	}
+}
+
 // Reports are read of the trace, as on the server.
 func TestReportOfATrace(t *testing.T) {
 	t.Parallel()

@@ -130,7 +130,9 @@ if [ -n "$submitqueue_pointer" ]; then printf '%%s pointer %%s\n' "$submitqueue_
 // Without setsid (macOS) perl makes the group; without both, the shell alone is ended, and the
 // runner does the rest. Bash prints a message about a killed process when the script waits for
 // it; for the watch the script hides that message. A step that was ended for taking too long
-// fails the script, so that no runner keeps its caches, which may be torn.
+// fails the script, so that no runner keeps its caches, which may be torn. The watch signals the
+// process that has the trap, which is not $$: gitlab-runner evaluates the script in a subshell,
+// and there $$ is the process above it.
 const stepScript = `submitqueue_limit=%d submitqueue_grace=%d submitqueue_mark=%s
 submitqueue_group=-
 submitqueue_since=$(date +%%s)
@@ -152,11 +154,12 @@ submitqueue_end() {
     kill -s KILL -- "$submitqueue_group$submitqueue_pid" ) >/dev/null 2>&1 </dev/null &
   submitqueue_killer=$!
 }
+submitqueue_self=$(exec sh -c 'echo "$PPID"')
 submitqueue_late=
 trap 'submitqueue_late=1; submitqueue_end' USR1
 ( submitqueue_n=0
   while [ "$submitqueue_n" -lt "$submitqueue_limit" ]; do sleep 1; submitqueue_n=$((submitqueue_n + 1)); done
-  kill -s USR1 $$ ) >/dev/null 2>&1 </dev/null &
+  kill -s USR1 "$submitqueue_self" ) >/dev/null 2>&1 </dev/null &
 submitqueue_watch=$!
 trap 'kill -s KILL "$submitqueue_watch" 2>/dev/null; submitqueue_end; wait "$submitqueue_killer"; exit 143' TERM INT HUP
 submitqueue_code=0

@@ -218,6 +218,7 @@ type runner struct {
 	header string // of requests; "": in the body only
 	job    protocol.Job
 	sent   []byte
+	eval   string // how its shell runs the script, with %s for the quoted text; "": line by line
 }
 
 func (b *bench) runner() *runner {
@@ -376,7 +377,11 @@ func (r *runner) execute(shell string, files ...string) (out string, code int) {
 		r.b.must(os.MkdirAll(filepath.Dir(path), 0o755))
 		r.b.must(os.WriteFile(path, []byte(files[i+1]), 0o644))
 	}
-	cmd := exec.CommandContext(r.b.t.Context(), shell, "-c", "set -e\n"+strings.Join(r.job.Steps[0].Script, "\n"))
+	text := strings.Join(r.job.Steps[0].Script, "\n")
+	if r.eval != "" {
+		text = fmt.Sprintf(r.eval, "'"+strings.ReplaceAll(text, "'", `'\''`)+"'")
+	}
+	cmd := exec.CommandContext(r.b.t.Context(), shell, "-c", "set -e\n"+text)
 	cmd.Dir = filepath.Join(dir, "co")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
 	for _, v := range r.job.Variables {
