@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // restoring is a tree whose file f can be put back.
@@ -46,5 +47,29 @@ func TestEachStepBeginsWithTheCommit(t *testing.T) {
 	res = execute(t.Context(), r, build("b1", jobs...))
 	if res.end.Outcome != queue.JobInfra || len(res.jobs) != 1 || !strings.Contains(res.end.Detail, "the index is gone") {
 		t.Errorf("%+v %+v", res.end, res.jobs)
+	}
+}
+
+// refilling is restoring with content that git does not have in the commit: the file g.
+type refilling struct{ restoring }
+
+func (r refilling) Fill(_ context.Context, _ queue.CommitID, dir string, _ config.Checkout) error {
+	return os.WriteFile(filepath.Join(dir, "g"), []byte("x"), 0o644)
+}
+
+// So it is where the checkout has submodules or files of Git LFS, which are made anew: a step
+// that fails and repairs a file on its way has not passed when it is run again.
+func TestFilledCheckoutIsRestored(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"f", "g"} {
+		for _, with := range []config.Checkout{{LFS: config.SwitchOn}, {Submodules: config.SubmodulesTop}} {
+			s := filled(`test "$(cat `+file+`)" = y || { echo y > `+file+`; exit 1; }`, with)
+			s.Retries = 1
+			r := slot(t, nil, func(o *RunnerOptions) { o.Checkout = refilling{restoring{tree: tree{"f": "x"}}} })
+			res := execute(t.Context(), r, build("b1", job(s, ".")))
+			if res.end.Outcome != queue.JobFailed || strings.Count(res.log, "attempt 2 of 2") != 1 {
+				t.Errorf("%s, %+v: %+v\n%s", file, with, res.end, res.log)
+			}
+		}
 	}
 }

@@ -365,17 +365,24 @@ func (r *Runner) ownFiles(ctx context.Context, commit queue.CommitID) (release f
 }
 
 // restore gives the files of the commit their content again, and names in the log those that
-// the step before has changed.
+// the step before has changed. Submodules and files of Git LFS are made anew: a step that has
+// changed one of them would prove something of that change.
 func (r *Runner) restore(ctx context.Context, commit queue.CommitID, want config.Checkout, out Output) error {
 	c, ok := r.o.Checkout.(Restorer)
-	if !ok || !want.Plain() {
+	if !ok {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.CheckoutTimeout, errors.New("restoring the checkout takes too long"))
 	defer cancel()
 	changed, err := c.Restore(ctx, commit, r.files.checkout)
+	if f, ok := r.o.Checkout.(Filler); ok && err == nil && !want.Plain() {
+		err = f.Fill(ctx, commit, r.files.checkout, want)
+	}
 	if err != nil {
 		return errors.Join(context.Cause(ctx), err)
+	}
+	if !want.Plain() { // contents of Git LFS differ from their pointers in the commit, whoever wrote them
+		return r.files.hand()
 	}
 	if len(changed) > 0 {
 		fmt.Fprintf(out.Log, "[submitqueue] the step has changed files of the commit, which are put back for the next: %s\n", some(changed))

@@ -215,3 +215,56 @@ func TestLFSServersAndOurToken(t *testing.T) {
 		t.Errorf("asked were %q", shown)
 	}
 }
+
+// Restore and Fill give a filled checkout its files again, whatever a step has changed: files of
+// the commit, contents of Git LFS, and files of submodules.
+func TestFilledCheckoutIsRestored(t *testing.T) {
+	t.Parallel()
+	hub := forgetest.NewLFS()
+	defer hub.Close()
+	dir := t.TempDir()
+	lib, app := repoAt(t, dir, "acme/lib.git"), repoAt(t, dir, "acme/app.git")
+	l := lib.with(files{"l": "l"}, nil)
+	a := app.with(files{".gitattributes": tracked, "x.bin": hub.Keep("acme/app", []byte("one")), "f": "f", ".gitmodules": gitmodule("m", "m", "../lib.git")}, map[string]queue.CommitID{"m": l})
+	m := app.fetched()
+	for _, test := range []struct {
+		remote string // git reads submodules from folders, and LFS from its server
+		want   config.Checkout
+		whole  string
+		names  []string
+	}{
+		{app.dir, config.Checkout{Submodules: config.SubmodulesTop}, "f=f m/l=l", []string{"f", "m/l", "m/new"}},
+		{hub.URL("acme/app"), config.Checkout{LFS: config.SwitchOn}, "f=f x.bin=one", []string{"f", "x.bin"}},
+	} {
+		c := mirror.Checkouts{Mirror: m, Forge: host{remote: forge.Remote{URL: test.remote}}}
+		to := filepath.Join(t.TempDir(), "checkout")
+		release := must(c.Checkout(t.Context(), a, to))(t)
+		read := func() map[string]string {
+			got := map[string]string{}
+			for _, name := range test.names {
+				if text, err := os.ReadFile(filepath.Join(to, name)); err == nil {
+					got[name] = string(text)
+				}
+			}
+			return got
+		}
+		err := c.Fill(t.Context(), a, to, test.want)
+		wantFiles(t, read(), err, test.whole)
+		for _, name := range test.names { // what a step does
+			if err := os.WriteFile(filepath.Join(to, name), []byte("changed"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		changed, err := c.Restore(t.Context(), a, to)
+		if err == nil {
+			err = c.Fill(t.Context(), a, to, test.want)
+		}
+		wantFiles(t, read(), err, test.whole)
+		if !slices.Contains(changed, "f") {
+			t.Errorf("%q", changed)
+		}
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	}
+}
