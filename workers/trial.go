@@ -113,6 +113,8 @@ func (t *Trial) End(e Exit) (done queue.JobDone, detail, again string) {
 		v := read.Judge(e.Code, t.job.Targets())
 		done.Outcome, done.Passed, done.Failed, done.PerTarget, done.Flaked = v.Outcome, v.Passed, v.Failed, v.PerTarget, v.Flaked
 		switch {
+		case v.Trouble != "":
+			detail = fmt.Sprintf("step %s: %s", clean(step.Name), v.Trouble)
 		case len(v.Unknown) > 0:
 			detail = unknownDetail(step.Name, v.Unknown)
 		case v.Outcome != queue.JobPassed:

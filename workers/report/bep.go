@@ -26,8 +26,14 @@ type bep struct {
 	block  string            // the label whose output is being printed
 	blocks map[string]*Tail
 	began  bool
-	ended  bool // the last event has come
+	ended  bool   // the last event has come
+	halted string // what has kept Bazel from its work; "": nothing
 }
+
+// outer are the exit codes of Bazel for what is not in the sources (bazel.build/run/scripts, "What
+// exit code will I get?"): an interrupt, a lock, the environment here and elsewhere, remote
+// execution, its cache, and the service that takes the results. What failed then says nothing.
+var outer = map[int]bool{8: true, 9: true, 32: true, 34: true, 36: true, 38: true, 39: true, 45: true}
 
 // need is a test that must have passed.
 type need struct {
@@ -50,6 +56,7 @@ type bepEvent struct {
 	Finished *struct {
 		Exit struct {
 			Name string `json:"name"`
+			Code int    `json:"code"`
 		} `json:"exitCode"`
 	} `json:"finished"`
 	Completed *struct {
@@ -153,6 +160,9 @@ func (b *bep) File(_ string, content io.Reader, last bool, tidy func(string) str
 func (b *bep) event(e bepEvent, last bool, tidy func(string) string) {
 	b.began = b.began || e.Started != nil
 	b.ended = b.ended || e.Last
+	if f := e.Finished; f != nil && outer[f.Exit.Code] {
+		b.halted = tidy(fmt.Sprintf("Bazel was kept from its work: %.60s (exit code %d)", f.Exit.Name, f.Exit.Code))
+	}
 	switch {
 	case e.ID.Summary != nil && e.Summary != nil:
 		b.summary(*e.ID.Summary, e, tidy)
@@ -209,6 +219,9 @@ func (b *bep) failed(target string, took time.Duration, lines ...string) {
 	}
 	b.fail(target, took, lines...)
 }
+
+// Trouble implements troubled.
+func (b *bep) Trouble() string { return b.halted }
 
 // Of implements Reader.
 func (b *bep) Of(target string) (Result, bool) {

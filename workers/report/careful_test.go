@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -109,6 +110,28 @@ func TestCareful(t *testing.T) {
 	}
 }
 
+// Bazel tells a failure of the sources from one of remote execution or of the machine by its exit
+// code. The tests that could not be run then look like tests that have failed.
+func TestBazelInTrouble(t *testing.T) {
+	for code, want := range map[int]queue.JobOutcome{1: queue.JobFailed, 3: queue.JobFailed, 7: queue.JobFailed,
+		32: queue.JobInfra, 34: queue.JobInfra, 36: queue.JobInfra, 38: queue.JobInfra, 39: queue.JobInfra, 45: queue.JobInfra} {
+		r, err := report.All().For(fstest.MapFS{}, config.Step{Report: config.ReportBazelBEP, Run: "bazel test --build_event_json_file=r", ReportFiles: []string{"r"}, Scope: config.ScopeTargets}, []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := `{"id":{"started":{}},"started":{"command":"test"}}
+{"id":{"targetCompleted":{"label":"a"}},"completed":{"failureDetail":{"message":"UNAVAILABLE: io exception","spawn":{"code":"REMOTE_CACHE_FAILED"}}}}
+{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"REMOTE_ERROR","code":` + strconv.Itoa(code) + `}},"lastMessage":true}`
+		if err := r.File("r", strings.NewReader(events), tidy); err != nil {
+			t.Fatal(err)
+		}
+		v := r.Judge(code, []string{"a", "b"})
+		if v.Outcome != want || want == queue.JobInfra && (len(v.Failed) > 0 || !strings.Contains(v.Trouble, "REMOTE_ERROR")) {
+			t.Errorf("%d: %+v", code, v)
+		}
+	}
+}
+
 // FuzzReports holds what must be true of any report: only asked targets are named, each
 // once, a failure is never a pass, and an exit status other than 0 never passes the set.
 func FuzzReports(f *testing.F) {
@@ -157,7 +180,7 @@ func FuzzReports(f *testing.F) {
 			}
 			left[fail.Target] = false
 		}
-		if code != 0 && v.Outcome != queue.JobFailed {
+		if code != 0 && v.Outcome != queue.JobFailed && v.Trouble == "" || code != 0 && v.Outcome == queue.JobPassed {
 			t.Errorf("exit status %d: %s", code, v.Outcome)
 		}
 		for target, took := range v.PerTarget {

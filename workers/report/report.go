@@ -41,6 +41,10 @@ type Result struct {
 	Blamed string        // the last lines about its files from a command beside the one that reports (go vet); they count where that command has ended the step
 }
 
+// troubled is a Reader that knows if its tool was kept from its work by something outside of the
+// sources. Trouble says by what, for people; "": it was not.
+type troubled interface{ Trouble() string }
+
 // rooted is a Reader that needs the path of the folder that the step runs in, on its machine.
 type rooted interface{ Root(dir string) }
 

@@ -14,6 +14,7 @@ type Verdict struct {
 	Failed    []queue.TargetFailure
 	PerTarget map[string]time.Duration
 	Flaked    []string // of Passed: their tool has run them again
+	Trouble   string   // what has kept the tool from its work, for people; "": nothing that it knows of
 	Unknown   []string // asked targets of a step that passed, of which the report says nothing
 }
 
@@ -24,6 +25,7 @@ type Verdict struct {
 //	0     none failed                passed, for each that is named
 //	0     none of the asked named    infrastructure: nothing is known
 //	0     some failed                failed, per target
+//	else  any, and the tool was kept from its work by something outside: infrastructure
 //	else  some failed                failed, per target; those that passed count if all of the command was run for them
 //	else  none failed, some blamed   failed, per target that is blamed (by vet, say); no pass counts
 //	else  none failed or blamed      failed as a set: it was something else; no pass counts
@@ -37,6 +39,9 @@ func (r *Report) Judge(code int, asked []string) Verdict {
 			return Verdict{Outcome: queue.JobPassed}
 		}
 		return Verdict{Outcome: queue.JobFailed}
+	}
+	if t, ok := r.reader.(troubled); ok && code != 0 && t.Trouble() != "" {
+		return Verdict{Outcome: queue.JobInfra, Trouble: t.Trouble()}
 	}
 	v := Verdict{Outcome: queue.JobPassed, PerTarget: map[string]time.Duration{}}
 	failures, blamed := 0, 0
