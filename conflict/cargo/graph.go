@@ -214,7 +214,7 @@ func (l *loader) definitions() []conflict.Definition {
 // that no member takes is in no hash.
 func (l *loader) workspaceNode(w *workspace, taken map[string]bool) conflict.Target {
 	t := conflict.Target{Name: workspaceNode + layout.Dotted(w.dir), Kind: "cargo workspace", Internal: true, Reads: w.reads}
-	attrs := []string{"cargo workspace1", string(w.m.rest), string(digest.Of(w.astray...))}
+	attrs := []string{"cargo workspace1", string(w.m.rest), string(digest.Of(append(slices.Clip(w.astray), l.twice(w)...)...))}
 	if w.m.workspace != nil {
 		for _, part := range slices.Sorted(maps.Keys(w.m.workspace.parts)) {
 			if !taken[part] && !strings.HasPrefix(part, "dep ") {
@@ -227,4 +227,27 @@ func (l *loader) workspaceNode(w *workspace, taken map[string]bool) conflict.Tar
 	}
 	t.Attrs = digest.Of(attrs...)
 	return t
+}
+
+// twice returns what several packages of a workspace have though Cargo allows it to
+// one of them: a name, and a native library that it links. Cargo refuses all packages
+// then, and changes that each add one of the two affect no common target.
+func (l *loader) twice(w *workspace) []string {
+	seen, list := map[string]bool{}, []string{}
+	add := func(what string) {
+		if seen[what] {
+			list = append(list, what)
+		}
+		seen[what] = true
+	}
+	for _, dir := range slices.Sorted(maps.Keys(w.used)) {
+		src := l.crates[dir].src
+		if w.members[dir] {
+			add("name " + src.name)
+		}
+		if src.links != "" {
+			add("links " + src.links)
+		}
+	}
+	return list
 }

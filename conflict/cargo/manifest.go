@@ -16,6 +16,7 @@ type manifest struct {
 	isPackage bool
 	name      string
 	pointer   string // package.workspace
+	links     string // the native library that no other package of a workspace may link
 	inherits  []string
 	deps      []dependency
 	lib, test []string     // paths of sources of the library and programs, and of tests, benches and examples
@@ -31,6 +32,7 @@ type manifest struct {
 // shared is the [workspace] table.
 type shared struct {
 	members, exclude []string
+	defaults         []string // default-members
 	deps             map[string]dependency
 	parts            map[string]queue.Digest // the parts that members can inherit: "package version", "dep serde", "lints"
 }
@@ -58,6 +60,7 @@ func readManifest(src []byte) *manifest {
 	}
 	if pkg != nil {
 		m.isPackage, m.name, m.pointer = true, textOf(pkg, "name"), textOf(pkg, "workspace")
+		m.links = textOf(pkg, "links")
 		if !validName(m.name) {
 			return &manifest{broken: faultAt(src, "name", "package.name is missing or not a package's name")}
 		}
@@ -204,7 +207,7 @@ func (m *manifest) readTargets(t table) {
 }
 
 func readShared(ws table) *shared {
-	s := &shared{members: listOf(ws, "members"), exclude: listOf(ws, "exclude"), deps: map[string]dependency{}, parts: map[string]queue.Digest{}}
+	s := &shared{members: listOf(ws, "members"), exclude: listOf(ws, "exclude"), defaults: listOf(ws, "default-members"), deps: map[string]dependency{}, parts: map[string]queue.Digest{}}
 	for key, v := range tableOf(ws, "dependencies") {
 		s.deps[key] = readDep(key, v)
 		s.parts["dep "+key] = digestOf(v)

@@ -49,7 +49,33 @@ func (l *loader) expand(ctx context.Context, w *workspace) error {
 			}
 		}
 	}
+	if err := l.defaults(ctx, w); err != nil {
+		return err
+	}
 	return l.patch(ctx, w)
+}
+
+// defaults notes the default members that are no members. Cargo refuses every
+// package of such a workspace, though it may be that none of them has changed: one
+// change names a default member, another deletes it.
+func (l *loader) defaults(ctx context.Context, w *workspace) error {
+	for _, pattern := range w.m.workspace.defaults {
+		dirs, listings := l.layout.match(w.dir, pattern)
+		w.reads = append(w.reads, listings...)
+		if len(dirs) == 0 {
+			w.astray = append(w.astray, "default "+pattern)
+		}
+		for _, d := range dirs {
+			to, _, err := l.lead(ctx, d, "")
+			if err != nil {
+				return err
+			}
+			if !w.members[to] {
+				w.astray = append(w.astray, "default "+d)
+			}
+		}
+	}
+	return nil
 }
 
 // member returns the directory of a member that a pattern stands for, behind
@@ -90,6 +116,9 @@ func (l *loader) patch(ctx context.Context, w *workspace) error {
 		for _, dir := range w.patched[name] {
 			if err := l.include(ctx, w, dir, replacing); err != nil {
 				return err
+			}
+			if l.manifests[dir].manifest == nil { // Cargo refuses every package, whether one uses it or none
+				w.astray = append(w.astray, "patch "+dir)
 			}
 		}
 	}

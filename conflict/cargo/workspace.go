@@ -18,7 +18,7 @@ type workspace struct {
 	members map[string]bool     // directories of its packages
 	used    map[string]bool     // those and the path dependencies of all of them
 	reads   []string            // listings that its member globs look at
-	astray  []string            // member globs that no directory of the tree stands for; Cargo may refuse them
+	astray  []string            // member globs that no directory of the tree stands for, and whatever else Cargo may refuse the whole of it for
 	patched map[string][]string // package → directories that replace packages of other sources
 	lock    *lock               // nil if there is none
 }

@@ -1,0 +1,80 @@
+package cargo_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/storetest"
+)
+
+// Some rules of Cargo are about a workspace as a whole, and no one package breaks
+// them: two changes may each be good and yet leave a workspace together that
+// Cargo refuses for every package. Then something must be built that was not built with
+// one of them alone, or the two land on the passes that they have.
+func TestNoTwoChangesBreakAWorkspaceUnseen(t *testing.T) {
+	_, err := exec.LookPath("cargo")
+	storetest.Need(t, "cargo", err == nil)
+	const root = "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"2\"\n"
+	base := conflicttest.New(map[string]string{
+		"Cargo.toml":          root,
+		"Cargo.lock":          lockHead + entry("a", "0.1.0", "") + entry("b", "0.1.0", "") + entry("c", "0.1.0", ""),
+		"crates/a/Cargo.toml": pkg("a", ""), "crates/a/src/lib.rs": "",
+		"crates/b/Cargo.toml": pkg("b", ""), "crates/b/src/lib.rs": "",
+		"crates/c/Cargo.toml": pkg("c", ""), "crates/c/src/lib.rs": "",
+		"ours/d/Cargo.toml": pkg("d", "[workspace]\n"), "ours/d/src/lib.rs": "",
+	})
+	links := func(dir string) func(*conflicttest.Tree) *conflicttest.Tree {
+		return func(t *conflicttest.Tree) *conflicttest.Tree {
+			p := dir + "/Cargo.toml"
+			return t.With(p, strings.Replace(t.Content(p), "[package]\n", "[package]\nlinks = \"z\"\n", 1)).With(dir+"/build.rs", "fn main() {}\n")
+		}
+	}
+	without := func(dir string) func(*conflicttest.Tree) *conflicttest.Tree {
+		return func(t *conflicttest.Tree) *conflicttest.Tree {
+			entry := entry(dir[len(dir)-1:], "0.1.0", "") // which a crate that is no member has not
+			return t.Without(dir).With("Cargo.lock", strings.Replace(t.Content("Cargo.lock"), entry, "", 1))
+		}
+	}
+	top := func(more string) func(*conflicttest.Tree) *conflicttest.Tree {
+		return func(t *conflicttest.Tree) *conflicttest.Tree { return t.With("Cargo.toml", root+more) }
+	}
+	for name, tt := range map[string]struct {
+		one, other func(*conflicttest.Tree) *conflicttest.Tree
+	}{
+		"a default member is deleted":     {top("default-members = [\"crates/a\", \"crates/b\"]\n"), without("crates/b")},
+		"two packages link one library":   {links("crates/a"), links("crates/b")},
+		"a package patched in is deleted": {top("\n[patch.crates-io]\nd = { path = \"ours/d\" }\n"), without("ours/d")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			works := func(tree *conflicttest.Tree) bool {
+				dir := t.TempDir()
+				tree.MustWrite(t, dir)
+				cmd := exec.CommandContext(t.Context(), "cargo", "metadata", "--offline", "--format-version", "1")
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Logf("%s", out)
+				}
+				return err == nil
+			}
+			one, other, both := tt.one(base), tt.other(base), tt.other(tt.one(base))
+			if !works(one) || !works(other) || works(both) {
+				t.Fatal("Cargo takes the two together, or not each alone")
+			}
+			var passed []queue.TargetHash
+			for _, tree := range []*conflicttest.Tree{base, one, other} {
+				passed = append(passed, mustAnalyze(t, settings, tree).Targets()...)
+			}
+			for _, target := range mustAnalyze(t, settings, both).Targets() {
+				if !slices.Contains(passed, target) {
+					return
+				}
+			}
+			t.Error("nothing of the two together is new: they land, and main is red for every package")
+		})
+	}
+}
