@@ -79,9 +79,10 @@ func (b *builder) touch(files []conflict.FileChange) {
 			dir = up
 		}
 	}
+	crossings := crossingsOf(files)
 	for dir := range b.now.odd {
 		for _, w := range b.now.packages.get(dir).watches {
-			if touches(files, w) {
+			if touches(files, w) || len(crossings) > 0 && crossings.cross(w) {
 				b.dirty[dir] = true
 			}
 		}
@@ -111,12 +112,7 @@ func (b *builder) touchImporters(files []conflict.FileChange) {
 	for dir := range b.now.broken {
 		b.remake[dir] = true
 	}
-	crossings := pathSet{}
-	for _, c := range files {
-		if crossing(c.From) || crossing(c.To) {
-			crossings[c.Path] = true
-		}
-	}
+	crossings := crossingsOf(files)
 	if len(crossings)+len(b.moved) == 0 {
 		return
 	}
@@ -134,6 +130,17 @@ func (b *builder) touchImporters(files []conflict.FileChange) {
 
 // pathSet is a set of paths.
 type pathSet map[string]bool
+
+// crossingsOf returns where links and submodules come, go or change.
+func crossingsOf(files []conflict.FileChange) pathSet {
+	crossings := pathSet{}
+	for _, c := range files {
+		if crossing(c.From) || crossing(c.To) {
+			crossings[c.Path] = true
+		}
+	}
+	return crossings
+}
 
 // cross reports whether a directory is at or below one of the paths.
 func (s pathSet) cross(dir string) bool {

@@ -192,34 +192,66 @@ func (l *layout) walk(dir string, yield func(conflict.Entry) bool) bool {
 }
 
 // follow returns the entries that a symbolic link leads to within the tree: a
-// file, or all entries below a directory. A link out of the tree, or in a
-// circle, leads to nothing. The answer holds as long as nothing changes at or
-// below the paths that look was called with.
+// file, or all entries below a directory, with what the links among these lead
+// to. A link out of the tree, or in a circle, leads to nothing. The answer holds
+// as long as nothing changes at or below the paths that look was called with,
+// and no link or submodule above them comes or goes.
 func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, error), look func(path string)) ([]conflict.Entry, error) {
-	const most = 8
-	at := link
-	for range most {
-		goal, err := read(at)
+	var found []conflict.Entry
+	walked, goals := map[string]bool{}, map[string]bool{} // many links may lead to one large directory
+	for todo := []conflict.Entry{link}; len(todo) > 0; todo = todo[1:] {
+		if walked[todo[0].Path] {
+			continue
+		}
+		walked[todo[0].Path] = true
+		goal, ok, err := l.goal(todo[0].Path, read, look)
 		if err != nil {
 			return nil, err
 		}
-		if path.IsAbs(goal) {
-			return nil, nil
+		if !ok || goals[goal] {
+			continue
 		}
-		to := path.Join(dirOf(at.Path), goal)
-		if to == "." {
-			to = ""
+		goals[goal] = true
+		if e, ok := l.entry(goal); ok {
+			found = append(found, e)
+			continue
 		}
-		look(to)
-		if e, ok := l.entry(to); !ok {
-			return slices.Collect(l.under(to)), nil
-		} else if e.Mode != conflict.ModeLink {
-			return []conflict.Entry{e}, nil
-		} else {
-			at = e
+		for e := range l.under(goal) {
+			found = append(found, e)
+			if e.Mode == conflict.ModeLink {
+				todo = append(todo, e)
+			}
 		}
 	}
-	return nil, nil
+	return found, nil
+}
+
+// goal returns where a path leads, through all links at it and above it; false
+// if that is not in the tree.
+func (l *layout) goal(at string, read func(conflict.Entry) (string, error), look func(path string)) (string, bool, error) {
+	const most = 40
+	for range most {
+		e, ok := l.across(at)
+		switch {
+		case !ok:
+			return at, true, nil
+		case e.Mode == conflict.ModeSubmodule:
+			return e.Path, true, nil
+		}
+		to, err := read(e)
+		if err != nil {
+			return "", false, err
+		}
+		if path.IsAbs(to) {
+			return "", false, nil
+		}
+		at = path.Join(dirOf(e.Path), to, at[len(e.Path):])
+		if at == "." {
+			at = ""
+		}
+		look(at)
+	}
+	return "", false, nil
 }
 
 // across returns the link or submodule that a path leads through or to.
