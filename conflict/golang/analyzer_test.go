@@ -185,6 +185,23 @@ func TestListingIsReadByWhoEmbedsIt(t *testing.T) {
 	}
 }
 
+// What a C file includes may have any name. Importers are built of it, too.
+func TestWhatCgoIncludes(t *testing.T) {
+	base := conflicttest.New(external).
+		With("cgo/cgo.go", "package cgo\n\n// #include \"codes.txt\"\n// #include \"../std/impl.inl\"\nimport \"C\"\n").
+		With("cgo/codes.txt", "1").With("std/impl.inl", "1").
+		With("over/over.go", "package over\n\nimport _ \"m.org/m/cgo\"\n")
+	for _, file := range []string{"cgo/codes.txt", "std/impl.inl"} {
+		to := base.With(file, "2")
+		if got := affected(t, settings, base, to); !slices.Contains(got, "./over") || !slices.Contains(got, "./cgo") {
+			t.Errorf("an edit of %s affects %q", file, got)
+		}
+		graph, err := golang.New(golang.Options{}).Graph(t.Context(), base)
+		must(t, err)
+		followed(t, golang.New(golang.Options{}), conflicttest.Ordered(graph), base, to)
+	}
+}
+
 func TestNativeFiles(t *testing.T) {
 	base := conflicttest.New(external).
 		With("cgo/cgo.go", "package cgo\n\nimport \"C\"\n").

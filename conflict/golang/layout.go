@@ -309,7 +309,8 @@ func native(file string) bool {
 // from any directory.
 func linkable(file string) bool {
 	switch path.Ext(file) {
-	case ".a", ".o", ".so", ".dylib", ".lib", ".dll", ".inc", ".def", ".pc":
+	case ".a", ".o", ".so", ".dylib", ".lib", ".dll", ".inc", ".def", ".pc",
+		".inl", ".ipp", ".ixx", ".icc", ".tcc", ".tpp", ".txx", ".h++", ".c++", ".C", ".H", ".tbl": // included by a C or C++ file
 		return true
 	}
 	return native(file)

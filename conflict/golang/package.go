@@ -79,6 +79,7 @@ func (b *builder) linked(ctx context.Context, p *pkg, e conflict.Entry) ([]confl
 func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 	p := &pkg{dir: dir, libName: nodeName(libPrefix, dir), in: b.now.modules.of(dir)}
 	p.lib.reads = append(p.lib.reads, conflict.ListingOf(dir))
+	var plain []conflict.Entry
 	for _, e := range b.now.layout.files(dir) {
 		base := path.Base(e.Path)
 		to, err := b.linked(ctx, p, e)
@@ -100,6 +101,7 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 		default:
 			p.test.sources = append(p.test.sources, e)
 			p.test.inputs = append(p.test.inputs, to...)
+			plain = append(append(plain, e), to...)
 		}
 	}
 	if err := b.readTestdata(ctx, p); err != nil {
@@ -110,6 +112,9 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 	}
 	b.resolve(p, &p.lib)
 	b.resolve(p, &p.test)
+	if p.lib.native { // #include takes a file of any name, and importers are built of it
+		p.lib.inputs = append(p.lib.inputs, plain...)
+	}
 	return p, nil
 }
 
