@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/golang"
 )
 
 func TestLinesOfAModuleThatAreInEveryHash(t *testing.T) {
@@ -94,5 +95,23 @@ func TestLinksThatLeadNowhere(t *testing.T) {
 	got := affected(t, settings, base, base.With("lost/lost.go", "package lost\n"))
 	if d := cmp.Diff([]string{"./lost", "./std"}, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// A go.mod takes the packages below it out of a module, in testdata as well: who
+// imports one of them does not build any more.
+func TestAModuleInTestdataTakesItsPackagesAway(t *testing.T) {
+	base := conflicttest.New(workspace).
+		With("a/testdata/deep/x/x.go", "package x\n").
+		With("far/far.go", "package far\n\nimport _ \"example.com/mod/a/testdata/deep/x\"\n")
+	for _, file := range []string{"a/testdata/go.mod", "a/testdata/deep/x/go.mod"} {
+		to := base.With(file, "module other\n")
+		if got := affected(t, settings, base, to); !slices.Contains(got, "./far") {
+			t.Errorf("%s affects %q", file, got)
+		}
+		graph, err := golang.New(golang.Options{}).Graph(t.Context(), base)
+		must(t, err)
+		g, _ := followed(t, golang.New(golang.Options{}), conflicttest.Ordered(graph), base, to)
+		followed(t, golang.New(golang.Options{}), g, to, base)
 	}
 }

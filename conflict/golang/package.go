@@ -109,6 +109,7 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 	}
 	if hidden(dir) {
 		p.target = false
+		b.cutOff(p)
 	}
 	b.resolve(p, &p.lib)
 	b.resolve(p, &p.test)
@@ -116,6 +117,19 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 		p.lib.inputs = append(p.lib.inputs, plain...)
 	}
 	return p, nil
+}
+
+// cutOff adds the go.mod files of directories that are no modules of ours because
+// of their names. The go command knows no names: such a file takes a package out
+// of the module in which its importers look for it.
+func (b *builder) cutOff(p *pkg) {
+	for d := p.dir; hidden(d); d = dirOf(d) {
+		at := below(d, "go.mod")
+		p.watches = append(p.watches, at)
+		if e, ok := b.now.layout.entry(at); ok {
+			p.lib.inputs = append(p.lib.inputs, e)
+		}
+	}
 }
 
 // resolve finds the packages that the imports may mean, each import once.
