@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -182,6 +183,22 @@ func TestListingIsReadByWhoEmbedsIt(t *testing.T) {
 	x.Put("embeds", conflict.FootprintOf(main, mustAnalyze(t, settings, embeds), "m"))
 	if !x.Conflict("adds", "embeds") {
 		t.Error("no conflict")
+	}
+}
+
+// Where nothing builds on the platform there is no target, as `go test` of it fails:
+// lines of the former kind are constraints, too.
+func TestNothingBuildsUnderAnOldConstraint(t *testing.T) {
+	tree := conflicttest.New(external).With("scripts/gen.go", "// +build ignore\n\npackage main\n").With("win/w.go", "// +build windows\n\npackage win\n")
+	dir := t.TempDir()
+	tree.Without("go.sum").With("go.mod", "module m.org/m\n\ngo 1.22\n").MustWrite(t, dir)
+	for _, name := range []string{"./scripts", "./win"} {
+		cmd := exec.CommandContext(t.Context(), "go", "test", name)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if snap := mustAnalyze(t, settings, tree); err != nil && slices.ContainsFunc(snap.Targets(), func(h queue.TargetHash) bool { return h.Target == name }) {
+			t.Errorf("%s is a target, and cannot be tested: %s", name, out)
+		}
 	}
 }
 

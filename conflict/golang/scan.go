@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -58,7 +59,8 @@ func (p *platform) tag(t string) bool {
 
 // scan reads one file. It never fails: a file that it cannot read is broken.
 func (p *platform) scan(src []byte) scan {
-	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ImportsOnly|parser.ParseComments|parser.SkipObjectResolution)
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "", src, parser.ImportsOnly|parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil || f == nil {
 		return scan{broken: true, builds: true}
 	}
@@ -73,29 +75,42 @@ func (p *platform) scan(src []byte) scan {
 			s.embeds = embedPatterns(src)
 		}
 	}
-	if x := buildLine(f); x != nil {
+	if x := buildLine(fset, f); x != nil {
 		s.builds = x.Eval(p.tag)
 		s.script = needsIgnore(x)
 	}
 	return s
 }
 
-// buildLine returns the file's //go:build line.
-func buildLine(f *ast.File) constraint.Expr {
+// buildLine returns the file's constraint: its //go:build line or, without one, all
+// its lines of the former kind, // +build, which the go command still obeys. These
+// count above a blank line, and above every other kind of comment.
+func buildLine(fset *token.FileSet, f *ast.File) constraint.Expr {
+	var former constraint.Expr
+	ended := false
 	for _, group := range f.Comments {
 		if group.Pos() >= f.Package {
 			break
 		}
+		ended = ended || fset.Position(group.End()).Line+1 >= fset.Position(f.Package).Line ||
+			slices.ContainsFunc(group.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "/*") })
 		for _, c := range group.List {
-			if !constraint.IsGoBuild(c.Text) {
+			if !constraint.IsGoBuild(c.Text) && (ended || !constraint.IsPlusBuild(c.Text)) {
 				continue
 			}
-			if x, err := constraint.Parse(c.Text); err == nil {
+			x, err := constraint.Parse(c.Text)
+			switch {
+			case err != nil:
+			case constraint.IsGoBuild(c.Text):
 				return x
+			case former == nil:
+				former = x
+			default:
+				former = &constraint.AndExpr{X: former, Y: x}
 			}
 		}
 	}
-	return nil
+	return former
 }
 
 // needsIgnore reports whether the constraint holds only where the tag
