@@ -211,13 +211,14 @@ func (l *loader) definitions() []conflict.Definition {
 // workspaceNode is the node of the parts of a workspace's manifest that are for
 // all of its members. It owns the manifest by its meaning: parts that single
 // members take are in the hashes of these, and comments in none. A dependency
-// that no member takes is in no hash.
+// that no member takes is in no hash, unless it has a field for which Cargo may refuse
+// the whole file.
 func (l *loader) workspaceNode(w *workspace, taken map[string]bool) conflict.Target {
 	t := conflict.Target{Name: workspaceNode + layout.Dotted(w.dir), Kind: "cargo workspace", Internal: true, Reads: w.reads}
 	attrs := []string{"cargo workspace1", string(w.m.rest), string(digest.Of(append(slices.Clip(w.astray), l.twice(w)...)...))}
 	if w.m.workspace != nil {
 		for _, part := range slices.Sorted(maps.Keys(w.m.workspace.parts)) {
-			if !taken[part] && !strings.HasPrefix(part, "dep ") {
+			if !taken[part] && (!strings.HasPrefix(part, "dep ") || w.m.workspace.odd[part]) {
 				attrs = append(attrs, part, string(w.m.workspace.parts[part]))
 			}
 		}

@@ -34,6 +34,7 @@ type shared struct {
 	members, exclude []string
 	defaults         []string // default-members
 	deps             map[string]dependency
+	odd              map[string]bool         // the parts that are dependencies with fields nobody has looked at here
 	parts            map[string]queue.Digest // the parts that members can inherit: "package version", "dep serde", "lints"
 }
 
@@ -101,6 +102,9 @@ func validName(name string) bool {
 	}
 	return name != "" && name[0] != '-'
 }
+
+// plainFields are the fields of a dependency whose type misshapen looks at.
+var plainFields = []string{"version", "path", "git", "branch", "tag", "rev", "package", "registry", "features", "default-features", "default_features", "optional"}
 
 // misshapen returns the first dependency of [workspace] that Cargo cannot read.
 // Cargo refuses it even if no member takes it.
@@ -207,10 +211,12 @@ func (m *manifest) readTargets(t table) {
 }
 
 func readShared(ws table) *shared {
-	s := &shared{members: listOf(ws, "members"), exclude: listOf(ws, "exclude"), defaults: listOf(ws, "default-members"), deps: map[string]dependency{}, parts: map[string]queue.Digest{}}
+	s := &shared{members: listOf(ws, "members"), exclude: listOf(ws, "exclude"), defaults: listOf(ws, "default-members"), deps: map[string]dependency{}, odd: map[string]bool{}, parts: map[string]queue.Digest{}}
 	for key, v := range tableOf(ws, "dependencies") {
 		s.deps[key] = readDep(key, v)
 		s.parts["dep "+key] = digestOf(v)
+		t, _ := v.(table)
+		s.odd["dep "+key] = len(without(t, plainFields...)) > 0
 	}
 	for key, v := range tableOf(ws, "package") {
 		s.parts["package "+key] = digestOf(v)

@@ -112,6 +112,11 @@ func (l *loader) patch(ctx context.Context, w *workspace) error {
 	if w.patched, err = l.replacements(ctx, w); err != nil {
 		return err
 	}
+	for _, dir := range l.config.overrides {
+		if m := l.manifests[dir].manifest; m == nil || !m.isPackage {
+			w.astray = append(w.astray, "override "+dir)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.patched)) {
 		for _, dir := range w.patched[name] {
 			if err := l.include(ctx, w, dir, replacing); err != nil {

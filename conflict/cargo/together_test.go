@@ -45,8 +45,13 @@ func TestNoTwoChangesBreakAWorkspaceUnseen(t *testing.T) {
 	for name, tt := range map[string]struct {
 		one, other func(*conflicttest.Tree) *conflicttest.Tree
 	}{
-		"a default member is deleted":     {top("default-members = [\"crates/a\", \"crates/b\"]\n"), without("crates/b")},
-		"two packages link one library":   {links("crates/a"), links("crates/b")},
+		"a default member is deleted":   {top("default-members = [\"crates/a\", \"crates/b\"]\n"), without("crates/b")},
+		"two packages link one library": {links("crates/a"), links("crates/b")},
+		"an override is deleted": {
+			func(t *conflicttest.Tree) *conflicttest.Tree {
+				return t.With(".cargo/config.toml", "paths = [\"ours/d\"]\n")
+			}, without("ours/d"),
+		},
 		"a package patched in is deleted": {top("\n[patch.crates-io]\nd = { path = \"ours/d\" }\n"), without("ours/d")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,5 +81,19 @@ func TestNoTwoChangesBreakAWorkspaceUnseen(t *testing.T) {
 			}
 			t.Error("nothing of the two together is new: they land, and main is red for every package")
 		})
+	}
+}
+
+// One change alone may do that, too: in a dependency that no member takes.
+func TestWhatCargoRefusesInASharedDependency(t *testing.T) {
+	base := conflicttest.New(map[string]string{
+		"Cargo.toml":          "[workspace]\nmembers = [\"crates/*\"]\n",
+		"crates/a/Cargo.toml": pkg("a", ""), "crates/a/src/lib.rs": "",
+	})
+	for _, field := range []string{"public = 1", "artifact = 3", "target = 3", "lib = 3"} {
+		to := base.With("Cargo.toml", base.Content("Cargo.toml")+"\n[workspace.dependencies]\nq = { version = \"1\", "+field+" }\n")
+		if slices.Equal(mustAnalyze(t, settings, base).Targets(), mustAnalyze(t, settings, to).Targets()) {
+			t.Errorf("%s: no target is affected, and Cargo refuses the file for all", field)
+		}
 	}
 }
