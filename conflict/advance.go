@@ -18,6 +18,9 @@ func follow(ctx context.Context, a Follower, s *config.Analysis, near *Snapshot,
 			return nil, nil
 		}
 	}
+	if near.filing.behind.moves(files) {
+		return nil, nil
+	}
 	watched := &watchedTree{Tree: t}
 	p, err := a.Follow(ctx, near.memo, files, watched)
 	switch {
@@ -86,7 +89,7 @@ func (n *successor) apply(s *config.Analysis, p *Patch, files []FileChange) bool
 	if moved {
 		var unowned []revision
 		if len(f.unowned) > 0 {
-			unowned = n.diff([]Target{unownedTarget(f.unowned)}, 1)
+			unowned = n.diff([]Target{unownedTarget(f.unowned, f.behind.files)}, 1)
 		} else {
 			unowned = n.diff([]Target{{Name: config.TargetUnowned}}, 0)
 		}

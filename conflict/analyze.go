@@ -86,7 +86,7 @@ func analyze(ctx context.Context, a Analyzer, s config.Analysis, near *Snapshot,
 		return analysis{snapshot: wholeTree(t.ID(), id, ""), files: len(files)}, nil
 	}
 	_, follows := a.(Follower)
-	return graphed(t.ID(), id, &s, near, g, files, follows && g.Memo != nil), nil
+	return graphed(ctx, t, id, &s, near, g, files, follows && g.Memo != nil)
 }
 
 // failed is the snapshot of a tree whose graph an analyzer could not compute.
@@ -96,8 +96,8 @@ func failed(tree queue.TreeID, id string, err error) *Snapshot {
 	return snap
 }
 
-func graphed(tree queue.TreeID, id string, s *config.Analysis, near *Snapshot, g *Graph, files []Entry, follows bool) analysis {
-	snap := &Snapshot{Tree: tree, Analyzer: id, settings: settingsSum(id, *s), memo: g.Memo,
+func graphed(ctx context.Context, t Tree, id string, s *config.Analysis, near *Snapshot, g *Graph, files []Entry, follows bool) (analysis, error) {
+	snap := &Snapshot{Tree: t.ID(), Analyzer: id, settings: settingsSum(id, *s), memo: g.Memo,
 		Unread: g.Unread, Provisional: slices.ContainsFunc(g.Unread, func(u Unread) bool { return u.Provisional })}
 	rules := rulesOf(s)
 	declared := inputsOf(rules, files)
@@ -106,12 +106,21 @@ func graphed(tree queue.TreeID, id string, s *config.Analysis, near *Snapshot, g
 	b.reach()
 	claims, extra := b.claims(), extraOf(g)
 	p := partition(s, extra, claims, files)
-	snap.barrier = p.barrier
-	if s.Unowned != config.UnownedTarget {
-		snap.barrier = append(snap.barrier, p.unowned...)
-	} else if len(p.unowned) > 0 {
-		b.add(unownedTarget(p.unowned))
+	barred, err := behindLinks(ctx, t, s, files, p.barrier)
+	if err != nil {
+		return analysis{}, fmt.Errorf("read tree %s: %w", t.ID(), err)
 	}
+	linked, err := behindLinks(ctx, t, s, files, p.unowned)
+	if err != nil {
+		return analysis{}, fmt.Errorf("read tree %s: %w", t.ID(), err)
+	}
+	snap.barrier = slices.Concat(p.barrier, barred.files)
+	if s.Unowned != config.UnownedTarget {
+		snap.barrier = slices.Concat(snap.barrier, p.unowned, linked.files)
+	} else if len(p.unowned) > 0 {
+		b.add(unownedTarget(p.unowned, linked.files))
+	}
+	linked.looks = append(linked.looks, barred.looks...)
 	snap.barrier = canonical(snap.barrier)
 	var f framer
 	snap.salt = f.reset("salt2").sum(&snap.settings).texts(g.Salt).entries(snap.barrier).done()
@@ -125,16 +134,17 @@ func graphed(tree queue.TreeID, id string, s *config.Analysis, near *Snapshot, g
 	}
 	b.build(defs)
 	if follows {
-		snap.filing = &filing{extra: extra, claims: layer(claims), dirs: layer(dirs), unowned: p.unowned, inputs: declared}
+		snap.filing = &filing{extra: extra, claims: layer(claims), dirs: layer(dirs), unowned: p.unowned, inputs: declared, behind: linked}
 		snap.size += snap.filing.size()
 	}
-	return analysis{snap, g, b.targets, p, len(files), rules, declared}
+	return analysis{snap, g, b.targets, p, len(files), rules, declared}, nil
 }
 
 // definition digests a definition node.
 func (f *framer) definition(d Definition) sum { return f.reset("def2").text(string(d.Digest)).done() }
 
-// unownedTarget is the target of all files that no target claims.
-func unownedTarget(files []Entry) Target {
-	return Target{Name: config.TargetUnowned, Kind: "unowned", Sources: files}
+// unownedTarget is the target of all files that no target claims, and of the files that
+// links among them lead to.
+func unownedTarget(files, behind []Entry) Target {
+	return Target{Name: config.TargetUnowned, Kind: "unowned", Sources: files, Inputs: behind}
 }

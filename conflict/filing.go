@@ -15,6 +15,7 @@ type filing struct {
 	dirs    layered[[]string] // the names in a directory; none: no such directory
 	unowned []Entry           // sorted
 	inputs  []inputs          // of each rule of the settings
+	behind  behind            // the files that unowned links lead to, with where links of the barrier lead
 }
 
 // filedBytes is roughly what a path takes in a filing.
@@ -87,7 +88,7 @@ func (r *refiling) move(files []FileChange) bool {
 		}
 		from, to := r.place(path, c.From, r.claims.get(path) > 0), r.place(path, c.To, now > 0)
 		if from == inUnowned || to == inUnowned {
-			if r.s.Unowned != config.UnownedTarget {
+			if r.s.Unowned != config.UnownedTarget || c.From.Mode == ModeLink || c.To.Mode == ModeLink {
 				return false
 			}
 			if from == inUnowned {
@@ -142,7 +143,7 @@ func (r *refiling) enlist(path string, in bool) {
 
 // done returns the new filing, and whether the unowned files are other ones.
 func (r *refiling) done() (f *filing, unowned bool) {
-	f = &filing{extra: r.extra, unowned: r.filing.unowned, inputs: r.inputs}
+	f = &filing{extra: r.extra, unowned: r.filing.unowned, inputs: r.inputs, behind: r.behind}
 	f.claims, f.dirs = r.claims.with(r.claimed), r.dirs.with(r.names)
 	if len(r.gone)+len(r.came) == 0 {
 		return f, false

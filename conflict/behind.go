@@ -1,0 +1,127 @@
+package conflict
+
+import (
+	"context"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// Files that no target owns may be read by any target, and one that is a link is read
+// as what it leads to. So the files behind it are hashed where the link is: the
+// link alone says no more than their names. The same holds for barrier files. Files that
+// somebody has written down in `ignore` stay ignored.
+
+// behind are the files that links lead to.
+type behind struct {
+	files []Entry
+	looks []string // the answer holds as long as nothing changes at or below these, and no link comes or goes above them
+}
+
+// mostLinks is how many links a path may lead through.
+const mostLinks = 40
+
+// behindLinks follows the links of a list, and those among the files that they
+// lead to. The tree's files are sorted. A link out of the tree or in a circle, or
+// to a folder that it is in itself, leads to nothing.
+func behindLinks(ctx context.Context, t Tree, s *config.Analysis, files, list []Entry) (behind, error) {
+	var b behind
+	walked, goals := map[string]bool{}, map[string]bool{}
+	todo := slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.Mode != ModeLink })
+	for ; len(todo) > 0; todo = todo[1:] {
+		link := todo[0].Path
+		if walked[link] {
+			continue
+		}
+		walked[link] = true
+		goal, ok, err := b.goal(ctx, t, files, link)
+		if err != nil {
+			return behind{}, err
+		}
+		if !ok || goals[goal] || goal == "" || strings.HasPrefix(link, goal+"/") {
+			continue
+		}
+		goals[goal] = true
+		for _, e := range entriesAt(files, goal) {
+			b.files = append(b.files, e)
+			if e.Mode == ModeLink {
+				todo = append(todo, e)
+			}
+		}
+	}
+	b.files = canonical(slices.DeleteFunc(b.files, func(e Entry) bool { return matches(s.Ignore, e.Path) }))
+	slices.Sort(b.looks)
+	b.looks = slices.Compact(b.looks)
+	return b, nil
+}
+
+// goal returns where a path leads once its links are followed, false if nowhere
+// in the tree.
+func (b *behind) goal(ctx context.Context, t Tree, files []Entry, at string) (string, bool, error) {
+	for range mostLinks {
+		link, ok := crossed(files, at)
+		if !ok {
+			return at, true, nil
+		}
+		if link.Mode == ModeSubmodule {
+			return link.Path, true, nil
+		}
+		to, err := t.Blob(ctx, link.OID)
+		if err != nil {
+			return "", false, err
+		}
+		dir, _ := parent(link.Path)
+		if at = path.Join(dir, string(to), at[len(link.Path):]); path.IsAbs(string(to)) || at == "." || at == ".." || strings.HasPrefix(at, "../") {
+			return "", false, nil
+		}
+		b.looks = append(b.looks, at)
+	}
+	return "", false, nil
+}
+
+// crossed returns the link or submodule that a path leads through or to.
+func crossed(files []Entry, at string) (Entry, bool) {
+	for ; at != ""; at, _ = parent(at) {
+		if i := place(files, at); i < len(files) && files[i].Path == at && files[i].crosses() {
+			return files[i], true
+		}
+	}
+	return Entry{}, false
+}
+
+// crosses reports whether the files below the entry's path are elsewhere.
+func (e *Entry) crosses() bool { return e.Mode == ModeLink || e.Mode == ModeSubmodule }
+
+func place(files []Entry, at string) int {
+	return sort.Search(len(files), func(i int) bool { return files[i].Path >= at })
+}
+
+// entriesAt returns the file at a path, or all files below it.
+func entriesAt(files []Entry, at string) []Entry {
+	if i := place(files, at); i < len(files) && files[i].Path == at {
+		return files[i : i+1]
+	}
+	from := place(files, at+"/")
+	to := from
+	for to < len(files) && strings.HasPrefix(files[to].Path, at+"/") {
+		to++
+	}
+	return files[from:to]
+}
+
+// moves reports whether changes may lead links elsewhere, or to other files.
+func (b *behind) moves(files []FileChange) bool {
+	for _, look := range b.looks {
+		for i := range files {
+			at := files[i].Path
+			if at == look || strings.HasPrefix(at, look+"/") ||
+				strings.HasPrefix(look, at+"/") && (files[i].From.crosses() || files[i].To.crosses()) {
+				return true
+			}
+		}
+	}
+	return false
+}
