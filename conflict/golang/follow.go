@@ -48,6 +48,9 @@ func (a *Analyzer) Follow(ctx context.Context, memo any, files []conflict.FileCh
 // of external modules.
 func (b *builder) sameModules(ctx context.Context, files []conflict.FileChange) (bool, error) {
 	for _, c := range files {
+		if b.now.modules.vendored(c.Path) {
+			return false, nil
+		}
 		if !setsModules(c.Path) {
 			continue
 		}

@@ -27,7 +27,8 @@ type goModule struct {
 // modules are all modules of the tree, with the additions of go.work.
 type modules struct {
 	byDir   map[string]*goModule
-	barrier []conflict.Entry // go.work and its sum
+	barrier []conflict.Entry // go.work and its sum, and what `go work vendor` writes beside it
+	vendors []string         // the directories that it writes
 	salt    []string
 }
 
@@ -47,6 +48,7 @@ func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (
 			m.barrier = append(m.barrier, e)
 			if base == "go.work" {
 				works = append(works, e)
+				m.vendors = append(m.vendors, below(dir, "vendor"))
 			}
 			continue
 		}
@@ -68,6 +70,11 @@ func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (
 		default:
 			m.byDir[dir] = nil
 			broken = append(broken, dir)
+		}
+	}
+	for _, e := range files {
+		if m.vendored(e.Path) {
+			m.barrier = append(m.barrier, e)
 		}
 	}
 	for _, d := range m.dirs() {
@@ -96,6 +103,12 @@ func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (
 func setsModules(file string) bool {
 	base := file[strings.LastIndexByte(file, '/')+1:]
 	return (base == "go.mod" || base == "go.work" || base == "go.work.sum") && !hidden(dirOf(file))
+}
+
+// vendored reports whether a file is a copy of an external module for all modules of
+// a workspace. It may stand beside no go.mod, so no module's node has it.
+func (m *modules) vendored(file string) bool {
+	return slices.ContainsFunc(m.vendors, func(dir string) bool { return strings.HasPrefix(file, dir+"/") })
 }
 
 // same reports whether another go.mod differs only in the versions of external

@@ -115,3 +115,26 @@ func TestAModuleInTestdataTakesItsPackagesAway(t *testing.T) {
 		followed(t, golang.New(golang.Options{}), g, to, base)
 	}
 }
+
+// `go work vendor` writes the external modules of all modules of a workspace beside
+// the go.work, where there may be no go.mod.
+func TestWhatAWorkspaceVendors(t *testing.T) {
+	base := conflicttest.New(map[string]string{
+		"go.work": "go 1.22\n\nuse ./m\n", "vendor/ext.org/x/x.go": "package x\n",
+		"m/go.mod":       "module m.org/m\n\ngo 1.22\n\nrequire ext.org/x v1.0.0\n",
+		"m/user/user.go": "package user\n\nimport _ \"ext.org/x\"\n",
+	})
+	for name, to := range map[string]*conflicttest.Tree{
+		"an edit": base.With("vendor/ext.org/x/x.go", "package x // 2\n"), "a new file": base.With("vendor/ext.org/x/new.go", "package x\n"),
+	} {
+		if got := affected(t, settings, base, to); !slices.Contains(got, "./m/user") {
+			t.Errorf("%s of a vendored package affects %q", name, got)
+		}
+		a := golang.New(golang.Options{})
+		got, err := conflict.Advance(t.Context(), a, settings, mustAnalyze(t, settings, base), to, conflicttest.Changes(base, to))
+		must(t, err)
+		if d := cmp.Diff(mustAnalyze(t, settings, to).Targets(), got.Targets()); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
