@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -122,6 +123,7 @@ func (b *builder) shared(r *root) []conflict.Target {
 			attrs = append(attrs, "catalog", f.key, spec)
 		}
 	}
+	attrs = append(attrs, r.nxTwice()...)
 	dirs := map[string]bool{}
 	var deps []field
 	for _, p := range r.members {
@@ -200,4 +202,25 @@ func (l *lock) closure(ids []string) map[string]bool {
 		}
 	}
 	return seen
+}
+
+// nxTwice returns the names that several projects of an Nx workspace have, with their
+// directories. Nx runs nothing in such a workspace, and changes that each add one
+// of the projects, under package names that differ, affect no common target.
+func (r *root) nxTwice() []string {
+	if r.nx == nil {
+		return nil
+	}
+	places := map[string][]string{}
+	for _, p := range r.members {
+		name := cmp.Or(p.nx.name, p.man.name, path.Base(p.dir))
+		places[name] = append(places[name], p.dir)
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(places)) {
+		if len(places[name]) > 1 {
+			list = append(append(list, "nx name", name), places[name]...)
+		}
+	}
+	return list
 }
