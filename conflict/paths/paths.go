@@ -17,11 +17,13 @@ package paths
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
@@ -129,14 +131,38 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 		g.Targets[i] = conflict.Target{Name: area.Name, Kind: "area", Deps: area.Needs,
 			Attrs: digest.Of(append([]string{"area1"}, area.Files...)...)}
 	}
+	linked := a.divide(g, files)
+	if len(linked) == 0 {
+		return g, nil
+	}
+	// A link is read as what it leads to, whoever has that.
+	l := layout.New(files)
+	for _, i := range linked {
+		behind, err := l.Behind(g.Targets[i].Sources, func(link conflict.Entry) (string, error) {
+			to, err := t.Blob(ctx, link.OID)
+			return string(to), err
+		})
+		if err != nil {
+			return nil, err
+		}
+		g.Targets[i].Inputs = behind
+	}
+	return g, nil
+}
+
+// divide gives each area its files, and returns the areas that have links.
+func (a *Analyzer) divide(g *conflict.Graph, files []conflict.Entry) (linked []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, e := range files {
 		for _, i := range a.claims(e.Path) {
 			g.Targets[i].Sources = append(g.Targets[i].Sources, e)
+			if e.Mode == conflict.ModeLink && !slices.Contains(linked, i) {
+				linked = append(linked, i)
+			}
 		}
 	}
-	return g, nil
+	return linked
 }
 
 func matches(globs []string, file string) bool {

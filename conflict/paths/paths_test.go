@@ -3,6 +3,7 @@ package paths_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,6 +54,24 @@ func TestWhatAnEditAffects(t *testing.T) {
 	other := append([]config.Area{{Name: "api", Files: []string{"api/**"}}}, areas[1:]...)
 	if f := conflict.FootprintOf(main, mustAnalyze(t, other, base), "m"); !f.All {
 		t.Error("a change of the areas is not global")
+	}
+}
+
+// An area with a link has what the link leads to, whichever area that is in.
+func TestAnAreaIsReadThroughItsLinks(t *testing.T) {
+	base := conflicttest.New(map[string]string{"api/v1.proto": "", "web/index.html": "1"}).
+		WithMode("api/page.html", conflict.ModeLink, "../pages/index.html").WithMode("pages", conflict.ModeLink, "web")
+	f := conflict.FootprintOf(mustAnalyze(t, areas, base), mustAnalyze(t, areas, base.With("web/index.html", "2")), "m")
+	if !slices.Contains(f.Affected, "api") {
+		t.Errorf("an edit of what a file of api leads to affects %q", f.Affected)
+	}
+	gone := errors.New("gone")
+	a, err := paths.New(areas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conflict.Analyze(t.Context(), a, config.Analysis{Areas: areas}, base.Failing(gone)); !errors.Is(err, gone) {
+		t.Errorf("a link that cannot be read: %v", err)
 	}
 }
 
