@@ -127,7 +127,9 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
 		Requester: r.User, URL: b.URL, Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b), Stack: b.Stack.Native}, Arrival: arrival,
-		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Consent: queue.Consent{Vouched: former.Vouched},
+		// An administrator vouches for one head. A restacked head may hold edits of others in a
+		// protected path, as goOn says.
+		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Consent: queue.Consent{Vouched: former.Vouched && former.Head == b.Head},
 		Manner: queue.Manner{Wording: b.Wording, Below: b.Below}, Own: r.Own, Rule: r.Rule, Facets: c.facetsOf(r.Number, b),
 	}
 	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})
