@@ -36,11 +36,11 @@ func restacked(ch *queue.Change, b queue.Inspected) bool {
 }
 
 // goOn has a change go on at another head that has the same commits on top of others. It
-// keeps its place, its lane, its method and its requester; and its approvals, if it had
-// those that it needs. It does not keep an administrator's approval, which is of one commit:
-// git may have taken edits of others along into a protected path, where only the new head
-// holds them. As always, proofs count as far as the content is the same. It reports whether
-// the change goes on.
+// keeps its place, its lane, its method, its requester and the rule that entered it; and its
+// approvals, if it had those that it needs. It does not keep an administrator's approval,
+// which is of one commit: git may have taken edits of others along into a protected path,
+// where only the new head holds them. As always, proofs count as far as the content is the
+// same. It reports whether the change goes on.
 func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 	id := queue.NewChangeID(ch.Number, b.Head, string(ch.ID))
 	if c.s.Changes[id] != nil {
@@ -49,7 +49,7 @@ func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 	next := &queue.Change{
 		ID: id, Number: ch.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author, Requester: ch.Requester, URL: b.URL,
 		Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b), Stack: b.Stack.Native, Restacked: b.Stack.Native != 0 && c.parentIn(b) == 0}, Arrival: ch.Arrival, Now: ch.Now, Lane: ch.Lane,
-		Foreseen: ch.Foreseen, Manner: ch.Manner, Own: ch.Own, Consent: ch.Consent, Course: queue.Course{Builds: ch.Builds, Spent: ch.Spent},
+		Foreseen: ch.Foreseen, Manner: ch.Manner, Own: ch.Own, Rule: ch.Rule, Consent: ch.Consent, Course: queue.Course{Builds: ch.Builds, Spent: ch.Spent},
 	}
 	next.Below = b.Below
 	next.Kept = ch.Kept || wasApproved(ch)

@@ -36,3 +36,28 @@ func TestNobodyVouchesForARestackedHead(t *testing.T) {
 		t.Errorf("%s is %s, vouched %v, %+v", ch.ID, ch.Phase, ch.Vouched, ch.Reason)
 	}
 }
+
+// The forge makes the commits anew of a change that a rule has entered: the rule's label counts
+// as before.
+func TestAutoLabelTakenOffAfterARestack(t *testing.T) {
+	w := quiet(t, unit, autoRules("high"))
+	w.step(w.say(w.open(w.main, edit{}), "boss", "/queue pause"))
+	w.quiesce()
+	p := w.open(w.main, edit{"a/code": "one"})
+	p.native, p.labels = p.number, []string{"ready"}
+	w.tell(w.offer(p))
+	w.quiesce()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
+	w.restack(p, nil, edit{"a/code": "one"})
+	w.tell(queue.HeadMoved{Number: p.number, Head: p.head}, w.offer(p))
+	w.quiesce()
+	if ch := w.change(p); ch.Head != p.head || ch.Phase.Final() {
+		t.Fatalf("%+v", ch)
+	}
+	p.labels = nil
+	w.tell(queue.Labeled{Number: p.number, Label: "ready", Actor: "dev"}, w.offer(p))
+	w.quiesce()
+	if ch := w.mustBe(p, queue.Cancelled); ch.Reason.Code != queue.ReasonUnruled {
+		t.Errorf("%+v", ch.Reason)
+	}
+}
