@@ -286,6 +286,17 @@ func (c *entering) unlabelled(b queue.Labeled) {
 	}
 }
 
+// unruled takes a change whose push has not moved main out of the queue if a label of its
+// rule was taken off while it was landing, when that was too late.
+func (c *entering) unruled(ch *queue.Change) {
+	p := c.s.Pulls[ch.Number]
+	if rule, known := c.facts.Rules().AutoRule(ch.Rule); ch.Rule != "" && known && p != nil && p.Auto != nil && p.Auto.Offered.Number != 0 {
+		if gone := rule.LacksLabels(p.Auto.Offered.Labels); len(gone) > 0 {
+			c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonUnruled, Names: []string{ch.Rule, gone[0]}}, nil)
+		}
+	}
+}
+
 // commanded forgets the reasons that kept a pull request out: somebody has asked to
 // land it.
 func (c *entering) commanded(number int) {

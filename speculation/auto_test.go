@@ -200,6 +200,24 @@ func TestAutoLabelTakenOffAtOnce(t *testing.T) {
 	}
 }
 
+// The label of a rule is taken off while the change lands, and the push is lost.
+func TestAutoLabelTakenOffDuringAPushThatIsLost(t *testing.T) {
+	w := quiet(t, unit, autoRules("high"))
+	p := w.open(w.main, edit{"a/code": "one"})
+	p.labels = []string{"ready"}
+	w.tell(w.offer(p))
+	w.untilPush()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
+	lost := w.mustTake("land")
+	p.labels = nil
+	w.tell(queue.Labeled{Number: p.number, Label: "ready", Actor: "dev"}, w.offer(p))
+	w.tell(lost...)
+	w.waitOut()
+	if ch := w.mustBe(p, queue.Cancelled); ch.Reason.Code != queue.ReasonUnruled {
+		t.Errorf("%+v", ch.Reason)
+	}
+}
+
 func TestAutoAfterCommands(t *testing.T) {
 	w := quiet(t, unit, autoRules("high"))
 	pause := w.open(w.main, edit{"b/code": "x"})

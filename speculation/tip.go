@@ -416,6 +416,7 @@ func (c *mainline) unland(id queue.ChangeID) {
 	// Events about it that came while it was landing, and were too late, count now.
 	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
 		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})
+	c.entering.unruled(ch)
 }
 
 func (c *mainline) setPush(p *queue.Push) {
