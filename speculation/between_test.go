@@ -266,3 +266,34 @@ func TestClosedBranchDuringAFreeze(t *testing.T) {
 		t.Errorf("%d pushes in %v", n, w.now.Sub(before))
 	}
 }
+
+// The protected paths change while a push is under way, and the push does not move main.
+func TestProtectedPathsChangeDuringAPushThatIsRefused(t *testing.T) {
+	for _, how := range []string{"refused", "lost"} {
+		t.Run(how, func(t *testing.T) {
+			w := quiet(t, unit, config.Rules{})
+			w.guards, w.sanctioned = true, map[queue.CommitID]bool{}
+			w.permissions.Protected = []string{"p/**"}
+			w.tell(queue.MainMoved{Branch: "main"})
+			w.quiesce()
+			p, q := w.open(w.main, edit{"a/code": "fine"}), w.open(w.main, edit{"b/code": "fine"})
+			w.step(w.say(p, "dev", "/land"), w.say(q, "dev", "/land"))
+			w.untilPush()
+			w.refuses = how == "refused"
+			answer := w.mustTake("land")
+			if w.refuses = false; how == "lost" {
+				answer = []queue.Body{queue.Pushed{Push: w.core.s.Push.ID}}
+				w.main = w.core.s.Main.Tip
+			}
+			w.permissions.Protected = []string{"p/**", "q/**"}
+			w.tell(queue.MainMoved{Branch: "main"})
+			w.tell(w.mustTake("observe")...)
+			w.tell(answer...)
+			w.quiesce()
+			w.step(w.say(q, "boss", "/queue resume"))
+			w.waitOut()
+			w.mustBe(p, queue.Landed)
+			w.mustBe(q, queue.Landed)
+		})
+	}
+}

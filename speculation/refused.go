@@ -53,6 +53,7 @@ func (c *landing) refused(p *queue.Push, rule string) {
 	for _, id := range p.Changes {
 		c.mainline.unland(id)
 	}
+	c.guarding.reguard() // while the push was under way, links by former globs were kept
 	open := slices.DeleteFunc(slices.Clone(m.Split), func(id queue.ChangeID) bool {
 		ch := c.s.Changes[id]
 		return ch == nil || ch.Phase.Final() || slices.Contains(p.Changes, id)

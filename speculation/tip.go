@@ -402,6 +402,7 @@ func (c *mainline) lost() {
 		c.unland(id)
 	}
 	c.note(queue.Note{What: "lost-race", Commit: p.Tip()})
+	c.guarding.reguard() // while the push was under way, links by former globs were kept
 }
 
 func (c *mainline) unland(id queue.ChangeID) {
