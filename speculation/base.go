@@ -100,13 +100,23 @@ func (c *entering) rebase(ch *queue.Change, b queue.Inspected) bool {
 	if parent == ch.Parent && base == ch.Base {
 		return true
 	}
-	ch.Base = base
 	if ch.Phase == queue.Parked {
-		ch.Parent = parent
+		c.stepOff(ch, parent, b)
 	}
+	ch.Base = base
 	c.touchChange(ch)
 	if ch.Parent == 0 {
 		c.settling.comeBack(ch)
 	}
 	return true
+}
+
+// stepOff notes which pull request a parked change is on top of by now. If it is not on top
+// any more of one that has not landed, it brings that one's commits with it, as its pull
+// request shows; else it would land as if they were on the queue's branch.
+func (c *entering) stepOff(ch *queue.Change, parent int, b queue.Inspected) {
+	if p := c.s.Pulls[ch.Parent]; ch.Parent != 0 && parent != ch.Parent && !(p != nil && p.Landed && p.Active == "") {
+		ch.Below, ch.Stale = b.Below, true
+	}
+	ch.Parent = parent
 }

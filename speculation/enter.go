@@ -103,7 +103,8 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 			}
 			if ch.Phase == queue.Parked {
 				if base := c.baseIn(b); base != "" || !ch.Shown {
-					ch.Parent, ch.Base, ch.Shown = c.parentIn(b), base, false
+					c.stepOff(ch, c.parentIn(b), b)
+					ch.Base, ch.Shown = base, false
 				}
 				if ch.Reason.Code == queue.ReasonBuildCap {
 					ch.Builds, ch.Spent = 0, 0 // a new /land may spend as much again

@@ -3,6 +3,7 @@ package speculation
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -196,5 +197,41 @@ func TestTryOnTopOfWhatWasSquashed(t *testing.T) {
 		if ch == nil || ch.Phase != queue.Tried && ch.Phase != queue.Landed || ch.Reason.Code == queue.ReasonMergeConflict {
 			t.Errorf("%s: %+v", words, ch)
 		}
+	}
+}
+
+// A pull request is made to ask for main though the one below it has not landed: it brings all
+// that it shows there.
+func TestRetargetedToMainWithoutTheOneBelow(t *testing.T) {
+	for _, how := range []string{"merge", "squash", "merge, unheard"} {
+		method, unheard := strings.CutSuffix(how, ", unheard")
+		t.Run(how, func(t *testing.T) {
+			w := quiet(t, unit, config.Rules{Landing: config.Landing{Method: config.MethodSquash, Methods: []config.Method{config.MethodSquash, config.MethodMerge}}})
+			low := w.open(w.main, edit{"a/code": "one"})
+			high := w.openOn(low, edit{"b/code": "two"})
+			w.audit.moved[high.number] = true
+			w.step(w.say(w.open(w.main, edit{}), "boss", "/queue pause"))
+			w.quiesce()
+			w.step(w.say(low, "dev", "/land"), w.say(high, "dev", "/land method="+method))
+			w.quiesce()
+			w.step(w.say(low, "dev", "/land cancel"))
+			w.quiesce()
+			if ch := w.change(high); ch.Phase != queue.Parked {
+				t.Fatalf("%+v", ch)
+			}
+			high.base = "main"
+			if unheard {
+				w.step(w.say(high, "dev", "/land"))
+			} else {
+				w.tell(queue.Retargeted{Number: high.number})
+			}
+			w.quiesce()
+			w.step(w.say(low, "boss", "/queue resume"))
+			w.waitOut()
+			w.mustBe(high, queue.Landed)
+			if got := w.commits[w.main].tree; !setOf(got["a/code"])["one"] || !setOf(got["b/code"])["two"] {
+				t.Errorf("main is %v", got)
+			}
+		})
 	}
 }
