@@ -483,6 +483,7 @@ func (c *settling) unpark(ch *queue.Change) {
 	if why := c.leaning(ch); why.Code != "" {
 		ch.Reason, ch.Until = why, 0
 		c.touchChange(ch)
+		c.mayStandAlone(ch)
 		return
 	}
 	c.move(ch, queue.Analyzing, queue.Reason{Code: queue.ReasonAnalyzing})

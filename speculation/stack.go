@@ -83,8 +83,24 @@ func (c *settling) topple(ch *queue.Change) {
 	}
 	for _, high := range c.facts.Order.OnTop(ch.Number) {
 		if why := c.leaning(high); why.Code != "" {
-			c.park(high, why, 0)
+			c.parkOn(high, why)
 		}
+	}
+}
+
+// parkOn parks a change because the one below it is out of the order.
+func (c *settling) parkOn(ch *queue.Change, why queue.Reason) {
+	c.park(ch, why, 0)
+	c.mayStandAlone(ch)
+}
+
+// mayStandAlone has a change looked at again that is parked for the one below it, if its pull
+// request asks for the queue's branch by now. It has stayed on top of that one only because it
+// was in the order (rebase), and perhaps nothing will happen to it any more that has it return.
+func (c *settling) mayStandAlone(ch *queue.Change) {
+	if ch.Phase == queue.Parked && ch.Base == "" && !ch.Shown {
+		c.guarding.reconsider(ch)
+		c.inspect()
 	}
 }
 
@@ -122,7 +138,7 @@ func (c *settling) restackOne(ch *queue.Change) bool {
 	if why := c.leaning(ch); why.Code != "" {
 		switch {
 		case ch.Phase != queue.Parked:
-			c.park(ch, why, 0)
+			c.parkOn(ch, why)
 			return true
 		case ch.Reason.Code == queue.ReasonParent && !slices.Equal(ch.Reason.Names, why.Names):
 			ch.Reason = why

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -234,4 +235,27 @@ func TestRetargetedToMainWithoutTheOneBelow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A pull request in the order is made to ask for main, and the one below it is then taken out: it
+// goes on without it.
+func TestBelowIsTakenOutAfterARetarget(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	low := w.open(w.main, edit{"a/code": "one"})
+	high := w.openOn(low, edit{"b/code": "two"})
+	w.audit.moved[high.number] = true
+	pause := w.open(w.main, edit{})
+	w.step(w.say(pause, "boss", "/queue pause"))
+	w.quiesce()
+	w.step(w.say(low, "dev", "/land"), w.say(high, "dev", "/land"))
+	w.quiesce()
+	high.base = "main"
+	w.tell(queue.Retargeted{Number: high.number})
+	w.quiesce()
+	w.step(w.say(low, "dev", "/land cancel"))
+	w.quiesce()
+	w.step(w.say(pause, "boss", "/queue resume"))
+	w.waitOut()
+	w.tick(48 * time.Hour)
+	w.mustBe(high, queue.Landed)
 }
