@@ -103,7 +103,7 @@ func attestOf(ch *queue.Change, m *queue.Main) queue.Attest {
 // turn at the time when the wait ends.
 func (c *judging) awaitsHead(ch *queue.Change) bool {
 	a := c.s.Actions[c.facts.Asked(attestOf(ch, &c.s.Main))]
-	if ch.OwnCI != nil || a == nil || a.Attempt > 1 {
+	if ch.OwnCI != nil || a == nil || a.Attempt > 1 || a.Renewed > 1 {
 		return false
 	}
 	until := a.At.Add(headWait)
@@ -114,10 +114,24 @@ func (c *judging) awaitsHead(ch *queue.Change) bool {
 // headChecked takes in that something has ended on a commit. If the commit is the head
 // of a change on which something still ran, the head is looked at again.
 func (c *judging) headChecked(b queue.HeadChecked) {
+	var looking []queue.ChangeID
 	for id, ch := range c.facts.Open {
 		if ch.Head == b.Head && ch.OwnCI != nil && ch.OwnCI.Open {
 			ch.OwnCI = nil
 			c.touch(queue.KindChange, string(id))
+		}
+		if ch.Head == b.Head && ch.OwnCI == nil {
+			looking = append(looking, id)
+		}
+	}
+	slices.Sort(looking)
+	for _, id := range looking {
+		// A look under way may have read that before it ended. Runs end in masses, so the next one
+		// waits for more of them, and one that has not begun yet is soon enough.
+		a := c.s.Actions[c.facts.Asked(attestOf(c.s.Changes[id], &c.s.Main))]
+		if a != nil && a.NotBefore <= c.facts.Now {
+			c.upkeep.done(a.Key)
+			c.upkeep.reissue(a, gather, a.Error)
 		}
 	}
 }

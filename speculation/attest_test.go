@@ -193,3 +193,18 @@ func TestHeadsRunsThatGoOn(t *testing.T) {
 		t.Error("asked about what has ended")
 	}
 }
+
+// A run on the head ends between the question and its answer, which still shows it as going on.
+func TestHeadsRunThatEndsWhileItIsLookedAt(t *testing.T) {
+	w := headWorld(t, counting)
+	p := w.open(w.main, edit{"a/code": "new"})
+	w.step(w.say(p, "dev", "/land"))
+	b := w.mustTake("attest")[0].(queue.Attested)
+	b.Passed, b.Open = nil, true
+	w.tell(queue.HeadChecked{Head: p.head})
+	w.tell(b)
+	w.settleDown()
+	if own := w.change(p).OwnCI; own == nil || own.Keys != 1 || own.Open {
+		t.Errorf("it has %+v", own)
+	}
+}
