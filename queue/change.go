@@ -165,7 +165,8 @@ type Consent struct {
 	Approved bool     `json:"approved,omitempty"` // an administrator has approved its head, as last seen; not asked where it needs none
 	Spared   []string `json:"spared,omitempty"`   // labels of its pull request that a freeze excepts, as last seen; hostile text
 
-	Kept bool `json:"kept,omitempty"` // its head was approved, and then moved by us and put back, or made anew by the forge: the forge may have dismissed these approvals
+	Kept   bool    `json:"kept,omitempty"`    // its head was approved, and then moved by us and put back, or made anew by the forge: the forge may have dismissed these approvals
+	KeptAt Instant `json:"kept_at,omitempty"` // when that was
 }
 
 // Would is what would become of a pull request that is not in the queue.

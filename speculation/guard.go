@@ -82,6 +82,7 @@ func (c *Core) Protected(number int) []string {
 // lacking returns the requirements that a change's pull request does not meet, by the
 // forge's answer and by the paths that its merges change.
 func (c *guarding) lacking(ch *queue.Change, b queue.Inspected, vouched bool) []queue.Requirement {
+	c.endKept(ch, b)
 	if len(b.Protected)+len(b.Guarded) > 0 && ch.Approved != b.Approved && (b.Approved || !ch.Kept) {
 		ch.Approved = b.Approved
 		c.touch(queue.KindChange, string(ch.ID))

@@ -213,7 +213,7 @@ func (c *mainline) putBack(p *queue.Push) {
 	}
 	for _, h := range p.Heads {
 		if ch := c.s.Changes[h.Change]; ch != nil && ch.Met != 0 {
-			ch.Kept = true
+			ch.Kept, ch.KeptAt = true, c.facts.Now
 			c.touchChange(ch)
 		}
 	}
@@ -235,6 +235,12 @@ func (c *mainline) headsReturned(b queue.HeadsReturned) {
 		return
 	}
 	t, _ := a.Task.(queue.ReturnHeads)
+	for _, h := range t.Heads {
+		if ch := c.s.Changes[h.Change]; ch != nil && ch.Kept && !ch.Phase.Final() {
+			ch.KeptAt = c.facts.Now
+			c.touchChange(ch)
+		}
+	}
 	for _, id := range b.Left {
 		ch := c.s.Changes[id]
 		if ch == nil || ch.Phase.Final() || ch.Phase == queue.Landing {

@@ -108,3 +108,37 @@ func TestMainMovesWhereTheForgeCannotBeAsked(t *testing.T) {
 		t.Errorf("it counts as shown as merged: %+v", v)
 	}
 }
+
+// The branch was moved for a push that was lost, and is back, and the forge has dismissed no
+// approval. A reviewer who takes the approval back later has taken it back.
+func TestApprovalTakenBackAfterALostPush(t *testing.T) {
+	w, p, a := squashing(t)
+	w.requires = true
+	w.tell(w.carryOut(a)...)
+	w.settleDown()
+	w.mustBe(p, queue.Landed)
+	p = w.open(w.main, edit{"b/code": "fine"})
+	w.step(w.say(p, "dev", "/land"))
+	w.untilPush()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
+	lost := w.mustTake("land")
+	w.step(w.say(p, "boss", "/queue pause"))
+	w.tell(lost...)
+	w.quiesce()
+	if ch := w.mustBe(p, queue.Pending); !ch.Kept || w.shows(p) != p.head {
+		t.Fatalf("%+v", ch)
+	}
+	for range 4 { // looked at now and then, as events come
+		w.pass(5 * time.Minute)
+		w.tell(queue.Stirred{Number: p.number})
+		w.quiesce()
+	}
+	p.lacks = []queue.Requirement{{Kind: queue.RequireReviews, Names: []string{"0", "1"}}}
+	w.tell(queue.Stirred{Number: p.number})
+	w.quiesce()
+	w.step(w.say(p, "boss", "/queue resume"))
+	w.waitOut()
+	if ch := w.mustBe(p, queue.Parked); !waitsOutside(ch) {
+		t.Errorf("%+v", ch.Reason)
+	}
+}

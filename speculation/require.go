@@ -30,6 +30,7 @@ const (
 	boardingFor   = 15 * time.Second // for so long the train waits for the answer
 	boardingRetry = 2 * time.Minute  // a change about which there was no answer is asked about again after this
 	gather        = 2 * time.Second  // when a check has ended, the queue waits so long for further ones
+	keptFor       = 10 * time.Minute // a forge that dismisses approvals because of a push has done so after this time
 	minWait       = time.Minute      // between two questions about a change that waits, without news of it
 	maxWait       = time.Hour
 	maxWaitOther  = 10 * time.Minute // maxWait for a change that waits for another pull request, which may be another server's, or for the end of a stack, of which no webhook tells
@@ -71,6 +72,20 @@ func asKept(ch *queue.Change, b queue.Inspected) queue.Inspected {
 	b.Approved = b.Approved || ch.Approved
 	b.Unmet = slices.DeleteFunc(slices.Clone(b.Unmet), func(r queue.Requirement) bool { return ofReviews(r.Kind) })
 	return b
+}
+
+// endKept ends that approvals count which the forge no longer shows (asKept), once the forge
+// shows by itself that all are there, after the time in which it dismisses any. If one is missing
+// later, a person has taken it back.
+func (c *guarding) endKept(ch *queue.Change, b queue.Inspected) {
+	if !ch.Kept || ch.Head != b.Head || !b.Requires || c.facts.Now < ch.KeptAt.Add(keptFor) {
+		return
+	}
+	gone := ch.Approved && !b.Approved && len(b.Protected)+len(b.Guarded) > 0
+	if !gone && !slices.ContainsFunc(b.Unmet, func(r queue.Requirement) bool { return ofReviews(r.Kind) }) {
+		ch.Kept, ch.KeptAt = false, 0
+		c.touchChange(ch)
+	}
 }
 
 // ofReviews reports whether a forge takes a requirement for unmet again after a push.

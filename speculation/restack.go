@@ -52,7 +52,9 @@ func (c *entering) goOn(ch *queue.Change, b queue.Inspected) bool {
 		Foreseen: ch.Foreseen, Manner: ch.Manner, Own: ch.Own, Rule: ch.Rule, Consent: ch.Consent, Course: queue.Course{Builds: ch.Builds, Spent: ch.Spent},
 	}
 	next.Below = b.Below
-	next.Kept = ch.Kept || wasApproved(ch)
+	if next.Kept = ch.Kept || wasApproved(ch); next.Kept {
+		next.KeptAt = c.facts.Now
+	}
 	next.Approved, next.Vouched = false, false
 	p := c.pull(ch.Number)
 	if p.Head == b.Head && p.Pushes > 0 {
