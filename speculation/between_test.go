@@ -297,3 +297,44 @@ func TestProtectedPathsChangeDuringAPushThatIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// Somebody takes a change back, or pushes to it, while it is being pushed, and is told that this
+// is too late. The push is lost: it was not too late.
+func TestTooLateForAPushThatIsLost(t *testing.T) {
+	for _, how := range []string{"cancelled", "pushed"} {
+		t.Run(how, func(t *testing.T) {
+			w := quiet(t, unit, config.Rules{})
+			p := w.land(edit{"a/code": "one"})
+			w.mustReachLanding(p)
+			w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
+			lost := w.mustTake("land")
+			want := queue.ReasonCancelled
+			if how == "cancelled" {
+				w.step(w.say(p, "dev", "/land cancel"))
+				for len(w.inspections()) > 0 {
+					w.work(0)
+				}
+			} else {
+				want = queue.ReasonPushed
+				w.headIsNow(p, edit{"a/code": "two"})
+			}
+			if n := w.core.s.Pulls[p.number].Notice; n.Code != queue.ReasonTooLate {
+				t.Fatalf("the answer is %+v", n)
+			}
+			w.tell(lost...)
+			w.waitOut()
+			if ch := w.mustBe(p, queue.Cancelled); ch.Reason.Code != want {
+				t.Errorf("%+v", ch.Reason)
+			}
+			if n := w.core.s.Pulls[p.number].Notice; n.Code != "" {
+				t.Errorf("people are told %+v", n)
+			}
+		})
+	}
+}
+
+// headIsNow has the author push to a pull request, and the queue hear of it.
+func (w *world) headIsNow(p *pull, e edit) {
+	p.head = w.put(commit{parent: p.head, tree: w.commits[p.head].tree.with(e)}).id
+	w.tell(queue.HeadMoved{Number: p.number, Head: p.head})
+}

@@ -262,7 +262,8 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	switch ch := c.facts.Links.Active(b.Number); {
 	case ch == nil || ch.Head == b.Head:
 	case ch.Phase == queue.Landing:
-		c.pull(b.Number).Notice = queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}}
+		p := c.pull(b.Number)
+		p.Notice, p.NoticeTo = queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}}, ""
 	default:
 		c.doubt(ch, "head/"+e.ID)
 	}

@@ -68,6 +68,22 @@ func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 	}
 }
 
+// inTime follows what people have been told to be too late for a change that was being pushed:
+// its push has not moved main. A cancel counts now. A push to it is found when its pull request is
+// looked at again.
+func (c *entering) inTime(ch *queue.Change) {
+	p := c.s.Pulls[ch.Number]
+	if p == nil || p.Notice.Code != queue.ReasonTooLate || p.Notice.Names[0] != string(ch.Head) {
+		return
+	}
+	cancels, by := len(p.Notice.Names) == 1, p.NoticeTo
+	p.Notice, p.NoticeTo = queue.Reason{}, ""
+	c.touchPull(p)
+	if cancels {
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{by}}, nil)
+	}
+}
+
 // pause holds all landings; builds go on.
 func (c *entering) pause(r *queue.Request) {
 	c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.facts.Now}

@@ -418,6 +418,7 @@ func (c *mainline) unland(id queue.ChangeID) {
 	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
 		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})
 	c.entering.unruled(ch)
+	c.entering.inTime(ch)
 }
 
 func (c *mainline) setPush(p *queue.Push) {
