@@ -67,6 +67,7 @@ type CIResult struct {
 	Branch string // for which the suite was made; "": not told
 	Bound  bool   // made anew for each branch: a result of another branch says nothing of ours
 	State  CIState
+	Waits  bool      // State is CINone because it has not begun: it may begin yet, under this ID
 	Word   string    // the state in the forge's words, for people
 	At     time.Time // when it began to be reported
 	Ended  time.Time

@@ -317,6 +317,42 @@ func TestPipelinesAsRuns(t *testing.T) {
 	}
 }
 
+// A job that was skipped begins under the id that it has, once the job before it is retried.
+func TestSkippedJobsMayBegin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, fake.Options{})
+	w.project.Set(func(s *fake.Settings) { s.Jobs = []string{"test", "deploy"} })
+	head := queue.CommitID(w.project.Push("ann", "submitqueue/1", nil))
+	w.server.Settle()
+	ci := w.forge.Capabilities().CI
+	deploy := func() forge.CIResult {
+		t.Helper()
+		got, err := ci.CIResults(t.Context(), head)
+		at := slices.IndexFunc(got.List, func(r forge.CIResult) bool { return r.Name == "deploy" })
+		if err != nil || at < 0 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got.List[at]
+	}
+	id := int(deploy().Suite)
+	w.project.Report(id, "test", "failed")
+	w.project.Report(id, "deploy", "skipped")
+	skipped := deploy()
+	if skipped.State != forge.CINone || !skipped.Waits {
+		t.Errorf("%+v", skipped)
+	}
+	if err := ci.RerunFailed(t.Context(), int64(id)); err != nil {
+		t.Fatal(err)
+	}
+	if r := deploy(); r.ID != skipped.ID || r.State != forge.CIQueued || r.Waits {
+		t.Errorf("after the retry: %+v", r)
+	}
+	w.project.Report(id, "deploy", "canceled")
+	if r := deploy(); r.State != forge.CINone || r.Waits {
+		t.Errorf("cancelled: %+v", r)
+	}
+}
+
 // A fork's deletion, and what is not a project's own, are read without an error.
 func TestForks(t *testing.T) {
 	t.Parallel()

@@ -187,6 +187,13 @@ func stateOf(state string, mayFail bool, reason string) forge.CIState {
 	return forge.CIQueued
 }
 
+// mayBegin reports whether a job that is no result yet may begin under the id that it has: a
+// skipped one when the failed jobs before it are retried, which get new ids
+// (app/services/ci/retry_pipeline_service.rb), and a manual one when somebody plays it.
+func mayBegin(word string, state forge.CIState) bool {
+	return state == forge.CINone && (word == "skipped" || word == "manual")
+}
+
 func timeOf(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -196,7 +203,7 @@ func timeOf(t *time.Time) time.Time {
 
 func jobResult(j *gitlab.Job, r *gitlab.PipelineInfo) forge.CIResult {
 	return forge.CIResult{ID: int64(j.ID), App: ciApp, Name: j.Name, Commit: queue.CommitID(r.SHA), Suite: int64(r.ID), Branch: r.Ref, Bound: true,
-		State: jobState(j), Word: j.Status, At: timeOf(j.CreatedAt), Ended: timeOf(j.FinishedAt), URL: j.WebURL, Title: j.FailureReason}
+		State: jobState(j), Waits: mayBegin(j.Status, jobState(j)), Word: j.Status, At: timeOf(j.CreatedAt), Ended: timeOf(j.FinishedAt), URL: j.WebURL, Title: j.FailureReason}
 }
 
 func runOf(p *gitlab.PipelineInfo) forge.CIRun {

@@ -123,11 +123,11 @@ func (e *entry) toRunAgain(skew time.Duration) (ready []forge.CIRun, found bool)
 }
 
 // awaitRerun notes that a job was asked to run again. Results of its checks in these suites now
-// count as former results.
+// count as former results, but for those that go on under their ids (forge.CIResult.Waits).
 func (c *Controller) awaitRerun(j *job, said []forge.CIResult, suites map[int64]bool) {
 	j.rerun, j.rerunAt, j.running = rerunAsked, c.o.Now(), time.Time{}
 	for _, r := range said {
-		if !suites[r.Suite] {
+		if !suites[r.Suite] || r.Waits {
 			continue
 		}
 		bad := func(o forge.CIResult) bool {

@@ -106,7 +106,7 @@ func newEntry(b queue.Build, action string, o Options) *entry {
 func refOf(prefix, branch, id string) string { return prefix + "/" + branch + "/" + id }
 
 // fold takes in a result and reports whether it is news. Results come in any
-// order: the end of a check is not taken back by its beginning.
+// order: the end of a check is not taken back by its beginning, unless it was only skipped.
 func (e *entry) fold(r forge.CIResult) bool {
 	if e.orphan || r.Commit != e.build.Commit {
 		return false
@@ -114,7 +114,7 @@ func (e *entry) fold(r forge.CIResult) bool {
 	key := resultKey{r.Status, r.ID}
 	old, known := e.results[key]
 	if known {
-		if old.State.Ended() && !r.State.Ended() || old.State == forge.CIRunning && r.State == forge.CIQueued {
+		if old.State.Ended() && !old.Waits && !r.State.Ended() || old.State == forge.CIRunning && r.State == forge.CIQueued {
 			return false
 		}
 		if r.Branch == "" {
@@ -143,6 +143,11 @@ func (e *entry) foldRun(r forge.CIRun) bool {
 		return false
 	}
 	old, known := e.runs[r.ID]
+	if known && e.unique { // there are no attempts: a run that is run again stays the same, and what was told last of it counts
+		r.Attempt = max(r.Attempt, old.Attempt)
+		e.runs[r.ID] = r
+		return old != r
+	}
 	if known && (old.Attempt > r.Attempt || old.Attempt == r.Attempt && old.Done || old == r) {
 		return false
 	}

@@ -140,7 +140,9 @@ func (e *entry) adopt(run forge.CIRun, began time.Time) {
 			e.foreign[r.Suite] = true
 		}
 	}
-	e.foldRun(run)
+	if _, known := e.runs[run.ID]; !known { // else webhooks have told more of it
+		e.foldRun(run)
+	}
 }
 
 // notBegun takes in the error of asking for a run. The caller holds mu.

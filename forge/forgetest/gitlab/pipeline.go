@@ -229,10 +229,14 @@ func (pl *pipeline) stop() {
 }
 
 // retry runs again the jobs that did not pass: they get new ids in the same pipeline,
-// which is open again.
+// which is open again. Jobs that were skipped because of them begin under the ids that they
+// have (app/services/ci/retry_pipeline_service.rb).
 func (pl *pipeline) retry(who *User) {
 	pl.cancel = false
 	for _, j := range slices.Clone(pl.jobs) {
+		if j.state == "skipped" && !j.status {
+			j.state, j.ended = "created", time.Time{}
+		}
 		if (j.state == "failed" || j.state == "canceled") && !j.retried && !j.status {
 			j.retried = true
 			pl.jobs = append(pl.jobs, &job{id: pl.project.s.nextID(), name: j.name, stage: j.stage, state: "pending", user: who, ref: j.ref, made: pl.project.s.now(), may: j.may, bridge: j.bridge, pipelines: pl})
