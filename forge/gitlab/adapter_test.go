@@ -317,6 +317,35 @@ func TestPipelinesAsRuns(t *testing.T) {
 	}
 }
 
+// A job that failed without a word on the commit is no result; and it has not passed either.
+func TestReasonsOfFailedJobs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, fake.Options{})
+	w.project.Set(func(s *fake.Settings) { s.Jobs, s.MustSucceed = []string{"test"}, true })
+	for reason, want := range map[string]forge.CIState{
+		"script_failure": forge.CIFailed, "job_execution_timeout": forge.CITimeout, "server_timeout_running": forge.CITimeout,
+		"runner_system_failure": forge.CINone, "ci_quota_exceeded": forge.CINone, "stuck_pending_no_matching_runners": forge.CINone, "no_updates_running": forge.CINone,
+		"runner_interrupted": forge.CINone, "missing_dependency_failure": forge.CINone, "secrets_provider_not_found": forge.CINone, "user_blocked": forge.CINone,
+	} {
+		n := w.opened(reason)
+		head := queue.CommitID(w.project.Look(n).SHA)
+		ci := w.forge.Capabilities().CI
+		runs, err := ci.CIRunsOf(t.Context(), head)
+		if err != nil || len(runs) != 1 {
+			t.Fatalf("%+v, %v", runs, err)
+		}
+		w.project.Fail(int(runs[0].ID), "test", reason)
+		got, err := ci.CIResults(t.Context(), head)
+		if err != nil || len(got.List) != 1 || got.List[0].State != want {
+			t.Errorf("%s: %+v, %v; want %s", reason, got.List, err, want)
+		}
+		s, err := w.forge.Unmet(t.Context(), forge.Requirements{Number: n, Head: head, Base: "main", Branch: "main", Checks: true})
+		if err != nil || len(s.Unmet) != 1 || s.Unmet[0].Kind != queue.RequireChecksPassed {
+			t.Errorf("%s: unmet are %+v, %v", reason, s.Unmet, err)
+		}
+	}
+}
+
 // A job that was skipped begins under the id that it has, once the job before it is retried.
 func TestSkippedJobsMayBegin(t *testing.T) {
 	t.Parallel()

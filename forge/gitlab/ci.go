@@ -140,7 +140,7 @@ func (f *Forge) bridges(ctx context.Context, id, pipeline int) (list []*gitlab.J
 		o.ListOptions = page
 		return f.client.Jobs.ListPipelineBridges(id, pipeline, o, gitlab.WithContext(ctx))
 	}, func(b *gitlab.Bridge) bool {
-		list = append(list, &gitlab.Job{ID: b.ID, Name: b.Name, Status: b.Status, AllowFailure: b.AllowFailure, CreatedAt: b.CreatedAt, FinishedAt: b.FinishedAt, WebURL: b.WebURL})
+		list = append(list, &gitlab.Job{ID: b.ID, Name: b.Name, Status: b.Status, AllowFailure: b.AllowFailure, FailureReason: b.FailureReason, CreatedAt: b.CreatedAt, FinishedAt: b.FinishedAt, WebURL: b.WebURL})
 		return true
 	})
 	return list, err
@@ -158,6 +158,18 @@ func clockOf(resp *gitlab.Response) time.Time {
 
 func jobState(j *gitlab.Job) forge.CIState { return stateOf(j.Status, j.AllowFailure, j.FailureReason) }
 
+// GitLab's reasons for a failed job (app/models/concerns/enums/ci/commit_status.rb).
+// blamed are those that the commit's own commands or CI file can have; nobody says the
+// reason for a job whose other pipeline has failed. All other reasons, known or new, are
+// about machines, quotas and settings, and say nothing of the commit: for example, no more
+// compute minutes. late are those of a job that took too long.
+var (
+	blamed = []string{"", "unknown_failure", "script_failure", "trace_size_exceeded", "environment_creation_failure", "pipeline_loop_detected",
+		"invalid_bridge_trigger", "downstream_pipeline_creation_failed", "downstream_project_trigger_resolved_to_empty",
+		"reached_max_descendant_pipelines_depth", "reached_max_pipeline_hierarchy_size"}
+	late = []string{"job_execution_timeout", "job_execution_server_timeout", "server_timeout_running", "server_timeout_canceling"}
+)
+
 // stateOf translates a state of GitLab. A failed job that may fail counts as passed, as
 // it does at GitLab. A manual job that may fail counts as none, since it may be left out.
 func stateOf(state string, mayFail bool, reason string) forge.CIState {
@@ -168,12 +180,12 @@ func stateOf(state string, mayFail bool, reason string) forge.CIState {
 		switch {
 		case mayFail:
 			return forge.CIPassed
-		case reason == "job_execution_timeout":
+		case slices.Contains(late, reason):
 			return forge.CITimeout
-		case slices.Contains([]string{"runner_system_failure", "stuck_or_timeout_failure", "scheduler_failure", "data_integrity_failure", "api_failure", "runner_unsupported", "stale_schedule"}, reason):
-			return forge.CINone
+		case slices.Contains(blamed, reason):
+			return forge.CIFailed
 		}
-		return forge.CIFailed
+		return forge.CINone
 	case "canceled", "skipped":
 		return forge.CINone
 	case "manual":
@@ -185,6 +197,14 @@ func stateOf(state string, mayFail bool, reason string) forge.CIState {
 		return forge.CIRunning
 	}
 	return forge.CIQueued
+}
+
+// wordOf returns a state for people: why a failed job is no result.
+func wordOf(word string, state forge.CIState, reason string) string {
+	if word == "failed" && state == forge.CINone {
+		return word + " (" + reason + ")"
+	}
+	return word
 }
 
 // mayBegin reports whether a job that is no result yet may begin under the id that it has: a
@@ -203,7 +223,7 @@ func timeOf(t *time.Time) time.Time {
 
 func jobResult(j *gitlab.Job, r *gitlab.PipelineInfo) forge.CIResult {
 	return forge.CIResult{ID: int64(j.ID), App: ciApp, Name: j.Name, Commit: queue.CommitID(r.SHA), Suite: int64(r.ID), Branch: r.Ref, Bound: true,
-		State: jobState(j), Waits: mayBegin(j.Status, jobState(j)), Word: j.Status, At: timeOf(j.CreatedAt), Ended: timeOf(j.FinishedAt), URL: j.WebURL, Title: j.FailureReason}
+		State: jobState(j), Waits: mayBegin(j.Status, jobState(j)), Word: wordOf(j.Status, jobState(j), j.FailureReason), At: timeOf(j.CreatedAt), Ended: timeOf(j.FinishedAt), URL: j.WebURL, Title: j.FailureReason}
 }
 
 func runOf(p *gitlab.PipelineInfo) forge.CIRun {

@@ -132,7 +132,7 @@ func (p *payload) pipeline(ref string) (news forge.CINews) {
 		ended, _ := time.Parse("2006-01-02 15:04:05 MST", b.FinishedAt)
 		state := stateOf(b.Status, b.MayFail, b.Reason)
 		news.Results = append(news.Results, forge.CIResult{ID: b.ID, App: ciApp, Name: b.Name, Commit: queue.CommitID(a.SHA), Suite: int64(a.ID), Branch: ref, Bound: true,
-			State: state, Waits: mayBegin(b.Status, state), Word: b.Status, Ended: ended, Title: b.Reason})
+			State: state, Waits: mayBegin(b.Status, state), Word: wordOf(b.Status, state, b.Reason), Ended: ended, Title: b.Reason})
 	}
 	return news
 }

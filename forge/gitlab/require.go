@@ -222,7 +222,7 @@ func (f *Forge) pipelineOf(ctx context.Context, id int, mr *gitlab.MergeRequest,
 		switch state := jobState(j); {
 		case !state.Ended():
 			waiting = append(waiting, j.Name)
-		case state == forge.CIFailed || state == forge.CITimeout, state == forge.CINone && j.Status == "canceled":
+		case state == forge.CIFailed || state == forge.CITimeout, state == forge.CINone && (j.Status == "canceled" || j.Status == "failed"):
 			failed = append(failed, j.Name)
 		}
 	}

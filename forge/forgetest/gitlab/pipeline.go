@@ -270,6 +270,19 @@ func (p *Project) Report(id int, name, state string, log ...string) {
 	panic(fmt.Sprintf("pipeline %d has no job %q", id, name))
 }
 
+// Fail has a job of a pipeline fail for one of GitLab's reasons, such as
+// "ci_quota_exceeded".
+func (p *Project) Fail(id int, name, reason string) {
+	p.s.mu.Lock()
+	for _, j := range p.pipeline(id).jobs {
+		if j.name == name && !j.retried {
+			j.reason = reason
+		}
+	}
+	p.s.mu.Unlock()
+	p.Report(id, name, "failed")
+}
+
 // ReportAll is Report of all jobs of a pipeline that are not over.
 func (p *Project) ReportAll(id int, state string) {
 	for _, pl := range p.Pipelines() {
