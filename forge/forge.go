@@ -69,8 +69,8 @@ type Forge interface {
 	Remote(ctx context.Context) (Remote, error)
 	// Missed returns as events what webhooks may have lost since a moment:
 	// comments with commands, labels, and the present head of each open pull request
-	// (as HeadMoved, or Closed) whose number is asked for. The same comment has the same
-	// event id each time.
+	// (as HeadMoved, or Closed) whose number is asked for; of one that is gone, Closed, and
+	// all the others are told. The same comment has the same event id each time.
 	Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error)
 	// Capabilities says what else this forge can do: always the same.
 	Capabilities() Capabilities

@@ -136,6 +136,9 @@ func (f *Forge) listed(ctx context.Context, numbers []int) (map[int]*github.Pull
 // missedPull tells how one pull request stands.
 func (f *Forge) missedPull(ctx context.Context, number int) ([]queue.Event, error) {
 	p, _, err := f.client.PullRequests.Get(ctx, f.o.Owner, f.o.Name, number)
+	if isNotFound(err) {
+		p, err = &github.PullRequest{Number: &number, UpdatedAt: &github.Timestamp{Time: time.Now()}}, nil // GitHub hides those of accounts that it has flagged
+	}
 	if err != nil {
 		return nil, err
 	}

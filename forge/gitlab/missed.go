@@ -57,7 +57,11 @@ func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queu
 	for _, number := range open {
 		mr := known[number]
 		if mr == nil {
-			if mr, _, err = f.get(ctx, number); err != nil {
+			mr, _, err = f.get(ctx, number)
+			if errors.Is(err, gitlab.ErrNotFound) {
+				mr, err = &gitlab.MergeRequest{IID: number, UpdatedAt: gitlab.Ptr(time.Now())}, nil // somebody has deleted it, which no webhook says
+			}
+			if err != nil {
 				return nil, failure(ctx, fmt.Sprintf("read merge request %d", number), err)
 			}
 		}

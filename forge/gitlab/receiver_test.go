@@ -151,6 +151,27 @@ func TestMissedFindsWhatWebhooksLost(t *testing.T) {
 	}
 }
 
+// An owner can delete a merge request, for which GitLab sends no webhook. What happened to the
+// others is told all the same.
+func TestMissedOfADeletedMergeRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, fake.Options{})
+	since := time.Now().Add(-time.Minute)
+	n := w.opened("topic")
+	w.project.Comment("ann", n, "/land")
+	events, err := w.forge.Missed(t.Context(), since, []int{99, n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range events {
+		got = append(got, fmt.Sprintf("%T", e.Body))
+	}
+	if !slices.Equal(got, []string{"queue.Commented", "queue.Closed", "queue.HeadMoved"}) || events[1].Body != (queue.Closed{Number: 99}) || events[1].ID == "" {
+		t.Errorf("missed %+v", events)
+	}
+}
+
 // A label and an assignment that nobody has heard of are found; those of which our note says
 // that they were, or that was edited since, are not: nobody who has asked once is heard twice.
 func TestMissedTellsOnceOfLabelsAndAssignments(t *testing.T) {

@@ -234,8 +234,13 @@ func missed(t *testing.T, h Host) {
 	if again, after := commands(h.Forge), commands(h.Again()); !slices.Equal(again, first) || !slices.Equal(after, first) {
 		t.Errorf("the same command comes under other ids: %q, %q, after a restart %q", first, again, after)
 	}
-	if _, err := h.Forge.Missed(t.Context(), since, []int{nowhere}); err != nil {
-		mustBe(t, "what was missed of no pull request", err, forge.ErrNotFound)
+	events, err := h.Forge.Missed(t.Context(), since, []int{nowhere, n})
+	told := func(want func(queue.Body) bool) bool {
+		return slices.ContainsFunc(events, func(e queue.Event) bool { return want(e.Body) })
+	}
+	if err != nil || !told(func(b queue.Body) bool { return b == queue.Closed{Number: nowhere} }) ||
+		!told(func(b queue.Body) bool { return b == queue.HeadMoved{Number: n, Head: head} }) {
+		t.Errorf("one pull request is gone, and is not told as closed, or the other is not told: %+v, %v", events, err)
 	}
 }
 
