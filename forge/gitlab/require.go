@@ -2,6 +2,7 @@ package gitlab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -201,12 +202,36 @@ func (f *Forge) threads(ctx context.Context, id, number int) (open int, paths []
 	return open, paths, err
 }
 
+// ofHead reports whether the head pipeline of a merge request is of its present head: of that
+// commit or, where the project tests merged results, of its merge with the target branch
+// (matches_sha_or_source_sha? in app/models/ci/pipeline.rb; the REST interface does not tell
+// source_sha). GitLab keeps such a merge, whose second parent is the head.
+func (f *Forge) ofHead(ctx context.Context, id int, mr *gitlab.MergeRequest) (bool, error) {
+	h := mr.HeadPipeline
+	switch {
+	case h == nil:
+		return false, nil
+	case h.SHA == mr.SHA:
+		return true, nil
+	case h.Ref != fmt.Sprintf("refs/merge-requests/%d/merge", mr.IID):
+		return false, nil // of an earlier head
+	}
+	c, _, err := f.client.Commits.GetCommit(id, h.SHA, nil, gitlab.WithContext(ctx))
+	if errors.Is(err, gitlab.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && len(c.ParentIDs) == 2 && c.ParentIDs[1] == mr.SHA, err
+}
+
 // pipelineOf judges the head pipeline of a merge request by its jobs, except our own:
 // it returns the jobs that wait or have failed.
 func (f *Forge) pipelineOf(ctx context.Context, id int, mr *gitlab.MergeRequest, skipped bool, except []string) (waiting, failed []string, err error) {
 	h := mr.HeadPipeline
+	ofHead, err := f.ofHead(ctx, id, mr)
 	switch {
-	case h == nil || h.Ref == StatusRef || h.SHA != mr.SHA:
+	case err != nil:
+		return nil, nil, err
+	case !ofHead || h.Ref == StatusRef:
 		return []string{"pipeline"}, nil, nil
 	case h.Status == "skipped" && skipped:
 		return nil, nil, nil

@@ -129,3 +129,32 @@ func TestMethods(t *testing.T) {
 		}
 	}
 }
+
+// A pipeline that tests what a merge would give has the commit of that merge, not the head.
+func TestPipelinesOfMergedResults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, fake.Options{Premium: true})
+	w.project.Set(func(s *fake.Settings) {
+		s.MustSucceed, s.Reset, s.Merged, s.Results, s.Jobs = true, false, true, true, []string{"test"}
+	})
+	n := w.opened("topic")
+	w.server.Settle()
+	old := w.project.Pipelines()[0].ID
+	is := func(want string) {
+		t.Helper()
+		if got := w.mostly(n); got != want {
+			t.Errorf("not met: %s; want %s", got, want)
+		}
+	}
+	is("checks[test]")
+	w.project.Report(old, "test", "failed")
+	is("checks-failed[test]")
+	w.project.Push("ann", "topic", nil)
+	w.server.Settle()
+	list := w.project.Pipelines()
+	if is("checks[test]"); len(list) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	w.project.Report(list[1].ID, "test", "success")
+	is("")
+}

@@ -151,10 +151,10 @@ func (mr *mergeRequest) ciRefusal() string {
 func (mr *mergeRequest) headPipeline() *pipeline {
 	var branch *pipeline
 	for _, pl := range slices.Backward(mr.project.pipelines) {
-		if pl.sha != mr.head() {
+		if pl.sha != mr.head() && pl.head != mr.head() {
 			continue
 		}
-		if pl.source == "merge_request_event" && pl.ref == mr.headRef() {
+		if pl.source == "merge_request_event" && (pl.ref == mr.headRef() || pl.head != "") {
 			return pl
 		}
 		if branch == nil && pl.ref == mr.source && mr.from == mr.project {

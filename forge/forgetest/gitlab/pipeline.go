@@ -14,6 +14,7 @@ type pipeline struct {
 	id      int
 	ref     string
 	sha     string
+	head    string // the head of the merge request whose merge sha is; empty: sha is no such merge
 	source  string // "push", "api", "merge_request_event" or "external"
 	user    *User
 	jobs    []*job
@@ -143,9 +144,17 @@ func (pl *pipeline) drop(state string) {
 }
 
 func (p *Project) mergeRequestPipeline(mr *mergeRequest, who *User) {
-	if len(p.set.Jobs) > 0 && mr.state == "opened" {
-		p.addPipeline(who, mr.headRef(), mr.head(), "merge_request_event")
+	if len(p.set.Jobs) == 0 || mr.state != "opened" {
+		return
 	}
+	if p.set.Results {
+		ref := fmt.Sprintf("refs/merge-requests/%d/merge", mr.iid)
+		made := must2(p.git(nil, "commit-tree", "-p", p.tip(mr.target), "-p", mr.head(), "-m", "Merge", mr.head()+"^{tree}"))
+		must2(p.git(nil, "update-ref", ref, made))
+		p.addPipeline(who, ref, made, "merge_request_event").head = mr.head()
+		return
+	}
+	p.addPipeline(who, mr.headRef(), mr.head(), "merge_request_event")
 }
 
 func (p *Project) addPipeline(who *User, ref, sha, source string) *pipeline {

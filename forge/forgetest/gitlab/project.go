@@ -65,6 +65,7 @@ type Settings struct {
 	Rules    bool     // its workflow rules filter every pipeline
 	PushOnly bool     // its workflow rules filter every pipeline that no push started
 	Merged   bool     // it makes pipelines for merge requests instead of branches
+	Results  bool     // with Merged: these test what merging it would give; only with Premium
 	NoOption bool     // the option ci.no_pipeline is switched off for the project
 }
 

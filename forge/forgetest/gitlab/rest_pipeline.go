@@ -147,7 +147,8 @@ func getCommit(c *call) (any, *refused) {
 	if !c.p.has(sha) {
 		return nil, notFound("Commit")
 	}
-	return obj{"id": sha, "short_id": sha[:8], "title": c.p.subject(sha), "message": c.p.subject(sha)}, nil
+	return obj{"id": sha, "short_id": sha[:8], "title": c.p.subject(sha), "message": c.p.subject(sha),
+		"parent_ids": strings.Fields(must2(c.p.git(nil, "log", "-1", "--format=%P", sha)))}, nil
 }
 
 func (c *call) branch(name string) obj {
