@@ -158,3 +158,36 @@ func TestPipelinesOfMergedResults(t *testing.T) {
 	w.project.Report(list[1].ID, "test", "success")
 	is("")
 }
+
+// The branch of a fork is tested in the fork, whose jobs may be hidden from us: then GitLab's
+// word on the whole pipeline counts.
+func TestPipelinesOfForks(t *testing.T) {
+	t.Parallel()
+	for _, hidden := range []bool{false, true} {
+		w := newWorld(t, fake.Options{})
+		w.project.Set(func(s *fake.Settings) { s.MustSucceed, s.Jobs = true, []string{"test"} })
+		fork := w.project.Fork("cyn")
+		wait, bad := "checks[pipeline]", "checks-failed[pipeline]"
+		if !hidden {
+			fork.SetLevel(w.server.Bot(), 20)
+			wait, bad = "checks[test]", "checks-failed[test]"
+		}
+		fork.Push("cyn", "theirs", nil)
+		w.server.Settle()
+		n := w.project.Open(fake.Opening{Author: "cyn", Source: "theirs", Fork: fork})
+		ci := fork.Pipelines()[0].ID
+		is := func(want string) {
+			t.Helper()
+			if got := w.mostly(n); got != want {
+				t.Errorf("hidden: %v: not met: %s; want %s", hidden, got, want)
+			}
+		}
+		is(wait)
+		fork.Report(ci, "test", "failed")
+		is(bad)
+		fork.RetryPipeline("cyn", ci)
+		is(wait)
+		fork.Report(ci, "test", "success")
+		is("")
+	}
+}

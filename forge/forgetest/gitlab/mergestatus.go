@@ -146,18 +146,22 @@ func (mr *mergeRequest) ciRefusal() string {
 }
 
 // headPipeline returns the newest pipeline of the head: one for the merge request before
-// one for its branch, of any source. Pipelines of a fork's branch do not belong to the
-// project.
+// one for its branch, of any source. The pipelines of a fork's branch are the fork's
+// (triggered_for_branch in app/finders/ci/pipelines_for_merge_request_finder.rb).
 func (mr *mergeRequest) headPipeline() *pipeline {
 	var branch *pipeline
-	for _, pl := range slices.Backward(mr.project.pipelines) {
+	list := mr.project.pipelines
+	if mr.from != mr.project {
+		list = slices.Concat(mr.from.pipelines, list)
+	}
+	for _, pl := range slices.Backward(list) {
 		if pl.sha != mr.head() && pl.head != mr.head() {
 			continue
 		}
 		if pl.source == "merge_request_event" && (pl.ref == mr.headRef() || pl.head != "") {
 			return pl
 		}
-		if branch == nil && pl.ref == mr.source && mr.from == mr.project {
+		if branch == nil && pl.ref == mr.source && mr.from == pl.project {
 			branch = pl
 		}
 	}
