@@ -182,14 +182,16 @@ func (r *rules) ruleOf(branch string) any {
 	}}
 }
 
-// statusRollup returns the results on a commit: the newest check run of each name and
-// App, and the statuses.
+// statusRollup returns the results on a commit: the newest check run of each name in each
+// suite, in no order, and the statuses. A suite that another one has taken the place of, such
+// as that of a run that its concurrency group has cancelled, is there beside it
+// (cli/cli#12895).
 func (r *rules) statusRollup(head, after string) any {
 	list, seen := []obj{}, map[string]bool{}
 	for _, m := range slices.Backward(r.repo.CI.runs) {
-		if key := fmt.Sprint(m.app, m.App, m.Name); m.Head == head && !seen[key] {
+		if key := fmt.Sprint(m.app, m.App, m.suite, m.Name); m.Head == head && !seen[key] {
 			seen[key] = true
-			list = append(list, obj{"__typename": "CheckRun", "name": m.Name, "status": strings.ToUpper(m.Status),
+			list = append(list, obj{"__typename": "CheckRun", "databaseId": m.ID, "name": m.Name, "status": strings.ToUpper(m.Status),
 				"conclusion": orNil(strings.ToUpper(m.Conclusion)), "checkSuite": obj{"app": obj{"databaseId": m.app}}})
 		}
 	}

@@ -47,7 +47,7 @@ const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, 
           pageInfo { hasNextPage endCursor }
           nodes {
             __typename
-            ... on CheckRun { name status conclusion checkSuite { app { databaseId } } }
+            ... on CheckRun { databaseId name status conclusion checkSuite { app { databaseId } } }
             ... on StatusContext { context state }
           }
         } } } }
@@ -182,6 +182,7 @@ func (w *wholePull) author() string {
 // ranOnHead is a check run or a status.
 type ranOnHead struct {
 	Kind       string `json:"__typename"`
+	ID         int64  `json:"databaseId"` // of a check run
 	Name       string `json:"name"`
 	Status     string `json:"status"`
 	Conclusion string `json:"conclusion"`
@@ -317,6 +318,7 @@ func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (r
 		return nil, s, failure(ctx, doing, err)
 	}
 	if r.Checks {
+		contain = newest(contain)
 		out = append(out, unmetChecks(r, rules, contain)...)
 		s.Checks = counted(r, contain)
 	}
@@ -330,6 +332,25 @@ func (f *Forge) stands(ctx context.Context, r forge.Requirements, whole bool) (r
 	}
 	s.Unmet = out
 	return reply, s, nil
+}
+
+// newest leaves out the check runs that a later one of the same name and App has taken the
+// place of, such as those of a run that its concurrency group has cancelled, or of one before
+// the pull request was opened anew. GitHub lists them all on a head, and judges by the newest,
+// which has the greatest id.
+func newest(ran []ranOnHead) []ranOnHead {
+	type check struct {
+		name string
+		app  int64
+	}
+	last := map[check]int64{}
+	of := func(x ranOnHead) check { return check{x.Name, x.Suite.App.ID} }
+	for _, x := range ran {
+		if x.Kind == "CheckRun" {
+			last[of(x)] = max(last[of(x)], x.ID)
+		}
+	}
+	return slices.DeleteFunc(ran, func(x ranOnHead) bool { return x.Kind == "CheckRun" && x.ID < last[of(x)] })
 }
 
 // counted counts the check runs and statuses on the head by their standing.
@@ -373,7 +394,7 @@ func (x *ranOnHead) standing() int {
 }
 
 // unmetChecks compares the checks that have run on the head with those that must
-// have passed. Where several of one name have run, all must have passed.
+// have passed. Where several Apps have run one of a name, all must have passed.
 func unmetChecks(r forge.Requirements, d demands, ran []ranOnHead) []queue.Requirement {
 	var waits, failed []string
 	for _, want := range d.checks {

@@ -65,6 +65,10 @@ func TestUnmet(t *testing.T) {
 			check("ci", "success")(w, n)
 			w.repo.CI.SetCheck("other", w.repo.Pull(n).Head, "ci", "failure")
 		}, "checks-failed ci"},
+		"a cancelled one, and the next of its name": {forgetest.Protection{RequiredChecks: []string{"ci"}}, again("cancelled", "success"), ""},
+		"a failed one, and the next of its name":    {forgetest.Protection{RequiredChecks: []string{"ci"}}, again("failure", "success"), ""},
+		"a passed one, and the next of its name":    {forgetest.Protection{RequiredChecks: []string{"ci"}}, again("success", "failure"), "checks-failed ci"},
+		"one of its name, and the next that runs":   {forgetest.Protection{RequiredChecks: []string{"ci"}}, again("failure", ""), "checks ci"},
 		"a status":             {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.CI.PostStatus(w.repo.Pull(n).Head, "ci", "pending") }, "checks ci"},
 		"a status that passed": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) { w.repo.CI.PostStatus(w.repo.Pull(n).Head, "CI", "success") }, ""},
 		"many checks": {forgetest.Protection{RequiredChecks: []string{"ci"}}, func(w *world, n int) {
@@ -112,6 +116,16 @@ func TestUnmet(t *testing.T) {
 					t.Errorf("unmet: %q, want %q", got, c.want)
 				}
 			})
+		}
+	}
+}
+
+// again has a workflow run on a head several times, as when a pull request is opened anew.
+func again(conclusions ...string) func(w *world, n int) {
+	return func(w *world, n int) {
+		w.repo.CI.SetCI(w, nil)
+		for _, c := range conclusions {
+			w.repo.CI.StartRun(forgetest.CIRun{Event: "pull_request", Branch: "topic"}, forgetest.CIJob{Name: "ci", Conclusion: c})
 		}
 	}
 }
