@@ -70,21 +70,39 @@ func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queu
 	return events, nil
 }
 
+// changedSince lists the merge requests that have changed since a moment, those that changed
+// last at the end. A merge request that changes meanwhile goes to the end, and all after it
+// move up. So the next page begins at the time of the last one that was read, not at its place.
 func (f *Forge) changedSince(ctx context.Context, id int, since time.Time) (list []*gitlab.MergeRequest, err error) {
 	since = since.UTC().Truncate(time.Second)
-	o := &gitlab.ListProjectMergeRequestsOptions{Scope: gitlab.Ptr("all"), State: gitlab.Ptr("all"), UpdatedAfter: &since, OrderBy: gitlab.Ptr("updated_at"), Sort: gitlab.Ptr("asc")}
-	seen := map[int]bool{} // a merge request that changes meanwhile is on a later page again
-	err = all(func(page gitlab.ListOptions) ([]*gitlab.MergeRequest, *gitlab.Response, error) {
-		o.ListOptions = page
-		return f.client.MergeRequests.ListProjectMergeRequests(id, o, gitlab.WithContext(ctx))
-	}, func(mr *gitlab.MergeRequest) bool {
-		if !seen[mr.IID] {
-			list = append(list, mr)
+	o := &gitlab.ListProjectMergeRequestsOptions{Scope: gitlab.Ptr("all"), State: gitlab.Ptr("all"), OrderBy: gitlab.Ptr("updated_at"), Sort: gitlab.Ptr("asc"),
+		ListOptions: gitlab.ListOptions{PerPage: hundred}}
+	seen := map[int]bool{}
+	for {
+		o.UpdatedAfter = gitlab.Ptr(since)
+		page, resp, err := f.client.MergeRequests.ListProjectMergeRequests(id, o, gitlab.WithContext(ctx))
+		if err != nil {
+			return nil, err
 		}
-		seen[mr.IID] = true
-		return true
-	})
-	return list, err
+		last := since
+		for _, mr := range page {
+			if !seen[mr.IID] {
+				list = append(list, mr)
+			}
+			seen[mr.IID] = true
+			if mr.UpdatedAt != nil {
+				last = mr.UpdatedAt.UTC().Truncate(time.Second)
+			}
+		}
+		switch {
+		case resp.NextPage == 0:
+			return list, nil
+		case last.After(since):
+			since, o.Page = last, 0
+		default: // more than a page of one second
+			o.Page = resp.NextPage
+		}
+	}
 }
 
 // told is an event and when it happened.

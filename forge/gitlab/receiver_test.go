@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -169,6 +171,42 @@ func TestMissedOfADeletedMergeRequest(t *testing.T) {
 	}
 	if !slices.Equal(got, []string{"queue.Commented", "queue.Closed", "queue.HeadMoved"}) || events[1].Body != (queue.Closed{Number: 99}) || events[1].ID == "" {
 		t.Errorf("missed %+v", events)
+	}
+}
+
+// A merge request that changes while the changed ones are listed moves to the end of the list,
+// and the first of the second page to the first page, which was read before.
+func TestMissedWhileTheListMoves(t *testing.T) {
+	t.Parallel()
+	var w *world
+	var moves atomic.Bool
+	o := fake.Options{Judge: func(x fake.Exchange) {
+		if strings.HasSuffix(x.Request.URL.Path, "/merge_requests") && len(x.Answer) > 2 && moves.CompareAndSwap(true, false) {
+			w.project.SetTitle("ann", 1, "changed meanwhile")
+		}
+	}}
+	w = newWorld(t, o)
+	since := time.Now().Add(-time.Minute)
+	w.project.Push("ann", "topic", nil)
+	want := map[int]bool{}
+	for range 103 {
+		n := w.project.Open(fake.Opening{Author: "ann", Source: "topic"})
+		w.project.Comment("ann", n, "/land")
+		w.project.Close("ann", n)
+		w.server.Pass(time.Second)
+		want[n] = true
+	}
+	w.server.Settle()
+	moves.Store(true)
+	events, err := w.forge.Missed(t.Context(), since, nil)
+	if err != nil || moves.Load() {
+		t.Fatal(err, "nothing has changed meanwhile: ", moves.Load())
+	}
+	for _, e := range events {
+		delete(want, e.Body.(queue.Commented).Number)
+	}
+	if len(want) > 0 {
+		t.Errorf("the commands on these are lost: %v", slices.Sorted(maps.Keys(want)))
 	}
 }
 
