@@ -452,6 +452,32 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// A name that was given up belongs to whoever takes it: he has none of the rights of the account
+// that had it before, and that account keeps its rights under its new name.
+func TestLevelsOfANameThatIsTakenOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, fake.Options{})
+	is := func(user string, want forge.Permission, team bool) {
+		t.Helper()
+		got, err := w.forge.Permission(t.Context(), user)
+		in, failed := w.forge.InTeam(t.Context(), "group/core", user)
+		if err != nil || failed != nil || got != want || in != team {
+			t.Errorf("%s: %v, in the group: %v (%v, %v)", user, got, in, err, failed)
+		}
+	}
+	w.project.SetLevel("eve", 40)
+	w.server.SetGroup("group/core", "eve")
+	is("eve", forge.PermissionMaintain, true)
+	w.server.RenameUser("eve", "evelyn")
+	is("eve", forge.PermissionNone, false)
+	w.server.AddUser("eve") // somebody else
+	is("eve", forge.PermissionNone, false)
+	is("evelyn", forge.PermissionMaintain, true)
+	w.server.RenameUser("evelyn", "lyn")
+	w.project.SetLevel("evelyn", 30) // a third one
+	is("evelyn", forge.PermissionWrite, false)
+}
+
 func TestNewRefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	for _, o := range []gitlab.Options{{}, {Token: "x"}, {Token: "x", Project: "r"}, {Project: "o/r"}, {Token: "x", Project: "o/r", BaseURL: "gitlab"}, {Token: "x", Project: "o/r", BaseURL: "https://u:p@h"}} {

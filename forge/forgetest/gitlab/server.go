@@ -166,6 +166,15 @@ func (s *Server) AddUser(name string) string {
 	return s.token(s.user(name))
 }
 
+// RenameUser gives an account another name. Anybody may take the former one.
+func (s *Server) RenameUser(name, to string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.user(name)
+	delete(s.users, strings.ToLower(name))
+	u.Name, s.users[strings.ToLower(to)] = to, u
+}
+
 func (s *Server) user(name string) *User {
 	key := strings.ToLower(name)
 	if s.users[key] == nil {
