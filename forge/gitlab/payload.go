@@ -109,6 +109,9 @@ func (p *payload) events(kind, delivery, account string) (events []queue.Event, 
 			return nil, news, forge.ErrIgnored
 		}
 		news = p.pipeline(ref)
+		if p.Kind == "pipeline" && over(p.Attributes.Status) {
+			events = []queue.Event{{ID: "gitlab/stir/" + delivery, Body: p.ended()}}
+		}
 	default:
 		err = forge.ErrIgnored
 	}
@@ -135,6 +138,16 @@ func (p *payload) pipeline(ref string) (news forge.CINews) {
 			State: state, Waits: mayBegin(b.Status, state), Word: wordOf(b.Status, state, b.Reason), Ended: ended, Title: b.Reason})
 	}
 	return news
+}
+
+// ended says that a pipeline has ended, for which a merge request may wait: one that it was
+// made for, whose head is not the commit where merged results are tested, or those at its
+// commit.
+func (p *payload) ended() queue.Stirred {
+	if p.MergeRequest.IID > 0 {
+		return queue.Stirred{Number: p.MergeRequest.IID}
+	}
+	return queue.Stirred{Head: queue.CommitID(p.Attributes.SHA)}
 }
 
 // note reads a note. An edit is ignored: it tells the author of the note, but not the

@@ -327,6 +327,42 @@ func TestUnsignedIsRefusedWhereSigningIsSet(t *testing.T) {
 	}
 }
 
+// What waits for its pipeline is told when that has ended, whichever kind of pipeline it is.
+func TestEndedPipelinesStir(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*fake.Settings){
+		"of a branch": func(*fake.Settings) {}, "of a merge request": func(s *fake.Settings) { s.Merged = true },
+		"of its merged result": func(s *fake.Settings) { s.Merged, s.Results = true, true },
+	} {
+		w := newWorld(t, fake.Options{})
+		w.project.Set(func(s *fake.Settings) { s.MustSucceed, s.Jobs = true, []string{"test"}; set(s) })
+		b := &inbox{receiver: receiver(t, gitlab.Secret{Token: "x"}), seen: map[string]bool{}}
+		to := httptest.NewServer(b)
+		defer to.Close()
+		n := w.opened("topic")
+		w.server.Settle()
+		w.project.AddHook(fake.Hook{URL: to.URL, Token: "x"})
+		ci := w.project.Pipelines()[0].ID
+		w.project.Report(ci, "test", "running")
+		w.server.Settle()
+		w.server.Deliver(t.Context())
+		if len(b.events) != 0 {
+			t.Errorf("%s, while it runs: %q", name, b.events)
+		}
+		w.project.Report(ci, "test", "success")
+		w.server.Settle()
+		w.server.Deliver(t.Context())
+		b.events = slices.DeleteFunc(b.events, func(e string) bool { return strings.HasPrefix(e, "look ") })
+		want := fmt.Sprintf("queue.Stirred{0 %s}", w.project.Look(n).SHA)
+		if name != "of a branch" {
+			want = fmt.Sprintf("queue.Stirred{%d }", n)
+		}
+		if !slices.Equal(b.events, []string{want}) {
+			t.Errorf("%s: %q, want %s", name, b.events, want)
+		}
+	}
+}
+
 // TestWebhookFixtures has all webhooks that the SDK was tested with be received.
 func TestWebhookFixtures(t *testing.T) {
 	t.Parallel()
@@ -338,7 +374,7 @@ func TestWebhookFixtures(t *testing.T) {
 	kinds := map[string]string{"merge_request": fake.MergeHook, "group_merge_request": fake.MergeHook, "service_merge_request": fake.MergeHook, "note_merge_request": fake.NoteHook,
 		"note_commit": fake.NoteHook, "note_issue": fake.NoteHook, "note_snippet": fake.NoteHook, "push": fake.PushHook, "pipeline": fake.PipelineHook, "job": fake.JobHook, "build": fake.JobHook, "tag_push": "Tag Push Hook"}
 	want := map[string]string{
-		"merge_request": "[queue.Labeled]", "note_merge_request": "[queue.Commented]", "push": "[queue.MainMoved]", "pipeline": "[look]",
+		"merge_request": "[queue.Labeled]", "note_merge_request": "[queue.Commented]", "push": "[queue.MainMoved]", "pipeline": "[queue.Stirred look]",
 	}
 	r := receiver(t, gitlab.Secret{Token: "x"})
 	for _, file := range files {

@@ -1,6 +1,7 @@
 package gitlab
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -112,7 +113,13 @@ func (pl *pipeline) tell() {
 				builds = append(builds, obj{"id": j.id, "name": j.name, "stage": j.stage, "status": j.state, "allow_failure": j.may})
 			}
 		}
-		pl.project.send(PipelineHook, obj{"object_kind": "pipeline", "user": pl.user.json(), "project": pl.project.brief(), "builds": builds,
+		var of any // the merge request that it was made for
+		for _, mr := range pl.project.sorted() {
+			if pl.source == "merge_request_event" && strings.HasPrefix(pl.ref, fmt.Sprintf("refs/merge-requests/%d/", mr.iid)) {
+				of = obj{"id": mr.id, "iid": mr.iid}
+			}
+		}
+		pl.project.send(PipelineHook, obj{"object_kind": "pipeline", "merge_request": of, "user": pl.user.json(), "project": pl.project.brief(), "builds": builds,
 			"object_attributes": obj{"id": pl.id, "ref": pl.ref, "sha": pl.sha, "source": pl.source, "status": pl.status(), "tag": false, "created_at": hookStamp(pl.made), "finished_at": nil}})
 	})
 }
