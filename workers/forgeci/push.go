@@ -186,8 +186,18 @@ func (c *Controller) nextBatch() (b *batch, synced bool) {
 		b.entries = b.entries[i : i+1]
 	}
 	b.entries = b.entries[:min(len(b.entries), pushAtOnce)]
-	if len(b.entries) > 0 || gone {
+	if len(b.entries) == 0 && gone || len(b.entries) > 0 && !c.apart {
 		b.gone, c.gone = c.gone, nil
+	}
+	if c.apart && len(b.gone) > 0 {
+		side := c.isSide(b.gone[0])
+		b.gone = slices.DeleteFunc(b.gone, func(branch string) bool {
+			if c.isSide(branch) == side {
+				return false
+			}
+			c.gone = append(c.gone, branch)
+			return true
+		})
 	}
 	for _, e := range b.entries {
 		b.tries[e] = e.tries
@@ -244,13 +254,39 @@ func (c *Controller) pushEnded(e *entry, b *batch, fresh bool, why error) {
 	e.log.say("the push to %s was refused together with others; it is pushed by itself", e.branch)
 }
 
-// deleted keeps the refs that could not be deleted, to try again. The caller holds mu.
+// isSide reports whether a branch of ours has the targets of a build.
+func (c *Controller) isSide(branch string) bool {
+	return strings.HasPrefix(branch, c.o.Prefix+"-targets/")
+}
+
+// deleted keeps the refs that could not be deleted, to try again. Where a rule may forbid it,
+// such as GitLab's for protected branches, which also has all other refs of the push refused,
+// refs are deleted in pushes apart from builds, and each kind apart from the other. If a rule
+// forbids it then, refs of that kind stay, until people delete them. The caller holds mu.
 func (c *Controller) deleted(b *batch, each []error, err error) {
-	var again []string
+	var again, stay []string
 	for i, branch := range b.gone {
-		if k := len(b.moves) - len(b.gone) + i; err != nil || each[k] != nil {
+		why := err
+		if why == nil {
+			why = each[len(b.moves)-len(b.gone)+i]
+		}
+		switch {
+		case why == nil:
+		case refusedForGood(why) && c.apart && len(b.entries) == 0:
+			stay = append(stay, branch)
+		default:
 			again = append(again, branch)
 		}
+	}
+	if len(stay) > 0 {
+		c.stay[c.isSide(stay[0])] = true
+		c.gone = slices.DeleteFunc(c.gone, func(branch string) bool { return c.stay[c.isSide(branch)] })
+		c.o.Log.Warn("the forge lets nobody delete branches of ours by git, so they stay; delete old ones by hand", "for example", stay[0], "error", errors.Join(err, errors.Join(each...)))
+	}
+	if !c.apart && slices.ContainsFunc(append(each, err), refusedForGood) && len(again) > 0 {
+		c.apart = true
+		c.gone, c.goneAt = append(c.gone, again...), c.o.Now()
+		return
 	}
 	if len(again) > 0 {
 		c.o.Log.Warn("refs of ours could not be deleted; they are tried again", "refs", len(again), "error", errors.Join(err, errors.Join(each...)))

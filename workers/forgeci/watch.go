@@ -205,7 +205,11 @@ func (c *Controller) drop(e *entry) {
 	if len(c.gone) == 0 {
 		c.goneAt = c.o.Now()
 	}
-	c.gone = append(c.gone, e.branch, e.side)
+	for _, branch := range []string{e.branch, e.side} {
+		if !c.stay[c.isSide(branch)] {
+			c.gone = append(c.gone, branch)
+		}
+	}
 	if e.orphan {
 		delete(c.builds, e.build.ID)
 	}
