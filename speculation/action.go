@@ -388,7 +388,7 @@ func (c *upkeep) giveUp(a *queue.Action, wait time.Duration, cause string) {
 			c.landing.dissolve(c.s.Changes[t.Picks[len(t.Picks)-1].Change])
 		}
 		if len(t.Picks) > 1 {
-			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1], Analyzer: t.Analyzer, Former: t.Former}) // one by one, they show which merge cannot be made
+			c.ask(queue.Resolve{Base: t.Base, Picks: t.Picks[:1], Analyzer: t.Analyzer, Former: t.Former, Protected: t.Protected}) // one by one, they show which merge cannot be made
 			return
 		}
 		c.settling.park(c.s.Changes[t.Picks[0].Change], queue.Reason{Code: queue.ReasonStuck, Detail: cause}, c.facts.Now.Add(parkedRetry))
