@@ -338,3 +338,29 @@ func (w *world) headIsNow(p *pull, e edit) {
 	p.head = w.put(commit{parent: p.head, tree: w.commits[p.head].tree.with(e)}).id
 	w.tell(queue.HeadMoved{Number: p.number, Head: p.head})
 }
+
+// What was unproven on main passes while it is asked which keys of a later commit of others are:
+// nobody is told that this commit is proven, and it stays a suspect.
+func TestProvenBeforeTheSurvey(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Retries: 1}, rule{target: "b", all: []string{"bad"}})
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "fine"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.settleDown()
+	w.saw = func(turn Turn) {
+		if slices.ContainsFunc(turn.Notes, func(n queue.Note) bool { return n.What == "main-proven" && n.Commit == w.main }) {
+			t.Error("red main is said to be proven")
+		}
+	}
+	w.commitOutside(w.commits[w.main].tree.with(edit{"b/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	late := w.mustTake("survey")
+	for _, r := range w.going() {
+		w.tell(w.advance(r)...)
+	}
+	if n := len(w.core.s.Main.Suspects); n != 2 {
+		t.Errorf("%d suspects", n)
+	}
+	w.tell(late...)
+	w.quiesce()
+	w.mustSeeRed("b")
+}

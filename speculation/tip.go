@@ -268,6 +268,8 @@ func (c *mainline) surveyed(b queue.Surveyed) {
 		}
 		c.judgeBy(b.Analyzer)
 	}
+	root := c.facts.Root()
+	proven := root != nil && c.facts.Links.State(root).Status == derived.Verified // and nobody was told
 	m.Surveyed, m.Root = b.Commit, ""
 	c.facts.Rejudge()
 	c.facts.Links.Untidied("")
@@ -279,10 +281,14 @@ func (c *mainline) surveyed(b queue.Surveyed) {
 		m.Retry, m.Backoff = 0, 0
 	}
 	if len(b.Unproven) == 0 {
+		if proven {
+			m.Suspects = nil
+			c.note(queue.Note{What: "main-proven", Commit: m.Tip})
+		}
 		return
 	}
 	c.judging.putSteps(b.Steps)
-	root := &queue.Link{ID: queue.LinkOf(b.Commit, ""), Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit,
+	root = &queue.Link{ID: queue.LinkOf(b.Commit, ""), Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit,
 		Tree: b.Tree, Steps: b.Steps.ID, Keys: b.Unproven, At: c.facts.Now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: m.Line}
 	if old := c.s.Links[root.ID]; old != nil {
 		root.Attempts = old.Attempts
@@ -294,11 +300,12 @@ func (c *mainline) surveyed(b queue.Surveyed) {
 	m.Root = root.ID
 }
 
-// proveMain notices that the last unproven key of main has passed.
+// proveMain notices that the last unproven key of main has passed. While main is surveyed anew,
+// its link holds the keys of an older tip, which prove nothing of the commits since.
 func (c *mainline) proveMain() {
 	m := &c.s.Main
 	l := c.facts.Root()
-	if l == nil || c.facts.Links.State(l).Status != derived.Verified {
+	if l == nil || m.Surveyed != m.Tip || c.facts.Links.State(l).Status != derived.Verified {
 		return
 	}
 	m.Root, m.Suspects, m.Retry, m.Backoff = "", nil, 0, 0
