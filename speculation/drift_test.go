@@ -233,3 +233,31 @@ func TestVerifyMainRunsTheQuickestFirst(t *testing.T) {
 		t.Errorf("run in the order %v", order)
 	}
 }
+
+// A look for what was proven long ago fails: it is repeated after a pause, and not at once, again
+// and again.
+func TestVerifyMainCannotLook(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Retries: 1, VerifyMain: "24h"})
+	asked, began := 0, w.now
+	for range 500 {
+		switch {
+		case len(w.waits) == 0 && w.wake <= w.now, w.now.Sub(began) > 2*time.Hour:
+		case len(w.waits) == 0:
+			w.now = w.wake
+			w.tell(queue.Tick{})
+		default:
+			a := w.waits[0]
+			if _, looks := a.Task.(queue.Watch); !looks {
+				w.work(0)
+				continue
+			}
+			asked++
+			w.waits = w.waits[1:]
+			w.now = w.now.Add(time.Second)
+			w.tell(queue.Failed{Action: a.Key, Error: "no tool", Transient: true})
+		}
+	}
+	if took := w.now.Sub(began); asked > 40 || took < 2*time.Hour {
+		t.Errorf("%d looks in %v", asked, took)
+	}
+}

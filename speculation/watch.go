@@ -35,6 +35,7 @@ func (c *judging) watch() {
 	case c.facts.Now < m.Watched:
 		c.wakeAt(m.Watched)
 	case c.facts.ProvenMain() && c.mainline.watching == 0:
+		c.pauseWatch() // a look without an answer is given up, and the next one comes after a pause, too
 		c.upkeep.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Before: c.facts.Now.Add(-every), Most: watchMost})
 	}
 }
@@ -47,6 +48,12 @@ func (c *judging) watchLater() {
 		m.Watch = ""
 		c.facts.Links.Untidied("")
 	}
+	c.pauseWatch()
+}
+
+// pauseWatch sets the time of the next look.
+func (c *judging) pauseWatch() {
+	m := &c.s.Main
 	m.Watched = c.facts.Now.Add(min(max(c.facts.Rules().VerifyEvery()/24, watchLeast), watchPause))
 	c.wakeAt(m.Watched)
 	c.touchMain()
