@@ -364,3 +364,49 @@ func TestProvenBeforeTheSurvey(t *testing.T) {
 	w.quiesce()
 	w.mustSeeRed("b")
 }
+}
+
+
+// A run on a head ends between the look at it and the answer that it goes on: it is looked at
+// again.
+func TestHeadsRunEndsDuringTheLook(t *testing.T) {
+	w := headWorld(t, counting)
+	p := w.open(w.main, edit{"a/code": "new"})
+	w.step(w.say(p, "dev", "/land"))
+	late := w.mustTake("attest")[0].(queue.Attested)
+	late.Passed, late.Open = nil, true
+	w.tell(queue.HeadChecked{Head: p.head})
+	w.tell(late)
+	w.settleDown()
+	if own := w.change(p).OwnCI; own == nil || own.Keys != 1 || own.Open {
+		t.Errorf("it has %+v", own)
+	}
+}
+
+// CI runs everything and names no target, and main has drifted. A change fails of that, and
+// before a control shows it, another change lands that mends main: a control on main as it is by
+// then does not speak against the change.
+func TestMendedBeforeTheControl(t *testing.T) {
+	w := quiet(t, byStep, config.Rules{Retries: 1})
+	w.everything = true
+	w.pass(3 * time.Hour)
+	w.drifts, w.audit.drifting = []rule{{target: "b", all: []string{"base"}}}, true
+	mend, p := w.land(edit{"b/code": "-base mended"}), w.land(edit{"a/code": "fine"})
+	w.settleDown()
+	runs := func(of queue.ChangeID) {
+		w.settleDown()
+		for _, r := range w.going() {
+			if r.build.Change == of {
+				w.now = w.now.Add(minute)
+				w.tell(w.advance(r)...)
+			}
+		}
+	}
+	runs(w.change(p).ID)
+	runs(w.change(p).ID)
+	runs(w.change(mend).ID)
+	w.settleDown()
+	w.mustBe(mend, queue.Landed)
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+}
