@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -409,4 +410,36 @@ func TestMendedBeforeTheControl(t *testing.T) {
 	w.mustBe(mend, queue.Landed)
 	w.waitOut()
 	w.mustBe(p, queue.Landed)
+}
+
+// Main moves again and again while a control runs, which takes longer: a run that has begun goes on,
+// and a main that never rests delays no rejection.
+func TestControlOutrunByMain(t *testing.T) {
+	w := quiet(t, byStep, config.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
+	w.pass(3 * time.Hour)
+	p := w.land(edit{"a/code": "bad"})
+	w.settleDown()
+	began := map[queue.BuildID]queue.Instant{}
+	for range 40 { // a minute each; a control takes three, the builds of changes take one
+		if ch := w.change(p); ch.Phase.Final() {
+			break
+		}
+		w.land(edit{"b/code": fmt.Sprintf("at%d", w.now)})
+		w.settleDown()
+		w.now = w.now.Add(minute)
+		for _, r := range w.going() {
+			id, takes := r.build.ID, minute
+			if r.build.Change == "" {
+				takes = 3 * minute
+			}
+			if began[id] == 0 {
+				began[id] = r.build.At
+			}
+			if w.now.Sub(began[id]) >= takes {
+				w.tell(w.advance(r)...)
+				w.settleDown()
+			}
+		}
+	}
+	w.mustBe(p, queue.Rejected)
 }

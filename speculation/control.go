@@ -155,6 +155,9 @@ func (c *judging) keepControls() {
 			want(l)
 		}
 	}
+	if len(c.s.Controls) > 0 {
+		c.wantedBefore(want)
+	}
 	for _, id := range derived.Sorted(c.s.Controls) {
 		if _, has := wanted[id]; !has {
 			delete(c.s.Controls, id)
@@ -173,6 +176,23 @@ func (c *judging) keepControls() {
 		}
 	}
 	c.askControls()
+}
+
+// wantedBefore has the controls kept of pending changes whose merge onto main's tip is still to
+// be made: main has just moved, and the failures on main as it was may count on that merge, too.
+// So a run that has begun goes on.
+func (c *judging) wantedBefore(want func(*queue.Link)) {
+	m := &c.s.Main
+	for _, id := range c.facts.Order.IDs {
+		if c.s.Links[queue.LinkOf(m.Tip, id)] != nil {
+			continue
+		}
+		for l := range c.facts.Links.LinksOf[id] {
+			if len(l.Chain) == 0 && len(l.With) == 0 && l.Since.Epoch == m.Line.Epoch {
+				want(l)
+			}
+		}
+	}
 }
 
 // askControls asks for main's keys of those controls that are new, or that are to be
