@@ -304,6 +304,9 @@ func (c *judging) jobDone(r queue.JobDone) {
 	}
 	c.shownOnMain(b, j, passed, c.ranIn(b, r))
 	if r.Outcome != queue.JobPassed {
+		if !byName && b.Worth.Kind == queue.WorthControl {
+			c.cloud(j.Step.Name) // main may be to blame for the failures so far: a later main that passes clears it of later ones only
+		}
 		c.revokeDrifted(b, j, namesOf(r.Failed))
 	}
 	c.blaming.acquit(b, passed)
