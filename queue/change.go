@@ -154,6 +154,7 @@ type Ending struct {
 	Until   Instant  `json:"until,omitempty"` // parked: looked at again then
 	Verdict *Verdict `json:"verdict,omitempty"`
 	Refused *Refused `json:"refused,omitempty"` // the forge's refusal to land it
+	Recall  string   `json:"recall,omitempty"`  // landing: who has taken it back since its push was written; that counts if the push does not move main
 }
 
 // Consent is the last known state of the approvals that people must give to a pull request. The

@@ -365,8 +365,6 @@ func TestProvenBeforeTheSurvey(t *testing.T) {
 	w.quiesce()
 	w.mustSeeRed("b")
 }
-}
-
 
 // A run on a head ends between the look at it and the answer that it goes on: it is looked at
 // again.
@@ -454,4 +452,35 @@ func TestControlOutrunByMain(t *testing.T) {
 		}
 	}
 	w.mustBe(p, queue.Rejected)
+}
+
+// Somebody takes a change back while it is being pushed. If the push moves main that was too late;
+// if it does not, the change is taken out, and nobody is told any more that it was too late. Who
+// asks to land it again meanwhile has it back.
+func TestCancelDuringLanding(t *testing.T) {
+	for _, test := range []struct {
+		lost, again bool
+		want        queue.Phase
+		notice      queue.ReasonCode
+	}{{false, false, queue.Landed, queue.ReasonTooLate}, {true, false, queue.Cancelled, ""}, {true, true, queue.Landed, ""}} {
+		w := quiet(t, unit, config.Rules{})
+		p := w.land(edit{"a/code": "one"})
+		w.untilPush()
+		if test.lost {
+			w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
+		}
+		pushed := w.mustTake("land")
+		w.step(w.say(p, "dev", "/land cancel"))
+		w.settleDown()
+		if test.again {
+			w.step(w.say(p, "dev", "/land"))
+			w.settleDown()
+		}
+		w.tell(pushed...)
+		w.waitOut()
+		w.mustBe(p, test.want)
+		if got := w.core.s.Pulls[p.number].Notice.Code; got != test.notice {
+			t.Errorf("lost %v: said %q", test.lost, got)
+		}
+	}
 }

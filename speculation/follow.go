@@ -61,26 +61,12 @@ func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 	case ch == nil:
 		c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
 	case ch.Phase == queue.Landing:
+		ch.Recall = r.User
+		c.touchChange(ch)
 		c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head)}})
 	default:
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
 		c.accept(r)
-	}
-}
-
-// inTime follows what people have been told to be too late for a change that was being pushed:
-// its push has not moved main. A cancel counts now. A push to it is found when its pull request is
-// looked at again.
-func (c *entering) inTime(ch *queue.Change) {
-	p := c.s.Pulls[ch.Number]
-	if p == nil || p.Notice.Code != queue.ReasonTooLate || p.Notice.Names[0] != string(ch.Head) {
-		return
-	}
-	cancels, by := len(p.Notice.Names) == 1, p.NoticeTo
-	p.Notice, p.NoticeTo = queue.Reason{}, ""
-	c.touchPull(p)
-	if cancels {
-		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{by}}, nil)
 	}
 }
 

@@ -421,11 +421,19 @@ func (c *mainline) unland(id queue.ChangeID) {
 	ch.Verdict = nil
 	c.touchChange(ch)
 	c.blaming.rethinkWith(id)
+	if p := c.s.Pulls[ch.Number]; p != nil && p.Notice.Code == queue.ReasonTooLate {
+		p.Notice, p.NoticeTo = queue.Reason{}, "" // it was not too late
+		c.touchPull(p)
+	}
+	if user := ch.Recall; user != "" {
+		ch.Recall = ""
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{user}}, nil)
+		return
+	}
 	// Events about it that came while it was landing, and were too late, count now.
 	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
 		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})
 	c.entering.unruled(ch)
-	c.entering.inTime(ch)
 }
 
 func (c *mainline) setPush(p *queue.Push) {
