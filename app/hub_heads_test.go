@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
@@ -88,6 +89,25 @@ func TestMainWaitsForTheHeadNoLonger(t *testing.T) {
 	}
 	h.green()
 	h.seen()
+}
+
+// GitHub says after the landing was told that it shows the pull request as closed: the comment,
+// which has said that it is shown as merged, is written again at once.
+func TestShownAsClosedAfterTheLanding(t *testing.T) {
+	h := waited(t, hubOptions{progress: time.Minute})
+	n := h.land("topic", map[string]string{"a": "a\n"})
+	h.moved()
+	h.ReleaseHeads()
+	h.landed(n, "so that it is shown as merged")
+	h.seen()
+	mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "closed", Body: queue.Closed{Number: n}}))
+	h.until("that is known and published", func(c *speculation.Core) bool {
+		v, _ := c.PullView(n)
+		return v.Change.Verdict.Closed && len(c.State().Actions) == 0
+	})
+	if said, _ := bot(h.Comments(n)); strings.Contains(said, "so that it is shown as merged") {
+		t.Errorf("it says\n%s", said)
+	}
 }
 
 // Somebody moves main while the head is where it was moved to: the head is put back, the

@@ -98,7 +98,11 @@ func gistOf(c *speculation.Core, number int) (gist string, begins bool) {
 	if phase == queue.Pending {
 		why = queue.Reason{} // its waits are progress, not news
 	}
-	return fmt.Sprint(ch.ID, phase, why, ch.Lane, ch.Parent, pull.Notice, pull.NoticeTo, pull.Answered, pull.Edited, s.Main.Paused != nil, s.Main.Renamed, red, s.Main.Broken),
+	ends := "" // how the pull request ends, which may be known only after the landing was told
+	if v := ch.Verdict; v != nil && phase == queue.Landed {
+		ends = fmt.Sprint(v.Along, v.Closed, v.ByForge)
+	}
+	return fmt.Sprint(ch.ID, phase, ends, why, ch.Lane, ch.Parent, pull.Notice, pull.NoticeTo, pull.Answered, pull.Edited, s.Main.Paused != nil, s.Main.Renamed, red, s.Main.Broken),
 		begins && pull.Notice.Code == ""
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/speculation"
 )
 
 // A verdict is told before anything else, and what has no news after all else.
@@ -22,5 +24,26 @@ func TestVerdictsAreToldFirst(t *testing.T) {
 		if got := forge.UrgencyOf(p.urgently(t.Context(), c.say, c.gist)); got != c.want {
 			t.Errorf("%s is told with urgency %d, want %d", what, got, c.want)
 		}
+	}
+}
+
+// What becomes known of a landing after it was told is news: the comment has said otherwise,
+// and nothing comes after it that would have it written again. The forge's word that it shows
+// a pull request as closed comes then, and the event of a branch that we have moved may.
+func TestWhatIsKnownLateOfALandingIsNews(t *testing.T) {
+	s := queue.NewState("main")
+	s.Pulls[1] = &queue.Pull{Number: 1, Last: "1.aa"}
+	ch := &queue.Change{ID: "1.aa", Number: 1, Phase: queue.Landed}
+	ch.Verdict = &queue.Verdict{Commit: "c"}
+	s.Changes[ch.ID] = ch
+	core := speculation.New(s)
+	before, _ := gistOf(core, 1)
+	for _, v := range []queue.Verdict{{Commit: "c", Along: true}, {Commit: "c", Along: true, Closed: true}, {Commit: "c", ByForge: true}} {
+		ch.Verdict = &v
+		now, _ := gistOf(core, 1)
+		if now == before {
+			t.Errorf("the comment is not written again for %+v: %s", v, now)
+		}
+		before = now
 	}
 }
