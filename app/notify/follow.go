@@ -69,7 +69,7 @@ func (f *follower) step(ctx context.Context) (wait time.Duration, err error) {
 	head, m := list[:1], Message{}
 	if len(list) > mostWaiting {
 		head = list[:len(list)-newest]
-		m = f.manyOf(f.name, head)
+		m = f.manyOf(f.name, f.source, head)
 	} else {
 		m = f.messageOf(ctx, f.name, f.source, list[0])
 	}
@@ -88,7 +88,7 @@ func (f *follower) unsent(ctx context.Context) (list []waiting, end string, err 
 			return list, end, err
 		}
 		for _, n := range notes {
-			if k, ok := kindOf(f.kinds, n.Note); ok && f.target.wants(f.name, k) {
+			if k, ok := kindOf(f.kinds, n.Note); ok && f.target.wants(f.name, f.source, k) {
 				list = append(list, waiting{n, k})
 			}
 		}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -15,7 +16,7 @@ import (
 type Message struct {
 	Version int            `json:"version"`          // 1
 	ID      string         `json:"id"`               // the same when it is sent again
-	Queue   string         `json:"queue"`            // e.g. "acme/shop@main"
+	Queue   string         `json:"queue"`            // its name at present, e.g. "acme/shop@main"
 	Kind    string         `json:"kind"`             // a name of kinds.go, or "more"
 	At      time.Time      `json:"at"`               // when it happened; in "more", the latest of the messages
 	Text    string         `json:"text"`             // one line of plain text; it may quote hostile text
@@ -58,7 +59,7 @@ func (n *Notifier) messageOf(ctx context.Context, name string, source Source, w 
 	}
 	words := n.Words
 	words.Mark = source.View().Mark
-	m := n.message(name, w, words.Notice(ch, w.Note))
+	m := n.message(name, source, w, words.Notice(ch, w.Note))
 	m.noun = words.Noun()
 	m.Reason, m.Commit = string(w.Note.Reason.Code), string(w.Note.Commit)
 	if w.Note.Change != "" && w.Note.Number != 0 {
@@ -70,21 +71,23 @@ func (n *Notifier) messageOf(ctx context.Context, name string, source Source, w 
 }
 
 // manyOf makes one message that stands for several.
-func (n *Notifier) manyOf(name string, all []waiting) Message {
+func (n *Notifier) manyOf(name string, source Source, all []waiting) Message {
 	count := map[string]int{}
 	for _, w := range all {
 		count[w.kind]++
 	}
 	last := all[len(all)-1]
 	last.kind = kindMore
-	m := n.message(name, last, texts.Notices(count))
+	m := n.message(name, source, last, texts.Notices(count))
 	m.More = count
 	return m
 }
 
-func (n *Notifier) message(name string, w waiting, text string) Message {
-	return Message{Version: 1, ID: name + " " + w.Place, Queue: name, Kind: w.kind, At: w.Note.At.Time().UTC(),
-		Text: texts.OneLine(text, mostText), URL: n.BaseURL + texts.PagePath(name, "")}
+// message makes a message about the queue with a key. It calls the queue by its present name;
+// its id and its links have the key, which no rename changes.
+func (n *Notifier) message(key string, source Source, w waiting, text string) Message {
+	return Message{Version: 1, ID: key + " " + w.Place, Queue: cmp.Or(source.View().Name, key), Kind: w.kind, At: w.Note.At.Time().UTC(),
+		Text: texts.OneLine(text, mostText), URL: n.BaseURL + texts.PagePath(key, "")}
 }
 
 // webPage returns the address of a page on the web, and "" for anything else.

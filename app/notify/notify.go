@@ -37,10 +37,12 @@ const (
 )
 
 // Source is what a notifier needs of the owner of a queue: a channel that is closed
-// when the queue changes, and the queue as it stands.
+// when the queue changes, the queue as it stands, and whether its repository has, or had,
+// a name.
 type Source interface {
 	Changed() <-chan struct{}
 	View() queue.QueueView
+	Had(repository string) bool
 }
 
 // Notifier sends the notifications of all queues that a server owns. A nil Notifier

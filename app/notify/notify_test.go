@@ -55,6 +55,34 @@ func TestChosenKinds(t *testing.T) {
 	}
 }
 
+// The key of a queue at GitHub has the repository's id, which nobody writes: a target names the
+// queue as people see it, now or before it was renamed, and is told of it by its present name.
+func TestQueuesAreNamedAsPeopleSeeThem(t *testing.T) {
+	r := newRigOf(t, "github:77@main")
+	r.view.Name, r.view.Main.Branch, r.had = "acme/shop@trunk", "trunk", []string{"acme/shop", "acme/store"}
+	targets, told := []string{}, map[string]*receiver{}
+	for named, tells := range map[string]bool{"acme/shop": true, "acme/shop@trunk": true, "acme/shop@main": true, "acme/store": true, "acme/store@main": true, "github:77": true, "github:77@main": true,
+		"acme/shop@next": false, "acme/shopping": false, "github:7": false, "acme": false, "acme/web,acme/till": false} {
+		in := newReceiver(t, nil)
+		targets = append(targets, "webhook="+in.URL+"#kinds=landed&queue="+named+"&secret="+secret)
+		if tells {
+			told[named] = in
+		}
+	}
+	r.run(r.notifier(r.store, targets...))
+	r.note(landed(1))
+	for named, in := range told {
+		r.wants(in, "#1. Landed")
+		if m := in.all()[0]; m.Queue != "acme/shop@trunk" || !strings.HasPrefix(m.ID, "github:77@main ") || !strings.Contains(m.URL, "github%3A77%40main") {
+			t.Errorf("%s is told of %q, %q, %q", named, m.Queue, m.ID, m.URL)
+		}
+	}
+	r.until("all are counted", func() bool { return r.count(Sent) >= len(told) })
+	if n := r.count(Sent); n != len(told) {
+		t.Errorf("%d are told, want %d", n, len(told))
+	}
+}
+
 // A receiver that does as the package's documentation says knows what is ours.
 func TestSignatureByTheRecipe(t *testing.T) {
 	r, in := newRig(t), newReceiver(t, nil)

@@ -27,6 +27,7 @@ const (
 // rig is a queue's history with people who want to hear of it.
 type rig struct {
 	*testing.T
+	key     string
 	store   *memstore.Store
 	token   int64
 	version int64
@@ -35,14 +36,21 @@ type rig struct {
 	mu      sync.Mutex
 	changed chan struct{}
 	view    queue.QueueView
+	had     []string // names of the repository
 	results map[Result]int
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{T: t, store: memstore.New(time.Now), changed: make(chan struct{}), results: map[Result]int{}}
+	return newRigOf(t, shop)
+}
+
+// newRigOf is newRig of a queue with another key.
+func newRigOf(t *testing.T, key string) *rig {
+	t.Helper()
+	r := &rig{T: t, key: key, store: memstore.New(time.Now), changed: make(chan struct{}), results: map[Result]int{}}
 	var err error
-	if r.token, err = r.store.Acquire(t.Context(), shop, "test", time.Hour); err != nil {
+	if r.token, err = r.store.Acquire(t.Context(), key, "test", time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -62,10 +70,13 @@ func (r *rig) View() queue.QueueView {
 	return r.view
 }
 
+// Had implements Source.
+func (r *rig) Had(repository string) bool { return slices.Contains(r.had, repository) }
+
 // note has a turn note things.
 func (r *rig) note(notes ...queue.Note) {
 	r.Helper()
-	if err := r.store.Commit(context.Background(), queue.Turn{Queue: shop, Token: r.token, Version: r.version, Notes: notes}); err != nil {
+	if err := r.store.Commit(context.Background(), queue.Turn{Queue: r.key, Token: r.token, Version: r.version, Notes: notes}); err != nil {
 		r.Fatal(err)
 	}
 	r.version++
@@ -107,7 +118,7 @@ func (r *rig) run(n *Notifier) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		n.Run(ctx, shop, r)
+		n.Run(ctx, r.key, r)
 	}()
 	stop = func() {
 		cancel()
@@ -115,7 +126,7 @@ func (r *rig) run(n *Notifier) (stop func()) {
 	}
 	r.Cleanup(stop)
 	for _, t := range n.Targets { // a place that is made now is where the target's would be
-		if _, err := r.store.Follow(context.Background(), shop, t.Name()); err != nil {
+		if _, err := r.store.Follow(context.Background(), r.key, t.Name()); err != nil {
 			r.Fatal(err)
 		}
 	}

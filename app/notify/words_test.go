@@ -82,7 +82,7 @@ func TestMessages(t *testing.T) {
 		all = append(all, w)
 		write(n.messageOf(t.Context(), shop, source, w))
 	}
-	write(n.manyOf(shop, all))
+	write(n.manyOf(shop, source, all))
 	for _, k := range kinds {
 		if !said[k.name] {
 			t.Errorf("kind %s has no sample", k.name)
