@@ -72,10 +72,11 @@ type Owner struct {
 	stood  queue.QueueView          // the queue as this server last owned it; of Run
 	until  time.Time                // of stood; zero: it has not owned the queue
 
-	ready   error  // of Run, which publishes it
-	fenced  bool   // tokens of this server's lives before this one are worth nothing; of Run
-	reached int64  // the newest version that was seen in the store; of Run
-	health  health // of the mirror
+	owning  atomic.Bool // the queue is being worked on, or about to be
+	ready   error       // of Run, which publishes it
+	fenced  bool        // tokens of this server's lives before this one are worth nothing; of Run
+	reached int64       // the newest version that was seen in the store; of Run
+	health  health      // of the mirror
 }
 
 // Times of an owner.
@@ -201,6 +202,8 @@ func (o *Owner) setReady(err error) bool {
 // they are facts, and folding them twice is harmless.
 func (o *Owner) own(ctx context.Context, token int64) error {
 	ctx, cancel := context.WithCancel(ctx)
+	o.owning.Store(true) // before Stands is asked: a report that was dropped until now is in its answer
+	defer o.owning.Store(false)
 	var wg sync.WaitGroup
 	do := newPerformer(o, ownership{token, ctx.Done()})
 	defer func() {
@@ -312,8 +315,12 @@ func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost 
 	}
 }
 
-// pumpBuilds hands on the reports of builds, for as long as this process lives.
+// pumpBuilds hands on the reports of builds, for as long as this process lives. What the workers
+// say of themselves is dropped while the queue is not owned: own asks for it (workers.Standing).
+// There is no end of it on a server that stands by, nobody takes it in, and workers that several
+// queues share would wait here for ever.
 func (o *Owner) pumpBuilds(ctx context.Context) {
+	_, stands := o.Workers.(workers.Standing)
 	n := 0
 	for {
 		select {
@@ -321,12 +328,24 @@ func (o *Owner) pumpBuilds(ctx context.Context) {
 			if !ok {
 				return
 			}
+			if stands && ofWorkers(b) && !o.owning.Load() {
+				continue
+			}
 			n++
 			o.emit(ctx, queue.Event{ID: fmt.Sprintf("build/%s/%d", o.Name, n), Body: b})
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// ofWorkers reports whether workers say something of themselves, and not of a build.
+func ofWorkers(b queue.Body) bool {
+	switch b.(type) {
+	case queue.Fleet, queue.Capacity:
+		return true
+	}
+	return false
 }
 
 func (o *Owner) emit(ctx context.Context, e queue.Event) {

@@ -2,11 +2,15 @@ package app_test
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/app"
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/memstore"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -86,5 +90,52 @@ func TestShareComesAndGoes(t *testing.T) {
 	}
 	if len(late.Events()) != 0 {
 		t.Error("a queue that has left is told")
+	}
+}
+
+// noForge is the forge of a queue that nobody works on.
+type noForge struct{ forge.Forge }
+
+func (noForge) Capabilities() forge.Capabilities { return forge.Capabilities{} }
+
+// A queue that another server owns makes no turns here, for as long as that server lives. What
+// the workers report of themselves meanwhile, however often runners come and go, does not keep
+// the queues that this server owns from hearing of their builds.
+func TestStandingByHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	pool := &paperPool{events: make(chan queue.Body)}
+	share := app.NewShare()
+	share.Use(pool)
+	go share.Run(t.Context())
+	store := memstore.New(time.Now)
+	must(store.Acquire(t.Context(), "theirs", "another server", time.Hour))
+	standing := app.NewOwner(app.OwnerOptions{Queue: "theirs", Branch: "main", Name: "this server", Store: store, Forge: noForge{},
+		Workers: share.For("theirs", noTree{}), Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	go func() { _ = standing.Run(t.Context()) }()
+	ours := share.For("ours", noTree{})
+	if err := ours.Run(t.Context(), queue.Build{ID: "b", Commit: "c"}, "run"); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for b := range ours.Events() {
+			if _, is := b.(queue.BuildDone); is {
+				return
+			}
+		}
+	}()
+	for i := range 10_000 { // more than a queue keeps
+		select {
+		case pool.events <- queue.Fleet{Hosts: []queue.FleetHost{{Name: "h", Slots: i}}}:
+		case <-time.After(patience / 4):
+			t.Fatalf("nothing is handed out after %d reports", i)
+		}
+	}
+	pool.events <- queue.BuildDone{Build: "b"}
+	select {
+	case <-done:
+	case <-time.After(patience / 4):
+		t.Fatal("a build has ended, and its queue does not hear of it")
 	}
 }
