@@ -320,7 +320,6 @@ func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost 
 // There is no end of it on a server that stands by, nobody takes it in, and workers that several
 // queues share would wait here for ever.
 func (o *Owner) pumpBuilds(ctx context.Context) {
-	_, stands := o.Workers.(workers.Standing)
 	n := 0
 	for {
 		select {
@@ -328,7 +327,7 @@ func (o *Owner) pumpBuilds(ctx context.Context) {
 			if !ok {
 				return
 			}
-			if stands && ofWorkers(b) && !o.owning.Load() {
+			if o.toldAnew(b) && !o.owning.Load() {
 				continue
 			}
 			n++
@@ -339,11 +338,15 @@ func (o *Owner) pumpBuilds(ctx context.Context) {
 	}
 }
 
-// ofWorkers reports whether workers say something of themselves, and not of a build.
-func ofWorkers(b queue.Body) bool {
+// toldAnew reports whether each ownership begins with being told the like of an event of this
+// process, so that it need not be kept for one.
+func (o *Owner) toldAnew(b queue.Body) bool {
 	switch b.(type) {
-	case queue.Fleet, queue.Capacity:
+	case queue.MainMoved:
 		return true
+	case queue.Fleet, queue.Capacity: // what workers say of themselves
+		_, stands := o.Workers.(workers.Standing)
+		return stands
 	}
 	return false
 }

@@ -236,13 +236,13 @@ func (t *turns) noteRead(events []queue.Event) {
 }
 
 // giveBack keeps events that only this process has; events of the inbox are still in
-// it.
+// it, and what each ownership begins with would be kept once more by each that fails.
 func (t *turns) giveBack(events []queue.Event, eaten []string) {
 	if len(eaten) > 0 {
 		events = events[len(eaten):]
 	}
 	for _, e := range events {
-		if _, tick := e.Body.(queue.Tick); !tick {
+		if _, tick := e.Body.(queue.Tick); !tick && !t.toldAnew(e.Body) {
 			t.kept = append(t.kept, e)
 		}
 	}
