@@ -88,6 +88,9 @@ const (
 	missedEach = 5 * time.Minute
 	missedSoon = 20 * time.Second // until the forge is asked again after it did not answer
 	lostKept   = 72 * time.Hour   // for so long, GitHub keeps deliveries that failed
+
+	missedLeast = 24 * time.Hour // of what was said before an ownership begins, so much is read at least
+	missedMost  = 90 * time.Hour // and so much at most: stores know ids of events for longer (96 h)
 )
 
 // NewOwner returns an owner that does not run yet.
@@ -220,7 +223,8 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	wg.Go(func() { o.renew(ctx, token, lost) })
 	arrived := make(chan []queue.Arrived)
 	wg.Go(func() { o.readInbox(ctx, arrived, lost) })
-	wg.Go(func() { o.watchMissed(ctx, do.passes.locate) })
+	reached := core.Reached() // before the first turn
+	wg.Go(func() { o.watchMissed(ctx, reached, do.passes.locate) })
 	wg.Go(func() { do.heal.keepUp(ctx) })
 	o.Mirror.SetMend(do.heal.mendFor)
 	defer o.Mirror.SetMend(nil)

@@ -15,9 +15,9 @@ import (
 // watchMissed asks the forge, at the start and every few minutes, for events whose
 // webhooks may be lost. It asks for the events since the last time that worked, with an
 // overlap. The repository is located first: another one may have its name by now, and
-// its events are not for us.
-func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (forge.Place, error)) {
-	since := o.Now().Add(-24 * time.Hour)
+// its events are not for us. reached is how far the stored state has come.
+func (o *Owner) watchMissed(ctx context.Context, reached queue.Instant, locate func(context.Context) (forge.Place, error)) {
+	since := o.unheardSince(reached)
 	lost := o.Now().Add(-lostKept)
 	for ctx.Err() == nil {
 		started := o.Now()
@@ -66,6 +66,22 @@ func (o *Owner) watchMissed(ctx context.Context, locate func(context.Context) (f
 			o.waitMissed(ctx, wait)
 		}
 	}
+}
+
+// unheardSince returns the moment since which events may have been lost when an ownership begins:
+// nobody may have owned the queue since the last moment of its state, and a forge that does not
+// send failed deliveries again has nothing else that brings back what was said meanwhile. The
+// store must still know all ids of what was heard since: commands would be followed twice.
+func (o *Owner) unheardSince(reached queue.Instant) time.Time {
+	now := o.Now()
+	since := now.Add(-missedLeast)
+	if last := reached.Time().Add(-2 * o.Missed); reached != 0 && last.Before(since) {
+		since = last
+	}
+	if most := now.Add(-missedMost); since.Before(most) {
+		since = most
+	}
+	return since
 }
 
 // redeliver asks for the deliveries that have failed since a moment, which it moves on, and

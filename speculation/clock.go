@@ -21,6 +21,10 @@ func (c *Core) NotAfter(now queue.Instant) {
 	c.facts.SetNow(min(c.facts.Now, now.Add(maxAhead)))
 }
 
+// Reached returns the core's time: that of its last turn or, before there was one, the latest
+// moment that the state speaks of. 0: it speaks of none.
+func (c *Core) Reached() queue.Instant { return c.facts.Now }
+
 // Ahead returns how far the core's time is ahead of a moment, or 0. Times by the owner's
 // clock are to be moved by so much before they are told to the core.
 func (c *Core) Ahead(now queue.Instant) time.Duration { return max(0, c.facts.Now.Sub(now)) }
