@@ -11,9 +11,12 @@ import (
 )
 
 // Files that no target owns may be read by any target, and one that is a link is read
-// as what it leads to. So the files behind it are hashed where the link is: the
-// link alone says no more than their names. The same holds for barrier files. Files that
-// somebody has written down in `ignore` stay ignored.
+// as what it leads to. So the file behind it is hashed where the link is: the link alone
+// says no more than its name. The same holds for barrier files. A file that somebody has
+// written down in `ignore` stays ignored.
+//
+// A link to a folder brings nothing. It gives whole packages another place, which
+// analyzers follow by themselves, and all that is below it would be everybody's.
 
 // behind are the files that links lead to.
 type behind struct {
@@ -24,32 +27,20 @@ type behind struct {
 // mostLinks is how many links a path may lead through.
 const mostLinks = 40
 
-// behindLinks follows the links of a list, and those among the files that they
-// lead to. The tree's files are sorted. A link out of the tree or in a circle, or
-// to a folder that it is in itself, leads to nothing.
+// behindLinks follows the links of a list. The tree's files are sorted. A link to a
+// folder, out of the tree or in a circle leads to nothing.
 func behindLinks(ctx context.Context, t Tree, s *config.Analysis, files, list []Entry) (behind, error) {
 	var b behind
-	walked, goals := map[string]bool{}, map[string]bool{}
-	todo := slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.Mode != ModeLink })
-	for ; len(todo) > 0; todo = todo[1:] {
-		link := todo[0].Path
-		if walked[link] {
+	for _, link := range list {
+		if link.Mode != ModeLink {
 			continue
 		}
-		walked[link] = true
-		goal, ok, err := b.goal(ctx, t, files, link)
+		goal, ok, err := b.goal(ctx, t, files, link.Path)
 		if err != nil {
 			return behind{}, err
 		}
-		if !ok || goals[goal] || goal == "" || strings.HasPrefix(link, goal+"/") {
-			continue
-		}
-		goals[goal] = true
-		for _, e := range entriesAt(files, goal) {
-			b.files = append(b.files, e)
-			if e.Mode == ModeLink {
-				todo = append(todo, e)
-			}
+		if i := place(files, goal); ok && i < len(files) && files[i].Path == goal {
+			b.files = append(b.files, files[i])
 		}
 	}
 	b.files = canonical(slices.DeleteFunc(b.files, func(e Entry) bool { return matches(s.Ignore, e.Path) }))
@@ -97,19 +88,6 @@ func (e *Entry) crosses() bool { return e.Mode == ModeLink || e.Mode == ModeSubm
 
 func place(files []Entry, at string) int {
 	return sort.Search(len(files), func(i int) bool { return files[i].Path >= at })
-}
-
-// entriesAt returns the file at a path, or all files below it.
-func entriesAt(files []Entry, at string) []Entry {
-	if i := place(files, at); i < len(files) && files[i].Path == at {
-		return files[i : i+1]
-	}
-	from := place(files, at+"/")
-	to := from
-	for to < len(files) && strings.HasPrefix(files[to].Path, at+"/") {
-		to++
-	}
-	return files[from:to]
 }
 
 // moves reports whether changes may lead links elsewhere, or to other files.

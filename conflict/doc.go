@@ -52,9 +52,9 @@
 //     not name are in the salt: only files that somebody has named are left
 //     out.
 //
-// A link that is unowned or a barrier file brings the files that it leads to, whoever
-// owns them: who reads the link reads them. A link to a folder that it is in itself
-// brings nothing.
+// A link that is unowned or a barrier file brings the file that it leads to, whoever
+// owns it: a target that reads the link reads that file. A link to a folder brings
+// nothing.
 //
 // Targets may read files that no analyzer sees them read: a test that reads
 // README.md, or another package's sources. `inputs` declares them: each entry is

@@ -77,7 +77,7 @@ func TestLinksAndSubmodules(t *testing.T) {
 		With("shared/real.rs", "include!(\"../data/x.txt\");\n").
 		With("shared/y", "").With("data/x.txt", "1")
 	for file, want := range map[string][]string{
-		"c/src/lib.rs":   {"c", "d", config.TargetUnowned}, // by link, which nobody owns
+		"c/src/lib.rs":   {"c", "d"},
 		"shared/y":       {"b", config.TargetUnowned},
 		"shared/real.rs": {"b", config.TargetUnowned},
 	} {

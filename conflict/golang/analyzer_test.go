@@ -249,7 +249,7 @@ func TestLinks(t *testing.T) {
 		With("via/via.go", "package via\n\nimport _ \"m.org/m/alias\"\n")
 	for file, want := range map[string][]string{
 		"shared/data.txt": {"./shared", "./std", "./via"},
-		"user/user.go":    {"./shared", "./std", "./top", "./user", "./via", config.TargetUnowned}, // by alias, which nobody owns
+		"user/user.go":    {"./shared", "./std", "./top", "./user", "./via"},
 		"std/std.go":      {"./std", "./via"},
 	} {
 		if d := cmp.Diff(want, affected(t, settings, base, base.With(file, base.Content(file)+"\n"))); d != "" {
