@@ -67,6 +67,7 @@ type hubOptions struct {
 	again      time.Duration
 	progress   time.Duration    // 0: progress is told of at once
 	now        func() time.Time // the owner's clock
+	forgeNow   func() time.Time // GitHub's clock
 	timeout    time.Duration    // of one request to GitHub; 0: one minute
 	slots      int              // builds at a time; 0: two
 	unguarded  bool             // main is not protected
@@ -117,7 +118,7 @@ func newHub(t *testing.T, o hubOptions) *hub {
 	if !o.crowd {
 		t.Parallel()
 	}
-	s := must(forgetest.New(forgetest.Options{Dir: t.TempDir(), Judge: contract.For(t)}))
+	s := must(forgetest.New(forgetest.Options{Dir: t.TempDir(), Judge: contract.For(t), Now: o.forgeNow}))
 	t.Cleanup(func() { mustNot(t, s.Close()) })
 	h := &hub{T: t, github: s, Repository: must(s.AddRepository("acme", "shop", "main")), metrics: app.NewMetrics(),
 		log: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))}

@@ -132,6 +132,7 @@ func (p *inspection) tellPull() {
 	pr, out := p.pr, &p.out
 	out.Head, out.HeadRef, out.Branch, out.Base, out.Fork = pr.Head, pr.HeadRef, texts.ClipLine(pr.Source, 200), pr.Base, pr.Fork
 	out.Title, out.Author, out.URL = texts.ClipLine(pr.Title, 200), pr.Author, pr.URL
+	out.Changed = pr.Changed
 	out.Open, out.Draft, out.Merged, out.Permission = pr.Open, pr.Draft, pr.Merged, p.level.String()
 	facets, others := pr.Facets, 0
 	for _, user := range pr.ApprovedBy {

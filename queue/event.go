@@ -22,6 +22,9 @@ type Commented struct {
 	Bot     bool   `json:"bot,omitempty"` // the author is an App
 
 	Head CommitID `json:"head,omitempty"` // the head that the button is for
+
+	Made Instant `json:"made,omitempty"` // when, by the forge's clock; 0: not told
+	Late bool    `json:"late,omitempty"` // it was found later (forge.Forge.Missed): what came after it may not have been heard either
 }
 
 // Labeled says that a label was set on or taken off a pull request, or that the queue's
@@ -34,6 +37,9 @@ type Labeled struct {
 	Bot    bool   `json:"bot,omitempty"` // the actor is an App
 
 	Assigned bool `json:"assigned,omitempty"` // it is about the account, and there is no label
+
+	Made Instant `json:"made,omitempty"` // as in Commented
+	Late bool    `json:"late,omitempty"` // as in Commented
 }
 
 // Edited says that somebody else than us has edited the comment of a queue on a pull

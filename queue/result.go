@@ -69,7 +69,8 @@ type Inspected struct {
 	Title      string   `json:"title"`
 	Author     string   `json:"author"`
 	URL        string   `json:"url,omitempty"`
-	Facets     *Facets  `json:"facets,omitempty"` // further facts of the forge about it
+	Facets     *Facets  `json:"facets,omitempty"`  // further facts of the forge about it
+	Changed    Instant  `json:"changed,omitempty"` // when it was last changed, by the forge's clock; 0: not told
 	Open       bool     `json:"open"`
 	Draft      bool     `json:"draft,omitempty"`
 	Same       CommitID `json:"same,omitempty"`      // of one in a stack of the forge's own: the head of its change, where Head is that one's commits on top of others, unchanged

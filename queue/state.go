@@ -79,6 +79,8 @@ type Request struct {
 	Again    bool     `json:"again,omitempty"`    // something has happened since the forge was asked: it is asked once more
 	Twice    bool     `json:"twice,omitempty"`    // it was seen to ask for another branch: it is looked at once more
 	Head     CommitID `json:"head,omitempty"`     // it is about this commit and no other
+	Late     bool     `json:"late,omitempty"`     // it was not heard when it was given: the head may have moved since
+	Made     Instant  `json:"made,omitempty"`     // when it was given, by the forge's clock; 0: not told
 	Box      bool     `json:"box,omitempty"`      // it was given by the box of our comment, which is to show what became of it
 	Rule     string   `json:"rule,omitempty"`     // with Own: the rule of `auto` that it is by
 	Own      bool     `json:"own,omitempty"`      // main's configuration asks for it: nobody's permission is needed, and it is nobody's approval

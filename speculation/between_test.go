@@ -484,3 +484,36 @@ func TestCancelDuringLanding(t *testing.T) {
 		}
 	}
 }
+
+// A command that was not heard when it was given counts for the present head only if the pull
+// request has not changed since.
+func TestCommandHeardLate(t *testing.T) {
+	for what, x := range map[string]struct {
+		late    bool
+		changed time.Duration
+		lands   bool
+	}{
+		"heard at once, changed since": {false, time.Minute, true},
+		"found later, not changed":     {true, time.Second, true},
+		"found later, changed since":   {true, time.Minute, false},
+		"delivered hours later":        {false, 3 * time.Hour, false},
+	} {
+		w := quiet(t, unit, config.Rules{})
+		p := w.open(w.main, edit{"a/code": "fine"})
+		said := w.say(p, "dev", "/land")
+		b := said.Body.(queue.Commented)
+		b.Made, b.Late = said.At, x.late
+		if x.changed > time.Hour {
+			b.Made = said.At.Add(-4 * time.Hour)
+		}
+		p.changed = b.Made.Add(x.changed)
+		said.Body = b
+		w.step(said)
+		w.waitOut()
+		if ch := w.change(p); (ch != nil && ch.Phase == queue.Landed) != x.lands {
+			t.Errorf("%s: %+v, %+v", what, ch, w.core.s.Pulls[p.number])
+		} else if why := w.core.s.Pulls[p.number].Notice.Code; !x.lands && why != queue.ReasonUnheard {
+			t.Errorf("%s: %s", what, why)
+		}
+	}
+}

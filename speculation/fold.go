@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -22,12 +23,12 @@ func (c *Core) fold(e queue.Event) {
 			if id = e.ID; c.s.Pulls[b.Number] == nil {
 				return
 			}
-		} else {
+		} else if !b.Late { // to react may change the pull request, and then nothing shows whether it has changed since
 			c.hear(b)
 		}
 		for i, cmd := range c.entering.commands.Parse(b.Body) {
 			c.request(queue.Request{ID: id + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
-				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot, Head: b.Head})
+				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot, Head: b.Head, Made: b.Made, Late: isLate(e, b.Made, b.Late)})
 		}
 	case queue.Edited:
 		c.edited(e, b)
@@ -213,7 +214,15 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 			return // the change is in another lane by now, which this label did not ask for
 		}
 	}
-	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: cmd, At: e.At, Bot: b.Bot})
+	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: cmd, At: e.At, Bot: b.Bot, Made: b.Made, Late: isLate(e, b.Made, b.Late)})
+}
+
+// lateAfter is how long a webhook may take, or clocks may differ, before a command counts as late.
+const lateAfter = 5 * time.Minute
+
+// isLate reports whether a command was not heard when it was given.
+func isLate(e queue.Event, made queue.Instant, late bool) bool {
+	return late || made != 0 && e.At.Sub(made) > lateAfter
 }
 
 // inspectAgain asks anew about the commands that wait on a pull request, which has

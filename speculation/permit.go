@@ -1,6 +1,8 @@
 package speculation
 
 import (
+	"time"
+
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -61,14 +63,24 @@ func (c *entering) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 	return queue.CommandLand
 }
 
+// touchedWithin is how long after a command the forge may show its pull request as changed
+// by that very command.
+const touchedWithin = time.Second
+
 // outdated says that a command is about an outdated commit, if so. A cancel is compared
-// with the queue's head, other commands with the pull request's.
+// with the queue's head, other commands with the pull request's. A command that was not
+// heard when it was given is about the present head only if nothing has changed since.
 func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	now := b.Head
 	if ch := c.facts.Links.Active(r.Number); r.Command.Verb == queue.CommandCancel && ch != nil {
 		now = ch.Head
 	} else if try := c.settling.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
 		now = try.Head
+	}
+	if r.Head == "" && r.Late && c.commands.Row(r.Command.Verb).Runs && b.Changed > r.Made.Add(touchedWithin) {
+		if ch := c.facts.Links.Active(r.Number); ch == nil || ch.Head != now {
+			return queue.Reason{Code: queue.ReasonUnheard, Names: []string{string(now)}}
+		}
 	}
 	if r.Head == "" || r.Head == now {
 		return queue.Reason{}

@@ -34,6 +34,7 @@ type pull struct {
 	base     string        // main, or the branch of another (branchOf)
 	native   int           // the forge's own stack that it is in
 	commands []queue.Event // what was said on it, to be read again after a loss
+	changed  queue.Instant // when the forge says that it was last changed
 	shown    string        // what its comment says
 	said     queue.Said    // the same, as it is compared with an edit
 
@@ -337,7 +338,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	}
 	out := queue.Inspected{Requires: w.requires && p.open, Unmet: p.lacks, Spared: p.spared, Action: key, ConfigAt: w.core.State().Main.ConfigAt, Head: w.shows(p), HeadRef: fmt.Sprintf("refs/pull/%d/head", p.number), Base: p.base,
 		Merged: p.merged && !p.open, Branch: branchOf(p), Stack: w.stack(p), Below: w.below(w.shows(p)),
-		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Open: p.open, Draft: p.draft, Permission: level}
+		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Changed: p.changed, Open: p.open, Draft: p.draft, Permission: level}
 	out.Auto = w.rulings(p)
 	w.protects(p, t, level, &out)
 	if ch := w.core.facts.Links.Active(p.number); ch != nil && slices.Contains(w.same[out.Head], ch.Head) {

@@ -48,6 +48,16 @@ func reasonsEnded() []reasonRow {
 		{code: queue.ReasonPushed, doc: "reasons#head-moved",
 			title: "new commits were pushed",
 			full:  pushed},
+		{code: queue.ReasonUnheard, doc: "reasons#heard-late",
+			title: "the command was heard too late",
+			full: func(w voice, r queue.Reason) string {
+				head := "the present commit"
+				if len(r.Names) > 0 {
+					head = w.commit(queue.CommitID(r.Names[0]))
+				}
+				return w.fill("The queue did not hear of this when it was said, and the {noun} has changed since. Whether ") + head +
+					" was its head then is not known, and an approval is for one commit. To land that, " + w.again()
+			}},
 		{code: queue.ReasonClosed, doc: "reasons#closed",
 			title: "the {noun} was closed", local: "the branch is gone",
 			full: func(w voice, r queue.Reason) string {

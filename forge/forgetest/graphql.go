@@ -140,7 +140,7 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 		for name, value := range (obj{"title": p.Title, "body": p.Body, "url": repo.shapes.page("/pull/%d", p.Number), "state": state, "merged": p.Merged,
 			"isDraft": p.Draft, "baseRefName": p.Base,
 			"author": obj{"__typename": kind, "login": login}, "labels": obj{"nodes": labels},
-			"createdAt": stamp(p.created), "additions": p.size.Added, "deletions": p.size.Removed, "changedFiles": p.size.Files, "own": obj{"totalCount": p.size.Commits}}) {
+			"createdAt": stamp(p.created), "updatedAt": stamp(p.updated), "additions": p.size.Added, "deletions": p.size.Removed, "changedFiles": p.size.Files, "own": obj{"totalCount": p.size.Commits}}) {
 			body[name] = value
 		}
 	}

@@ -76,7 +76,7 @@ func (f *Forge) missedComments(ctx context.Context, since time.Time) ([]queue.Ev
 			if err != nil {
 				continue
 			}
-			events = append(events, commentEvent(number, "", c.GetID(), accountOf(c.GetUser()), c.GetBody()))
+			events = append(events, late(commentEvent(number, "", c.GetID(), accountOf(c.GetUser()), c.GetBody(), c.GetCreatedAt().Time)))
 		}
 		if opts.Page = resp.NextPage; opts.Page == 0 {
 			return events, nil
@@ -99,7 +99,7 @@ func (f *Forge) missedInline(ctx context.Context, since time.Time) ([]queue.Even
 				continue
 			}
 			if number, err := strconv.Atoi(path.Base(c.GetPullRequestURL())); err == nil {
-				events = append(events, commentEvent(number, inlinePrefix, c.GetID(), accountOf(c.GetUser()), c.GetBody()))
+				events = append(events, late(commentEvent(number, inlinePrefix, c.GetID(), accountOf(c.GetUser()), c.GetBody(), c.GetCreatedAt().Time)))
 			}
 		}
 		if opts.Page = resp.NextPage; opts.Page == 0 {

@@ -20,7 +20,16 @@ func (c *clock) now() time.Time { return c.at }
 func bodies(events []queue.Event) []queue.Body {
 	var list []queue.Body
 	for _, e := range events {
-		list = append(list, e.Body)
+		switch b := e.Body.(type) {
+		case queue.Commented:
+			b.Made = 0 // when it was given
+			list = append(list, b)
+		case queue.Labeled:
+			b.Made = 0
+			list = append(list, b)
+		default:
+			list = append(list, b)
+		}
 	}
 	return list
 }
@@ -44,6 +53,7 @@ func TestMissedComments(t *testing.T) {
 		ID: fmt.Sprint("github/comment/", id),
 		Body: queue.Commented{
 			Number: n, Comment: fmt.Sprint(id), Author: "ann", Body: "please\r\n  /land priority=high",
+			Made: queue.At(c.at), Late: true,
 		},
 	}}
 	if d := cmp.Diff(want, got); d != "" {

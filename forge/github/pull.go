@@ -44,6 +44,8 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 		Merged: p.GetMerged(),
 		URL:    p.GetHTMLURL(),
 		Stack:  p.stack(),
+
+		Changed: instantOf(p.GetUpdatedAt().Time),
 		Facets: facets(p.GetTitle(), p.GetBody(), queue.Facets{
 			Opened: instantOf(p.GetCreatedAt().Time), Commits: p.Commits, Files: p.ChangedFiles, Added: p.Additions, Removed: p.Deletions,
 		}),

@@ -216,7 +216,7 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 		if p.Comment.ID == 0 || p.Comment.User.Login == "" {
 			return event, fmt.Errorf("%w: a comment without id or author", forge.ErrMalformed)
 		}
-		event = commentEvent(number, "", p.Comment.ID, p.Comment.User, p.Comment.Body)
+		event = commentEvent(number, "", p.Comment.ID, p.Comment.User, p.Comment.Body, p.Comment.CreatedAt)
 	case "pull_request_review_comment":
 		if p.Action != "created" || !hasCommand(p.Comment.Body) {
 			return event, forge.ErrIgnored
@@ -224,7 +224,7 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 		if p.Comment.ID == 0 || p.Comment.User.Login == "" {
 			return event, fmt.Errorf("%w: a comment without id or author", forge.ErrMalformed)
 		}
-		event = commentEvent(number, inlinePrefix, p.Comment.ID, p.Comment.User, p.Comment.Body)
+		event = commentEvent(number, inlinePrefix, p.Comment.ID, p.Comment.User, p.Comment.Body, p.Comment.CreatedAt)
 	case "pull_request_review":
 		if p.Action != "submitted" || !hasCommand(p.Review.Body) {
 			return event, forge.ErrIgnored
@@ -232,7 +232,7 @@ func (p *payload) event(kind, delivery string) (queue.Event, error) {
 		if p.Review.ID == 0 || p.Review.User.Login == "" {
 			return event, fmt.Errorf("%w: a review without id or author", forge.ErrMalformed)
 		}
-		event = commentEvent(number, reviewPrefix, p.Review.ID, p.Review.User, p.Review.Body)
+		event = commentEvent(number, reviewPrefix, p.Review.ID, p.Review.User, p.Review.Body, p.Review.SubmittedAt)
 	case "check_suite":
 		if err := p.again(&event); err != nil {
 			return event, err
@@ -279,7 +279,7 @@ func (p *payload) pullEvent(event *queue.Event, delivery string) error {
 		}
 		event.ID = "github/label/" + delivery
 		event.Body = queue.Labeled{
-			Number: number, Label: p.Label.Name, Actor: p.Sender.Login, On: p.Action == "labeled", Bot: p.Sender.bot(),
+			Number: number, Label: p.Label.Name, Actor: p.Sender.Login, On: p.Action == "labeled", Bot: p.Sender.bot(), Made: instantOf(p.PullRequest.UpdatedAt),
 		}
 	case "edited":
 		switch {
@@ -308,12 +308,20 @@ func sameDepends(a, b string) bool {
 // commentEvent returns the same event in whichever way we learn of a comment. The
 // prefix tells comments, reviews and comments in reviews apart, which are numbered
 // separately.
-func commentEvent(number int, prefix string, id int64, author account, body string) queue.Event {
+func commentEvent(number int, prefix string, id int64, author account, body string, made time.Time) queue.Event {
 	comment := prefix + strconv.FormatInt(id, 10)
 	return queue.Event{
 		ID:   "github/comment/" + comment,
-		Body: queue.Commented{Number: number, Comment: comment, Author: author.Login, Body: body, Bot: author.bot()},
+		Body: queue.Commented{Number: number, Comment: comment, Author: author.Login, Body: body, Bot: author.bot(), Made: instantOf(made)},
 	}
+}
+
+// late is an event of a comment that was found by Missed.
+func late(e queue.Event) queue.Event {
+	b := e.Body.(queue.Commented)
+	b.Late = true
+	e.Body = b
+	return e
 }
 
 func (a account) bot() bool { return a.Type == "Bot" }

@@ -286,7 +286,9 @@ func TestEventIsTheSameByEachChannel(t *testing.T) {
 	hook := in.take(w)
 	missed, err := w.forge.Missed(w.ctx, since, nil)
 	w.must(err)
-	if d := cmp.Diff(hook, missed); d != "" {
+	found := hook[0].Body.(queue.Commented)
+	found.Late = true // the queue is told that no webhook has come
+	if d := cmp.Diff([]queue.Event{{ID: hook[0].ID, Body: found}}, missed); d != "" || found.Made == 0 {
 		t.Error(d)
 	}
 

@@ -35,7 +35,7 @@ const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, 
         title body url state merged isDraft baseRefName
         author { __typename login }
         labels(first: 100) { nodes { name } }
-        createdAt additions deletions changedFiles
+        createdAt updatedAt additions deletions changedFiles
         own: commits { totalCount }
       }
       reviewDecision
@@ -163,6 +163,7 @@ type wholePull struct {
 		} `json:"nodes"`
 	} `json:"labels"`
 	Created time.Time `json:"createdAt"`
+	Updated time.Time `json:"updatedAt"`
 	Added   *int      `json:"additions"`
 	Removed *int      `json:"deletions"`
 	Files   *int      `json:"changedFiles"`
@@ -218,7 +219,7 @@ func (f *Forge) Stands(ctx context.Context, r forge.Requirements) (forge.PullReq
 	out := forge.PullRequest{
 		Number: r.Number, Title: p.Title, Body: p.Body, Author: p.author(), URL: p.URL,
 		Source: p.Source, Head: queue.CommitID(p.Head), HeadRef: fmt.Sprintf("refs/pull/%d/head", r.Number),
-		Base: p.Base, Fork: p.Fork, Draft: p.Draft, Open: p.State == "OPEN", Merged: p.Merged,
+		Base: p.Base, Fork: p.Fork, Draft: p.Draft, Open: p.State == "OPEN", Merged: p.Merged, Changed: instantOf(p.Updated),
 		Facets: facets(p.Title, p.Body, queue.Facets{Opened: instantOf(p.Created), Commits: p.Own.Commits, Files: p.Files, Added: p.Added, Removed: p.Removed}),
 	}
 	for _, l := range p.Labels.Nodes {

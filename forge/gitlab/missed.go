@@ -130,9 +130,13 @@ func (f *Forge) missedNotes(ctx context.Context, id, number int, me *gitlab.User
 		case n.Author.ID == me.ID:
 		case n.System && is:
 			assigned = append(assigned, told{queue.Event{ID: fmt.Sprintf("gitlab/assigned/%d", n.ID),
-				Body: queue.Labeled{Number: number, Actor: n.Author.Username, On: on, Assigned: true, Bot: isBot(n.Author.Username)}}, *n.CreatedAt})
+				Body: queue.Labeled{Number: number, Actor: n.Author.Username, On: on, Assigned: true, Bot: isBot(n.Author.Username), Made: queue.At(*n.CreatedAt), Late: true}}, *n.CreatedAt})
 		case !n.System && !edited && hasCommand(n.Body):
-			notes = append(notes, noteEvent(number, n.ID, n.Author.Username, n.Body))
+			e := noteEvent(number, n.ID, n.Author.Username, n.Body)
+			b := e.Body.(queue.Commented)
+			b.Made, b.Late = queue.At(*n.CreatedAt), true
+			e.Body = b
+			notes = append(notes, e)
 		}
 		return true
 	})
@@ -164,7 +168,7 @@ func (f *Forge) missedLabels(ctx context.Context, id, number int, since time.Tim
 	}, func(e *gitlab.LabelEvent) bool {
 		if e.CreatedAt != nil && !e.CreatedAt.Before(since) && e.Label.Name != "" {
 			events = append(events, told{queue.Event{ID: fmt.Sprintf("gitlab/label/%d", e.ID),
-				Body: queue.Labeled{Number: number, Label: e.Label.Name, Actor: e.User.Username, On: e.Action == "add", Bot: isBot(e.User.Username)}}, *e.CreatedAt})
+				Body: queue.Labeled{Number: number, Label: e.Label.Name, Actor: e.User.Username, On: e.Action == "add", Bot: isBot(e.User.Username), Made: queue.At(*e.CreatedAt), Late: true}}, *e.CreatedAt})
 		}
 		return true
 	})
