@@ -49,6 +49,9 @@ func (c *entering) inspected(b queue.Inspected) {
 		c.looked(r, b)
 		return
 	}
+	if r.Late && r.Comment != "" && r.Number != 0 {
+		c.upkeep.ask(queue.React{Number: r.Number, Comment: r.Comment, Seen: true}) // what hear does of others at once
+	}
 	if why := c.refusal(r, b); why.Code != "" {
 		c.refuse(r, why)
 	} else {
