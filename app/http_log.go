@@ -42,7 +42,9 @@ func (s *Server) logPage(c echo.Context) error {
 			return nil
 		}
 		after := next - int64(held)
-		if data, next, done, ok = s.o.Source.BuildLog(id, after); !ok || next == after && !done {
+		// Where the log has nothing beyond what was held back, that is read once more only when
+		// somebody loads the page again.
+		if data, next, done, ok = s.o.Source.BuildLog(id, after); !ok || next <= after+int64(held) && !done {
 			// Nobody is left to tell of an error.
 			_, _ = io.WriteString(out, "[submitqueue] the build goes on; load this page again for more\n")
 			return nil

@@ -1,9 +1,12 @@
 package app_test
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A browser gets a log as a page that fits a phone, with all of the log as text, and
@@ -33,5 +36,32 @@ func TestLogIsAPageInABrowser(t *testing.T) {
 	}
 	if kind, body = ask("/log?raw=1&build=b1"); !strings.HasPrefix(kind, "text/plain") || !strings.HasPrefix(body, "compiling\n<script>") {
 		t.Errorf("%s:\n%s", kind, body)
+	}
+}
+
+// A running build's log whose end may be half a code or half a character, such as a
+// progress display's "\r", ends the answer as any other log does: the rest is not read
+// again and again until the build goes on.
+func TestLogThatEndsInAHalfCodeIsAnswered(t *testing.T) {
+	w := newWindow(t, nil)
+	for what, end := range map[string]string{"return": "receiving objects: 45%\r", "code": "\x1b[3", "character": "\xc3"} {
+		w.source.mu.Lock()
+		w.source.logs["b1"] = "compiling\n" + end
+		w.source.mu.Unlock()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		r := must(http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/log?raw=1&build=b1", nil))
+		res, err := http.DefaultClient.Do(r)
+		if err == nil {
+			var body []byte
+			body, err = io.ReadAll(res.Body)
+			res.Body.Close()
+			if !strings.HasPrefix(string(body), "compiling\n") || !strings.Contains(string(body), "load this page again for more") {
+				t.Errorf("%s: %q", what, body)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		cancel()
 	}
 }
