@@ -71,9 +71,14 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 	}
 	path := "/api/change?" + url.Values{"queue": {asked.Queue}, "id": {strconv.Itoa(asked.Number)}}.Encode()
 	shown, trouble := "", ""
+	own := own{asked: asked}
 	for {
 		var ch api.Change
-		switch err := c.Get(ctx, path, &ch); {
+		err := c.Get(ctx, path, &ch)
+		if err == nil {
+			own.keep(&ch)
+		}
+		switch {
 		case err != nil:
 			var known *client.Answered
 			waits := errors.As(err, &known) && known.Status == http.StatusNotFound // the command is on its way
@@ -117,6 +122,29 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// own tells the answer to a command from those to later commands about the same pull
+// request: a change shows only the latest answer of a command that was not followed, whoever
+// gave that command.
+type own struct {
+	asked    api.Accepted
+	followed bool // the command has been answered, and not by a refusal
+}
+
+// keep takes a notice off a change unless it may be the answer to the command. A notice
+// never hides a verdict that came after the command. Where the change itself says nothing
+// of the command, because there is none or its verdict is older, the notice stays.
+func (o *own) keep(ch *api.Change) {
+	if ch.Answered.Before(o.asked.At) || ch.ID == "" {
+		return
+	}
+	other := o.asked.User != "" && ch.NoticeTo != o.asked.User
+	old := ch.Final && ch.Decided.Before(o.asked.At)
+	if o.followed || other && !old {
+		ch.Notice = nil
+	}
+	o.followed = o.followed || ch.Notice == nil
 }
 
 // Cancel takes a change out.
