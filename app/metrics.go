@@ -204,6 +204,14 @@ func (m *Metrics) SetQueue(v queue.QueueView) {
 	m.paused.WithLabelValues(v.Name).Set(paused)
 }
 
+// EndQueue ends what SetQueue shows of a queue: this server does not know any more how the
+// queue stands. What it has counted stays.
+func (m *Metrics) EndQueue(name string) {
+	for _, of := range []*prometheus.GaugeVec{m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts} {
+		of.DeletePartialMatch(prometheus.Labels{"queue": name})
+	}
+}
+
 // Forget ends the series of a queue that has another name by now. The counters start at
 // zero under the new name.
 func (m *Metrics) Forget(name string) {

@@ -58,9 +58,14 @@ func (o *Owner) show() {
 		o.stood, o.until = p.view, began
 	}
 	away := o.away()
-	if o.core == nil && !o.until.IsZero() && errors.As(o.ready, new(stopped)) {
+	switch {
+	case o.core != nil:
+	case !o.until.IsZero() && errors.As(o.ready, new(stopped)):
 		p.view = o.stood
+		o.gauge(p.view)
 		away += "; it is shown as it stood at " + o.until.UTC().Format("15:04:05 MST")
+	case o.gauged != "": // another server shows how the queue stands from here on, or none does
+		o.Metrics.EndQueue(o.gauged)
 	}
 	p.view.Key, p.view.Away, p.view.Default = o.Queue, away, defaultText(p.view.Main)
 	p.view.Web, p.view.Mark = o.Texts.RepoURL, o.Texts.Words.Mark

@@ -104,6 +104,46 @@ func TestViewStaysWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
+// The gauges of a queue that another server owns by now are that server's: what this one saw
+// last would be told for ever, such as a red branch that has been repaired since. While the
+// store is away they stay, as the pages do.
+func TestGaugesEndWithTheOwnership(t *testing.T) {
+	o := ownerOf("a")
+	series := func() (n int) {
+		all, err := o.Metrics.registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range all {
+			for _, m := range f.GetMetric() {
+				for _, l := range m.GetLabel() {
+					if l.GetName() == "queue" && l.GetValue() == o.Called() && f.GetType().String() == "GAUGE" {
+						n++
+					}
+				}
+			}
+		}
+		return n
+	}
+	shown := series()
+	if shown == 0 {
+		t.Fatal("there are no gauges")
+	}
+	o.publishCore(nil)
+	o.setReady(stopped{"the store does not answer", errors.New("EOF")})
+	if n := series(); n != shown {
+		t.Errorf("%d of %d gauges while the store is away", n, shown)
+	}
+	o.setReady(nil)
+	if n := series(); n != 0 {
+		t.Errorf("%d gauges of a queue that another server owns", n)
+	}
+	o.publishCore(coreAt("b"))
+	if n := series(); n != shown {
+		t.Errorf("%d of %d gauges once it owns the queue again", n, shown)
+	}
+}
+
 // Of many turns, one in a while has a view made; the others are shown by the next one.
 func TestNotEachTurnMakesAView(t *testing.T) {
 	o := ownerOf("a")
