@@ -63,7 +63,7 @@ func New(s *queue.State) *Core { return NewWith(s, predict.Default) }
 func NewWith(s *queue.State, model predict.Model) *Core {
 	facts := derived.New(s, latest(s), model)
 	c := &Core{s: s, facts: facts, planner: plan.New(s, facts), analyzing: map[queue.ChangeID]int{}, returning: map[queue.ChangeID]bool{}, dirty: map[queue.Ref]bool{}}
-	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{c, queue.Commands(), followers()}, guarding{c}, blaming{c}
+	c.benching, c.judging, c.hunting, c.entering, c.guarding, c.blaming = benching{c}, judging{c}, hunting{c}, entering{Core: c, commands: queue.Commands(), follows: followers()}, guarding{c}, blaming{c}
 	c.landing.Core, c.mainline.Core, c.upkeep.Core = c, c, c
 	c.learning = learning{c, model}
 	c.learning.use()

@@ -125,7 +125,7 @@ func (c *entering) thaw() {
 // paused reports whether a pause, or the switch to another version of the
 // analyzer, keeps a link from landing.
 func (c *entering) paused(l *queue.Link) bool {
-	if (c.s.Main.Paused == nil || c.landing.probing()) && !c.facts.Changing() {
+	if (c.s.Main.Paused == nil || c.landing.probing() && c.hidden == nil) && !c.facts.Changing() {
 		return false
 	}
 	return c.landing.halted() || slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return c.calm(id) != 0 && !c.excepted(id) })

@@ -34,6 +34,7 @@ type (
 		*Core
 		commands queue.CommandTable
 		follows  map[queue.Verb]follower
+		hidden   *queue.FreezeWindow // open in this turn, behind a pause because the branch takes no pushes; nil: none (schedule)
 	}
 	// guarding holds back changes that the forge, or a protected path, does not let pass yet.
 	guarding struct{ *Core }

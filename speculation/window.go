@@ -11,7 +11,8 @@ import (
 // A freeze on a schedule (config.Freeze) is a pause like one that somebody asks for by
 // /queue freeze, and ends on its own. Only the clock of the turn and the configuration of
 // the branch open and close it, so nothing is lost if the server was away at its start or
-// its end. The schedule does not touch a pause or freeze by people. After that ends, the
+// its end. The schedule does not touch a pause because the branch takes no pushes, but the pushes
+// that try the branch are held as all others. The schedule does not touch a pause or freeze by people. After that ends, the
 // schedule holds landings again if its window has not ended. /queue resume ends the
 // windows that are open, and no later ones.
 
@@ -25,7 +26,11 @@ func (c *entering) schedule() {
 		c.wakeAt(next)
 	}
 	m := &c.s.Main
+	c.hidden = nil
 	if m.Paused != nil && m.Paused.Window == nil {
+		if open != nil && c.landing.shut() {
+			c.hidden = open.Window // it holds the pushes that try the branch
+		}
 		return
 	}
 	switch {
@@ -99,12 +104,19 @@ func (c *entering) joined(rules []config.Freeze, until queue.Instant) queue.Inst
 // except it.
 func (c *entering) excepted(id queue.ChangeID) bool {
 	ch, p := c.s.Changes[id], c.s.Main.Paused
-	if ch == nil || p == nil || p.Window == nil || c.facts.Changing() {
+	if ch == nil || p == nil || c.facts.Changing() {
+		return false
+	}
+	window := p.Window
+	if window == nil {
+		window = c.hidden
+	}
+	if window == nil {
 		return false
 	}
 	var paths []string
 	if f := c.s.Footprints[id]; f != nil && f.Unknown == "" {
 		paths = f.Paths
 	}
-	return !slices.ContainsFunc(p.Window.Except, func(e config.FreezeExcept) bool { return !e.Lets(ch.Lane, ch.Spared, paths) })
+	return !slices.ContainsFunc(window.Except, func(e config.FreezeExcept) bool { return !e.Lets(ch.Lane, ch.Spared, paths) })
 }

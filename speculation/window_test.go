@@ -164,3 +164,44 @@ func TestWindowsAreJoined(t *testing.T) {
 		t.Errorf("%+v; want until %d", p, start.Add(55*time.Minute))
 	}
 }
+
+// A branch that takes no pushes is tried from time to time. A window of the configuration
+// that opens meanwhile holds these pushes, too: nothing lands in it but what the window
+// excepts, and emergencies.
+func TestWindowHoldsProbes(t *testing.T) {
+	for _, say := range []string{"", "/land now it burns"} {
+		rule, start := daily(stageBegins, config.FreezeExcept{})
+		s := newStage(t, config.Rules{Landing: config.Landing{Freeze: []config.Freeze{rule}}}, stated{})
+		pushes := []queue.Instant{}
+		s.refusesIf = func(*queue.Push) string { pushes = append(pushes, s.now); return closedRule }
+		s.tell(queue.Capacity{Slots: 9})
+		s.changes("a", "b")
+		s.finishAll()
+		p := s.core.State().Main.Paused
+		if p == nil || p.Code != queue.ReasonProtected || p.At >= start {
+			t.Fatalf("%+v; want the branch closed", p)
+		}
+		s.refusesIf = nil // the branch would take a push by now
+		if say != "" {
+			s.step(s.say(s.pulls[2], "boss", say))
+			s.settleDown()
+		}
+		end := start.Add(30 * time.Minute)
+		if p.Probe >= end {
+			t.Fatalf("the next try is at %d, after the window", p.Probe)
+		}
+		s.now = max(p.Probe, start.Add(time.Minute)) // the window is open
+		s.tell(queue.Tick{})
+		s.settleDown()
+		if say == "" {
+			s.mustAll(queue.Pending, queue.Pending)
+		} else {
+			s.mustAll(queue.Pending, queue.Landed)
+		}
+		s.now = end
+		s.tell(queue.Tick{})
+		s.settleDown()
+		s.mustAll(queue.Landed, queue.Landed)
+		s.calm()
+	}
+}
