@@ -228,6 +228,12 @@ func noteCommit(n queue.Note) string {
 
 // proof says which checks a landing rests on.
 func proof(v queue.Verdict) string {
+	switch {
+	case v.Unproven: // somebody else had pushed meanwhile: no check of this commit is known
+		return "Not proven: it was merged onto another commit than it was proven on. The branch itself is verified since, as after every push of others."
+	case v.Keys == 0 && !v.Tested:
+		return "It adds nothing that a step would have to verify anew."
+	}
 	text := "Each of the " + count(v.Keys, "check", "checks") + " that it added had passed"
 	if v.Keys == 1 {
 		text = "The check that it added had passed"
