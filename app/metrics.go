@@ -178,16 +178,14 @@ func (m *Metrics) RecordCache(result string, bytes int64) {
 // its main is.
 func (m *Metrics) SetQueue(v queue.QueueView) {
 	count := map[queue.Phase]int{}
-	used := len(v.MainBuilds)
 	for _, c := range v.Order {
 		count[c.Change.Phase]++
-		used += len(c.Builds)
 	}
 	for _, p := range []queue.Phase{queue.Analyzing, queue.Pending, queue.Landing, queue.Parked} {
 		m.changes.WithLabelValues(v.Name, string(p)).Set(float64(count[p]))
 	}
 	m.slots.WithLabelValues(v.Name).Set(float64(v.Slots))
-	m.slotsUsed.WithLabelValues(v.Name).Set(float64(used))
+	m.slotsUsed.WithLabelValues(v.Name).Set(float64(v.Running()))
 	m.unproven.WithLabelValues(v.Name).Set(float64(v.Unproven))
 	m.red.WithLabelValues(v.Name).Set(float64(len(v.Red)))
 	hosts := map[string]int{}

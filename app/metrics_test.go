@@ -32,8 +32,14 @@ func TestMetrics(t *testing.T) {
 	m.RecordPark("q", queue.ReasonInfra)
 	m.RecordStoreError("commit")
 	m.SetSpool(4)
-	view := queue.QueueView{Name: "q", Slots: 8, Unproven: 2, Red: []string{"a"}, Main: queue.Main{Paused: &queue.Pause{}}, MainBuilds: make([]queue.BuildView, 1),
-		Order: []queue.View{{Change: queue.Change{Phase: queue.Pending}, Builds: make([]queue.BuildView, 2)}, {Change: queue.Change{Phase: queue.Parked}}}}
+	builds := func(ids ...queue.BuildID) (out []queue.BuildView) {
+		for _, id := range ids {
+			out = append(out, queue.BuildView{Build: queue.Build{ID: id}})
+		}
+		return out
+	}
+	view := queue.QueueView{Name: "q", Slots: 8, Unproven: 2, Red: []string{"a"}, Main: queue.Main{Paused: &queue.Pause{}}, MainBuilds: builds("m"),
+		Order: []queue.View{{Change: queue.Change{Phase: queue.Pending}, Builds: builds("b1", "b2")}, {Change: queue.Change{Phase: queue.Parked}}}}
 	view.Hosts = []queue.HostView{{Name: "m1", Slots: 2}, {Name: "m2", Slots: 2, Bench: &queue.Bench{}}, {Name: "m3"}}
 	m.SetQueue(view)
 	got := exposition(t, m)

@@ -80,3 +80,18 @@ type QueueView struct {
 	Models     ModelsView
 	Upgrade    *UpgradeView // nil: no newer version of the analyzer is being proven
 }
+
+// Running returns how many builds there are: of the branch itself, and of the changes in
+// the order. A build for several changes is shown with each of them, and is one.
+func (v QueueView) Running() int {
+	seen := map[BuildID]bool{}
+	for _, b := range v.MainBuilds {
+		seen[b.Build.ID] = true
+	}
+	for _, c := range v.Order {
+		for _, b := range c.Builds {
+			seen[b.Build.ID] = true
+		}
+	}
+	return len(seen)
+}

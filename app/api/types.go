@@ -257,11 +257,10 @@ func (s *Handlers) summaryOf(v queue.QueueView) QueueSummary {
 	q := QueueSummary{
 		Isolation: string(s.o.Isolation),
 		Key:       v.Key, Name: v.Name, Branch: v.Main.Branch, Tip: string(v.Main.Tip), Length: len(v.Order), Slots: v.Slots,
-		Running: len(v.MainBuilds), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Default: v.Default, Away: v.Away, Waits: v.Waits, Trouble: v.Trouble,
+		Running: v.Running(), Unproven: v.Unproven, Red: len(v.Red), Paused: v.Main.Paused != nil, Default: v.Default, Away: v.Away, Waits: v.Waits, Trouble: v.Trouble,
 		Proven: v.Main.Tip != "" && v.Main.Surveyed == v.Main.Tip && v.Unproven == 0,
 	}
 	for _, c := range v.Order {
-		q.Running += len(c.Builds)
 		if c.Change.Phase == queue.Parked {
 			q.Parked++
 		}

@@ -29,13 +29,12 @@ type queueHead struct {
 func (p *Pages) head(v queue.QueueView, now queue.Instant) queueHead {
 	h := queueHead{
 		Name: v.Name, Branch: clean(v.Main.Branch), Tip: short(v.Main.Tip), TipFull: string(v.Main.Tip),
-		Chips: chipsOfMain(v), Slots: v.Slots, Used: len(v.MainBuilds),
+		Chips: chipsOfMain(v), Slots: v.Slots, Used: v.Running(),
 	}
 	h.TipPage = (&directory{web: strings.TrimSuffix(safeURL(v.Web), "/")}).commitURL(v.Main.Tip)
 	h.Repository = clean(strings.TrimSuffix(v.Name, "@"+v.Main.Branch))
 	var next queue.Forecast
 	for _, c := range v.Order {
-		h.Used += len(c.Builds)
 		if c.Change.Phase == queue.Parked {
 			h.Parked++
 			continue
