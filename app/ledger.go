@@ -212,8 +212,8 @@ func (o *Owner) fill(ctx context.Context, l *ledger, v *api.LedgerView, most int
 			e.Failures = append(slices.Clone(e.Failures), k.Entry.Failures...)
 			k.Entry, k.Step = e, cmp.Or(k.Step, e.Step)
 		}
-		for _, f := range l.facts.void {
-			if at := cmp.Or(k.Entry.Passed, f.At); f.Covers(k.Key, k.Step) && at <= f.At {
+		for _, f := range l.facts.void { // passes alone are taken back: a key that has not passed stays as it is
+			if at := k.Entry.Passed; at != 0 && at <= f.At && f.Covers(k.Key, k.Step) {
 				k.Forgotten = f
 			}
 		}
