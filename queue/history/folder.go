@@ -49,7 +49,12 @@ func OpenFolder(dir string, age time.Duration) (*Folder, error) {
 	return &Folder{dir: dir, age: age, open: map[string]*day{}}, nil
 }
 
-// Append adds rows to the file of the day. When that fails, some of them may be in it.
+// ErrOld says that all rows are written, and that files of days that ended too long ago cannot
+// be removed.
+var ErrOld = errors.New("history: an old file cannot be removed")
+
+// Append adds rows to the file of the day. When that fails, some of them may be in it; with
+// ErrOld, all of them are.
 func (f *Folder) Append(name string, now time.Time, rows []queue.Row) error {
 	if len(rows) == 0 {
 		return nil
@@ -63,16 +68,20 @@ func (f *Folder) Append(name string, now time.Time, rows []queue.Row) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d, err := f.day(name, now)
+	d, began, err := f.day(name, now)
 	if err != nil {
 		return err
+	}
+	var old error
+	if began { // before the rows, which may need the room; what cannot be removed costs none of them
+		old = f.prune(filepath.Dir(d.file.Name()), now)
 	}
 	if _, err := d.file.Write(text.Bytes()); err != nil {
 		d.file.Close()
 		delete(f.open, name) // its end is mended when it is opened again
 		return fmt.Errorf("history: %w", err)
 	}
-	return nil
+	return old
 }
 
 // Close closes all files.
@@ -87,12 +96,13 @@ func (f *Folder) Close() error {
 	return errors.Join(errs...)
 }
 
-// day returns the open file of a moment's day. The caller holds mu.
-func (f *Folder) day(name string, now time.Time) (*day, error) {
+// day returns the open file of a moment's day, and whether it was opened now. The caller
+// holds mu.
+func (f *Folder) day(name string, now time.Time) (_ *day, began bool, err error) {
 	today := now.UTC().Format(dayForm) + suffix
 	d := f.open[name]
 	if d != nil && d.name == today {
-		return d, nil
+		return d, false, nil
 	}
 	if d != nil {
 		d.file.Close()
@@ -100,14 +110,14 @@ func (f *Folder) day(name string, now time.Time) (*day, error) {
 	}
 	dir := filepath.Join(f.dir, folderOf(name))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+		return nil, false, fmt.Errorf("history: %w", err)
 	}
 	file, err := openDay(filepath.Join(dir, today), name, now)
 	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+		return nil, false, fmt.Errorf("history: %w", err)
 	}
 	f.open[name] = &day{name: today, file: file}
-	return f.open[name], f.prune(dir, now)
+	return f.open[name], true, nil
 }
 
 // folderOf returns the folder of a queue: never one that is hidden or above.
@@ -160,20 +170,22 @@ func wholeLines(file *os.File) (int64, error) {
 	return 0, nil
 }
 
-// prune removes the files of days that ended too long ago.
+// prune removes the files of days that ended too long ago: all that can be removed, whatever
+// becomes of the others.
 func (f *Folder) prune(dir string, now time.Time) error {
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("history: %w", err)
+		return fmt.Errorf("%w: %w", ErrOld, err)
 	}
+	var errs []error
 	for _, e := range list {
 		at, err := time.Parse(dayForm, strings.TrimSuffix(strings.TrimSuffix(e.Name(), ".gz"), suffix))
 		if err != nil || !now.After(at.Add(24*time.Hour+f.age)) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("history: %w", err)
+			errs = append(errs, fmt.Errorf("%w: %w", ErrOld, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -263,3 +263,33 @@ func TestTidy(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// An old file that cannot be removed costs no rows of the day, and keeps no other old file.
+func TestFolderKeepsRowsWhatCannotBeRemoved(t *testing.T) {
+	dir, now := t.TempDir(), time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	of := filepath.Join(dir, "q")
+	for _, name := range []string{"2025-01-01/kept", "2025-01-02.jsonl"} { // the first is a folder that somebody has made
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(of, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(of, name), []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := history.OpenFolder(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	row := queue.Row{At: queue.At(now), Main: &queue.MainRow{Commit: "c1"}}
+	if err := f.Append("q", now, []queue.Row{row}); !errors.Is(err, history.ErrOld) {
+		t.Errorf("%v; want that an old file stays", err)
+	}
+	text, err := os.ReadFile(filepath.Join(of, "2026-05-01.jsonl"))
+	if err != nil || !strings.Contains(string(text), `"c1"`) {
+		t.Errorf("%q %v: the row is not in it", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(of, "2025-01-02.jsonl")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the other old file stays: %v", err)
+	}
+}

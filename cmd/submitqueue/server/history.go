@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 
 	"github.com/submitqueue/submitqueue/queue/history"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -27,7 +28,10 @@ func (s *Stack) observer(key string) func(speculation.Turn) {
 		return s.o.Observer
 	}
 	return func(t speculation.Turn) {
-		if err := s.history.Append(key, s.o.Now(), t.Rows); err != nil {
+		switch err := s.history.Append(key, s.o.Now(), t.Rows); {
+		case errors.Is(err, history.ErrOld):
+			s.o.Log.Warn("files of a history that are too old stay", "queue", key, "error", err)
+		case err != nil:
 			s.o.Log.Error("rows of a history cannot be written to its file; the store has them", "queue", key, "rows", len(t.Rows), "error", err)
 		}
 		if s.o.Observer != nil {
