@@ -40,9 +40,11 @@ type RowsKept struct {
 	Kept  int    `json:"kept"`
 }
 
-// Bounds of the rows of one answer and of one command.
+// Bounds of the rows of one answer and of one command. A row of a large repository names
+// hundreds of targets, so their bytes are bounded, too.
 const (
 	RowsMost    = 200
+	RowsBytes   = 8 << 20 // of an answer as JSON, but for one row that is larger
 	rowsBody    = 16 << 20
 	mostAtPlace = 64 // bytes
 )
@@ -61,17 +63,34 @@ func (s *Handlers) rows(c echo.Context) error {
 	if len(place) > mostAtPlace {
 		return badPlace()
 	}
-	rows, next, err := past.Rows(c.Request().Context(), q.Name, place, most)
-	if errors.Is(err, queue.ErrPlace) {
-		return badPlace()
-	}
-	if err != nil {
-		return s.pastAway(q.Name, err)
+	var rows []queue.Row
+	var next string
+	for {
+		rows, next, err = past.Rows(c.Request().Context(), q.Name, place, most)
+		if errors.Is(err, queue.ErrPlace) {
+			return badPlace()
+		}
+		if err != nil {
+			return s.pastAway(q.Name, err)
+		}
+		if len(rows) < 2 || most < 2 || sizeOf(rows) <= RowsBytes {
+			break
+		}
+		most = min(most, len(rows)) / 2 // a client reads no answer of any size; the rest is behind next
 	}
 	if rows == nil {
 		rows = []queue.Row{}
 	}
 	return answer(c, Rows{Queue: q.Name, Rows: rows, Next: next})
+}
+
+// sizeOf returns how many bytes rows take as JSON.
+func sizeOf(rows []queue.Row) (n int) {
+	for _, r := range rows {
+		data, _ := json.Marshal(r) // an answer that cannot be made says so itself
+		n += len(data)
+	}
+	return n
 }
 
 func badPlace() error {

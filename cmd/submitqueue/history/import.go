@@ -2,10 +2,12 @@ package history
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
+	"iter"
 
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/client"
+	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/history"
 )
 
@@ -16,8 +18,28 @@ type Import struct {
 	File string `arg:"" help:"A history, gzip or not, or the folder of a queue's." type:"path"`
 }
 
-// importedAtOnce is how many rows one command has.
+// importedAtOnce is how many rows one command has, if they take no more than api.RowsBytes.
 const importedAtOnce = 100
+
+// chunks cuts rows into those of one command each.
+func chunks(rows []queue.Row) iter.Seq[[]queue.Row] {
+	return func(yield func([]queue.Row) bool) {
+		from, size := 0, 0
+		for i, r := range rows {
+			data, _ := json.Marshal(r) // a row that cannot be sent is told of when it is
+			if i > from && (i-from == importedAtOnce || size+len(data) > api.RowsBytes) {
+				if !yield(rows[from:i]) {
+					return
+				}
+				from, size = i, 0
+			}
+			size += len(data)
+		}
+		if from < len(rows) {
+			yield(rows[from:])
+		}
+	}
+}
 
 // Run implements the command. The whole history is read before any of it is sent.
 func (i *Import) Run(ctx context.Context) error {
@@ -31,7 +53,7 @@ func (i *Import) Run(ctx context.Context) error {
 		return err
 	}
 	p := progress{what: "imported"}
-	for chunk := range slices.Chunk(l.Rows, importedAtOnce) {
+	for chunk := range chunks(l.Rows) {
 		var kept api.RowsKept
 		if err := c.Post(ctx, "/api/rows", api.RowsCommand{Queue: i.Queue, Rows: chunk}, &kept); err != nil {
 			p.done()
