@@ -20,7 +20,9 @@
 //   - its BUILD.gn with all files that it imports or reads, and the same of the
 //     toolchain and the configs that it names, because `gn desc` does not print
 //     their commands;
-//   - its dependencies, data_deps included.
+//   - its dependencies, data_deps included; and, if the definition of its toolchain has
+//     the word deps, all targets of other toolchains that do not depend on its own, since
+//     GN does not say which of them the toolchain's tools are.
 //
 // .gn and the build configuration with its imports are in every hash. So any
 // edit of a BUILD.gn, even of a comment, affects the targets of its folder and

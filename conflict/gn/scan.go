@@ -8,10 +8,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/checkout"
 	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 )
 
@@ -20,7 +22,8 @@ type scanned struct {
 	*layout.Layout
 	link        func(conflict.Entry) (string, error) // the path that is written in a link
 	needs       map[string][]string                  // definition file → files that it imports or reads
-	refused     map[string]error                     // definition files that GN must not see, and why
+	refused     map[string]error                     // definition files and links that GN must not see, and why
+	deps        map[string]bool                      // definition files that have the word deps
 	dotfile     string
 	buildconfig string
 }
@@ -36,7 +39,7 @@ func scan(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*scanne
 		goal, err := t.Blob(ctx, e.OID)
 		return string(goal), err
 	}
-	s := &scanned{Layout: layout.New(files), link: link, needs: map[string][]string{}, refused: map[string]error{}}
+	s := &scanned{Layout: layout.New(files), link: link, needs: map[string][]string{}, refused: map[string]error{}, deps: map[string]bool{}}
 	dot, ok := s.ByPath[".gn"]
 	if !ok || dot.Mode == conflict.ModeLink {
 		return nil, errors.New("the tree has no file .gn at its root")
@@ -49,6 +52,12 @@ func scan(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*scanne
 		return nil, err
 	}
 	for _, e := range files {
+		if e.Mode == conflict.ModeLink && !definition(e.Path) {
+			if err := s.way(e); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if e.Path == ".gn" || !definition(e.Path) || e.Mode == conflict.ModeSubmodule {
 			continue
 		}
@@ -60,42 +69,89 @@ func scan(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*scanne
 		if err != nil {
 			return nil, err
 		}
-		if s.needs[e.Path], err = needs(e.Path, string(src)); err != nil {
+		if s.needs[e.Path], s.deps[e.Path], err = needs(e.Path, string(src)); err != nil {
 			s.refused[e.Path] = err
 		}
 	}
 	return s, nil
 }
 
+// way keeps a link from GN by which it could load definition files under other names.
+// What a file needs is known for its own name only: a relative name in it would lead
+// elsewhere, even out of the tree.
+func (s *scanned) way(link conflict.Entry) error {
+	goal, _, ok, err := s.Resolve(link.Path, s.link)
+	if err != nil || !ok {
+		return err
+	}
+	for _, e := range s.At(goal) {
+		if definition(e.Path) {
+			s.refused[link.Path] = fmt.Errorf("it is a link to a folder with definition files, such as //%s: use their own names", e.Path)
+			break
+		}
+	}
+	return nil
+}
+
 // needs returns the files that a definition file imports or reads, or why they
-// are not known. A file that GN would refuse as well is left to GN and its
-// message.
-func needs(file, src string) ([]string, error) {
+// are not known, and whether it has the word deps. A file that GN would refuse as
+// well is left to GN and its message.
+func needs(file, src string) (out []string, deps bool, err error) {
 	list, err := tokens(src)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var out []string
+	var body template
 	for i, t := range list {
+		body.next(t)
+		deps = deps || t.kind == word && t.text == "deps"
 		if t.kind == text && strings.Contains(t.text, "exec_script") || t.kind == word && t.text == "exec_script" {
-			return nil, fmt.Errorf("line %d: exec_script would run a program of the tree on the server", t.line)
+			return nil, false, fmt.Errorf("line %d: exec_script would run a program of the tree on the server", t.line)
 		}
 		if t.kind == word && t.text == "write_file" {
-			return nil, fmt.Errorf("line %d: write_file could write definitions that nobody has looked at", t.line)
+			return nil, false, fmt.Errorf("line %d: write_file could write definitions that nobody has looked at", t.line)
 		}
 		if t.kind != word || t.text != "import" && t.text != "read_file" && t.text != "path_exists" {
 			continue
 		}
 		if i+3 >= len(list) || list[i+1].text != "(" || list[i+2].kind != text || !plain(list[i+2].text) || !strings.Contains("),", list[i+3].text) {
-			return nil, fmt.Errorf("line %d: %s of something other than a plain name", t.line, t.text)
+			return nil, false, fmt.Errorf("line %d: %s of something other than a plain name", t.line, t.text)
+		}
+		if body.in() && !strings.HasPrefix(list[i+2].text, "//") {
+			return nil, false, fmt.Errorf("line %d: %s of a relative name in a template, where it is relative to the file that uses the template: begin it with //", t.line, t.text)
 		}
 		to, ok := resolve(path.Dir(file), list[i+2].text)
 		if !ok || t.text == "import" && !definition(to) {
-			return nil, fmt.Errorf("line %d: %s of %q, which is not a file of the tree that may be read", t.line, t.text, list[i+2].text)
+			return nil, false, fmt.Errorf("line %d: %s of %q, which is not a file of the tree that may be read", t.line, t.text, list[i+2].text)
 		}
 		out = append(out, to)
 	}
-	return out, nil
+	return out, deps, nil
+}
+
+// template finds the bodies of templates in a list of tokens.
+type template struct {
+	depth, from int // of braces; 1 + that of the outermost template, 0 outside of all
+	begun       bool
+}
+
+func (b *template) in() bool { return b.from > 0 }
+
+func (b *template) next(t token) {
+	switch {
+	case t.kind == word && t.text == "template":
+		b.begun = true
+	case t.kind == sign && t.text == "{":
+		if b.depth++; b.begun && b.from == 0 {
+			b.from = b.depth
+		}
+		b.begun = false
+	case t.kind == sign && t.text == "}":
+		if b.depth == b.from {
+			b.from = 0
+		}
+		b.depth--
+	}
 }
 
 // resolve returns the path of a name that a file in a folder uses.
@@ -135,11 +191,27 @@ func (s *scanned) closure(files ...string) []string {
 	return out
 }
 
+// foreign finds a place in a file that is not the tree's, such as the BUILD.gn of a label
+// that leads out of it. GN's message shows the line. A message whose beginning is lost is
+// not shown at all.
+var (
+	foreign = regexp.MustCompile(`(?m)^(?:ERROR at|See) /[^/]`)
+	shows   = regexp.MustCompile(`(?m)^ERROR `)
+)
+
 // explain says why a file was taken away, if the run failed because of that.
 func (s *scanned) explain(err error) error {
 	failed := err.Error()
+	if run := (*checkout.RunError)(nil); errors.As(err, &run) {
+		switch {
+		case foreign.MatchString(run.Last):
+			return errors.New("gn gen: gn has read a file that is not a definition of the tree")
+		case !shows.MatchString(run.Last):
+			return fmt.Errorf("gn gen: %w", &checkout.RunError{Reason: run.Reason, Failed: run.Failed, Code: run.Code, Late: run.Late})
+		}
+	}
 	for _, file := range slices.Sorted(maps.Keys(s.refused)) {
-		if strings.Contains(failed, "/"+file+"\"") {
+		if strings.Contains(failed, "/"+file+"\"") || strings.Contains(failed, "/"+file+"/") {
 			return fmt.Errorf("//%s: %w", file, s.refused[file])
 		}
 	}

@@ -24,14 +24,14 @@ func TestDotfileHasPlainValuesOnly(t *testing.T) {
 }
 
 func TestWhatAFileNeeds(t *testing.T) {
-	got, err := needs("a/BUILD.gn", "# import(\"no.gni\")\nimport(\"x.gni\") import ( \"//b/y.gni\" )\nx = \"import(\\\"no.gni\\\")\"\nread_file(\"../n\", \"string\")\n")
-	if err != nil || strings.Join(got, " ") != "a/x.gni b/y.gni n" {
+	got, _, err := needs("a/BUILD.gn", "template(\"t\") {\n if (x) { import(\"//t.gni\") }\n}\n# import(\"no.gni\")\nimport(\"x.gni\") import ( \"//b/y.gni\" )\nx = \"import(\\\"no.gni\\\")\"\nread_file(\"../n\", \"string\")\n")
+	if err != nil || strings.Join(got, " ") != "t.gni a/x.gni b/y.gni n" {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, src := range []string{"import(x)", "import(\"a.gni\" + x)", "import(\"$x.gni\")", "import(\"\\$x.gni\")", "import", "import(", "import(\"a.gni\"",
 		"import(\"/etc/x.gni\")", "import(\"../../x.gni\")", "import(\"///x.gni\")", "import(\"x.txt\")", "read_file(\"/etc/passwd\", \"\")", "exec_script(\"x\")",
-		"read_file([\"x\"])", "x = \"${exec_script}\"", "x = \"\nimport(y)\n\""} {
-		if got, err := needs("a/BUILD.gn", src); err == nil {
+		"read_file([\"x\"])", "template(\"t\") { import(\"x.gni\") }", "template(\"t\") {\n a = { b = 1 }\n if (b) { a = read_file(\"x\", \"string\") } }", "x = \"${exec_script}\"", "x = \"\nimport(y)\n\""} {
+		if got, _, err := needs("a/BUILD.gn", src); err == nil {
 			t.Errorf("%q needs %q", src, got)
 		}
 	}
