@@ -45,23 +45,26 @@ func (s *scanned) graph(description, runtime []byte) (*conflict.Graph, error) {
 	}
 	defined := map[string]bool{}
 	verifiable := false
+	var toolchains []string // of each target
 	for _, label := range slices.Sorted(maps.Keys(all)) {
 		if err := checkLabel(label); err != nil {
 			return nil, err
 		}
-		t, err := s.target(label, all[label], data[label].Files)
+		t, toolchain, err := s.target(label, all[label], data[label].Files)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", label, err)
 		}
 		for _, read := range t.Reads {
 			defined[strings.TrimPrefix(read, conflict.DefinitionPrefix)] = true
 		}
+		toolchains = append(toolchains, toolchain)
 		verifiable = verifiable || !t.Internal
 		g.Targets = append(g.Targets, t)
 	}
 	if !verifiable {
 		return nil, fmt.Errorf("there is no target in the default toolchain")
 	}
+	s.built(g, toolchains)
 	for file := range defined {
 		e := s.entry(file)
 		g.Definitions = append(g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + file, Digest: digest.Of("file1", e.Mode, e.OID)})
@@ -69,20 +72,20 @@ func (s *scanned) graph(description, runtime []byte) (*conflict.Graph, error) {
 	return g, nil
 }
 
-// target makes the node of a description.
-func (s *scanned) target(label string, raw json.RawMessage, data []string) (conflict.Target, error) {
+// target makes the node of a description, and returns its toolchain.
+func (s *scanned) target(label string, raw json.RawMessage, data []string) (conflict.Target, string, error) {
 	var d described
 	// `public` is a list of files or "*"; its files are found below.
 	var fields map[string]any
 	if err := json.Unmarshal(raw, &fields); err != nil {
-		return conflict.Target{}, err
+		return conflict.Target{}, "", err
 	}
 	if err := json.Unmarshal(raw, &d); err != nil {
-		return conflict.Target{}, err
+		return conflict.Target{}, "", err
 	}
 	canonical, err := json.Marshal(fields) // sorted names
 	if err != nil {
-		return conflict.Target{}, err
+		return conflict.Target{}, "", err
 	}
 	t := conflict.Target{Name: label, Kind: "gn " + d.Type, Internal: strings.Contains(label, "("), Attrs: digest.Of("gn1", string(canonical)),
 		Deps: slices.Concat(d.Deps, d.DataDeps, d.Public, d.Gen)}
@@ -111,7 +114,53 @@ func (s *scanned) target(label string, raw json.RawMessage, data []string) (conf
 	}
 	behind, err := s.Behind(slices.Concat(t.Sources, t.Inputs), s.link)
 	t.Inputs = append(t.Inputs, behind...)
-	return t, err
+	return t, d.Toolchain, err
+}
+
+// built puts what a toolchain depends on below its targets. These are targets of other
+// toolchains, such as a compiler of the tree, which are built before any target of the
+// toolchain; GN describes no toolchain, so nothing tells which they are. A toolchain whose
+// definition has no word deps has none; one that has it may depend on each target of
+// another toolchain that does not itself depend on a target of this one.
+func (s *scanned) built(g *conflict.Graph, toolchains []string) {
+	members, up := map[string][]int{}, map[string][]int{}
+	for i := range g.Targets {
+		members[toolchains[i]] = append(members[toolchains[i]], i)
+		for _, d := range g.Targets[i].Deps {
+			up[d] = append(up[d], i)
+		}
+	}
+	if len(members) == 1 {
+		return
+	}
+	var nodes []conflict.Target
+	for _, toolchain := range slices.Sorted(maps.Keys(members)) {
+		if !slices.ContainsFunc(s.closure(buildFile(toolchain), s.buildconfig), func(file string) bool { return s.deps[file] }) {
+			continue
+		}
+		above := make([]bool, len(g.Targets))
+		for todo := slices.Clone(members[toolchain]); len(todo) > 0; {
+			i := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if !above[i] {
+				above[i] = true
+				todo = append(todo, up[g.Targets[i].Name]...)
+			}
+		}
+		n := conflict.Target{Name: "toolchain:" + toolchain, Kind: "what a toolchain may depend on", Internal: true}
+		for i := range g.Targets {
+			if !above[i] {
+				n.Deps = append(n.Deps, g.Targets[i].Name)
+			}
+		}
+		nodes = append(nodes, n)
+	}
+	for _, n := range nodes {
+		for _, i := range members[strings.TrimPrefix(n.Name, "toolchain:")] {
+			g.Targets[i].Deps = append(g.Targets[i].Deps, n.Name)
+		}
+	}
+	g.Targets = append(g.Targets, nodes...)
 }
 
 // checkLabel refuses labels that could not stand in lists and messages.
