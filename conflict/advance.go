@@ -21,6 +21,9 @@ func follow(ctx context.Context, a Follower, s *config.Analysis, near *Snapshot,
 	if near.filing.behind.moves(files) {
 		return nil, nil
 	}
+	if len(near.filing.inputs) > 0 && slices.ContainsFunc(files, func(c FileChange) bool { return c.From.crosses() || c.To.crosses() }) {
+		return nil, nil // a link may bring other declared files
+	}
 	watched := &watchedTree{Tree: t}
 	p, err := a.Follow(ctx, near.memo, files, watched)
 	switch {

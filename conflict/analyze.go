@@ -101,6 +101,13 @@ func graphed(ctx context.Context, t Tree, id string, s *config.Analysis, near *S
 		Unread: g.Unread, Provisional: slices.ContainsFunc(g.Unread, func(u Unread) bool { return u.Provisional })}
 	rules := rulesOf(s)
 	declared := inputsOf(rules, files)
+	var read behind
+	for i := range rules {
+		var err error
+		if declared[i].behind, err = read.declared(ctx, t, &rules[i], files, declared[i].files()); err != nil {
+			return analysis{}, fmt.Errorf("read tree %s: %w", t.ID(), err)
+		}
+	}
 	b := builder{snapshot: snap, near: near, sources: follows, targets: withInputs(rules, declared, g.Targets)}
 	b.number()
 	b.reach()
@@ -120,7 +127,7 @@ func graphed(ctx context.Context, t Tree, id string, s *config.Analysis, near *S
 	} else if len(p.unowned) > 0 {
 		b.add(unownedTarget(p.unowned, linked.files))
 	}
-	linked.looks = append(linked.looks, barred.looks...)
+	linked.looks = slices.Concat(linked.looks, barred.looks, read.looks)
 	snap.barrier = canonical(snap.barrier)
 	var f framer
 	snap.salt = f.reset("salt2").sum(&snap.settings).texts(g.Salt).entries(snap.barrier).done()

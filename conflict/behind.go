@@ -2,10 +2,13 @@ package conflict
 
 import (
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/queue/config"
 )
@@ -47,6 +50,66 @@ func behindLinks(ctx context.Context, t Tree, s *config.Analysis, files, list []
 	slices.Sort(b.looks)
 	b.looks = slices.Compact(b.looks)
 	return b, nil
+}
+
+// declared returns what the files that a rule declares lead to: a target that reads a
+// link reads what is behind it, whoever owns that. What somebody has written down is read
+// as they read it, so a link to a folder stands for all below the folder, and a rule may
+// name files by a path through a link.
+func (b *behind) declared(ctx context.Context, t Tree, r *rule, files, own []Entry) ([]Entry, error) {
+	found := map[string]Entry{}
+	todo := slices.Clone(own)
+	for _, glob := range r.Files {
+		base, _ := doublestar.SplitPattern(glob)
+		if !strings.ContainsAny(glob, `*?[{\`) {
+			base = glob
+		}
+		if base = path.Clean(base); base == "." {
+			continue
+		}
+		goal, ok, err := b.goal(ctx, t, files, base)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || goal == base {
+			continue
+		}
+		for _, e := range below(files, goal) {
+			if doublestar.MatchUnvalidated(glob, base+e.Path[len(goal):]) {
+				found[e.Path] = e
+				todo = append(todo, e)
+			}
+		}
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		if todo[0].Mode != ModeLink {
+			continue
+		}
+		goal, ok, err := b.goal(ctx, t, files, todo[0].Path)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		for _, e := range below(files, goal) {
+			if _, known := found[e.Path]; !known {
+				found[e.Path] = e
+				todo = append(todo, e)
+			}
+		}
+	}
+	return canonical(slices.Collect(maps.Values(found))), nil
+}
+
+// below returns the file at a path, or all files below it.
+func below(files []Entry, at string) []Entry {
+	from := place(files, at)
+	if from < len(files) && files[from].Path == at {
+		return files[from : from+1]
+	}
+	from = place(files, at+"/")
+	return files[from:place(files, at+"0")] // "0" is next after "/"
 }
 
 // goal returns where a path leads once its links are followed, false if nowhere

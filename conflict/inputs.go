@@ -93,7 +93,10 @@ func withInputs(rules []rule, list []inputs, targets []Target) []Target {
 
 // inputs are the files of one rule, by directory, so that a snapshot shares all
 // directories that do not differ with the snapshot that it was made from.
-type inputs struct{ layered[inputsIn] }
+type inputs struct {
+	layered[inputsIn]
+	behind []Entry // what links among them, and on the way to them, lead to
+}
 
 // inputsIn are the files of a rule in one directory; none: it has none there.
 type inputsIn struct {
@@ -118,7 +121,7 @@ func inputsOf(rules []rule, files []Entry) []inputs {
 		for dir, in := range dirs {
 			dirs[dir] = f.inputsIn(in.files)
 		}
-		out[i] = inputs{layer(dirs)}
+		out[i] = inputs{layered: layer(dirs)}
 	}
 	return out
 }
@@ -156,7 +159,7 @@ func (l inputs) with(r *rule, files []FileChange) (inputs, bool) {
 	for dir, in := range edits {
 		edits[dir] = f.inputsIn(in.files)
 	}
-	return inputs{l.layered.with(edits)}, true
+	return inputs{l.layered.with(edits), l.behind}, true
 }
 
 // size returns roughly how many bytes it does not share with the inputs that it
@@ -192,6 +195,9 @@ func (l *inputs) target(r *rule) Target {
 		in := dirs[dir]
 		f.text(dir).sum(&in.digest)
 	}
+	if len(l.behind) > 0 {
+		f.text("behind").entries(l.behind)
+	}
 	return Target{Name: r.node, Kind: "declared inputs", Internal: true, Attrs: f.done().digest()}
 }
 
@@ -201,6 +207,7 @@ func (l *inputs) files() []Entry {
 	for _, in := range l.byDirectory() {
 		list = append(list, in.files...)
 	}
+	list = append(list, l.behind...)
 	return canonical(list)
 }
 

@@ -207,3 +207,36 @@ func TestDeclaredInputsShare(t *testing.T) {
 	}
 	same(t, snap, mustAdvance(t, &small{}, s, nil, next, nil), near)
 }
+
+// TestDeclaredLinks holds that a declared file that is a link is read as what it leads
+// to, whoever owns the link and its goal, and that a rule may name files by a path that
+// leads through a link.
+func TestDeclaredLinks(t *testing.T) {
+	tree := conflicttest.New(map[string]string{"a/BUILD": "", "b/BUILD": "own b/data/f\nown b/other\nown b/data/link", "b/data/f": "", "b/other": ""}).
+		WithMode("a/link", conflict.ModeLink, "../b/data/f").
+		WithMode("docs/link", conflict.ModeLink, "../b/data/f").
+		WithMode("docs/folder", conflict.ModeLink, "../b/data").
+		WithMode("shared", conflict.ModeLink, "docs/folder").
+		With("c/BUILD", "")
+	for files, want := range map[string]bool{"a/link": true, "docs/link": true, "docs/**": true, "docs/folder": true,
+		"shared/f": true, "shared/**": true, "shared/*.md": false, "docs/none": false, "a/BUILD": false} {
+		s := config.Analysis{Ignore: []string{"docs/**", "shared"}, Inputs: []config.Inputs{reading("c", files)}}
+		near := mustAdvance(t, &small{}, s, nil, tree, nil)
+		for name, next := range map[string]*conflicttest.Tree{"edited": tree.With("b/data/f", "more"), "gone": tree.Without("b/data/f"),
+			"elsewhere": tree.WithMode("b/data/f", conflict.ModeLink, "../other"),
+		} {
+			snap := mustAdvance(t, &small{}, s, near, next, conflicttest.Changes(tree, next))
+			if got := hashOf(t, snap, "c") != hashOf(t, near, "c"); got != want {
+				t.Errorf("%s, %s: c is affected: %t", files, name, got)
+			}
+			same(t, snap, mustAdvance(t, &small{}, s, nil, next, nil), near)
+			if back := mustAdvance(t, &small{}, s, snap, tree, conflicttest.Changes(next, tree)); hashOf(t, back, "c") != hashOf(t, near, "c") {
+				t.Errorf("%s, %s: the way back is another one", files, name)
+			}
+		}
+		d := mustDescribe(t, &small{}, s, tree)
+		if got := d.FilesOf("c")["b/data/f"]; got != want {
+			t.Errorf("%s: b/data/f is said to be in c: %t", files, got)
+		}
+	}
+}
