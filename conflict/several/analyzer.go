@@ -10,6 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/submitqueue/submitqueue/conflict"
+	"github.com/submitqueue/submitqueue/conflict/internal/layout"
 	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
@@ -117,6 +118,9 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 		if err != nil {
 			return nil, err
 		}
+		if links.goals, err = p.behind(ctx, t, g, links.goals, files); err != nil {
+			return nil, err
+		}
 		m.parts[i] = partMemo{memo: g.Memo, links: links, unread: unread}
 		p.add(out, g, p.base(g, t, links, files))
 		if a.needed[p.Name] {
@@ -158,6 +162,50 @@ func (p Part) failed(err error) error {
 		return fmt.Errorf("analyzer %s in %s/: %w", p.Name, p.Under, err)
 	}
 	return fmt.Errorf("analyzer %s: %w", p.Name, err)
+}
+
+// behind adds to some goals of links those of the files that move all of the part: where
+// such a file is a link, what it leads to is read, whoever owns that. A link to a folder
+// brings nothing, as for files that are in every hash of one analyzer.
+func (p Part) behind(ctx context.Context, t conflict.Tree, g *conflict.Graph, goals []string, files []conflict.Entry) ([]string, error) {
+	var l *layout.Layout
+	read := func(e conflict.Entry) (string, error) {
+		text, err := t.Blob(ctx, e.OID)
+		return string(text), err
+	}
+	follow := func(e conflict.Entry) error {
+		if e.Mode != conflict.ModeLink {
+			return nil
+		}
+		if l == nil {
+			l = layout.New(files)
+		}
+		goal, via, ok, err := l.Resolve(e.Path, read)
+		if err != nil {
+			return err
+		}
+		for _, link := range via {
+			goals = append(goals, link.Path)
+		}
+		if ok && len(l.Under(goal)) == 0 {
+			goals = append(goals, goal)
+		}
+		return nil
+	}
+	for _, e := range g.Barrier {
+		if err := follow(p.entry(e)); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range files {
+		if matches(p.Barrier, e.Path) {
+			if err := follow(e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(goals)
+	return slices.Compact(goals), nil
 }
 
 // base is the node below all others of the part.

@@ -48,6 +48,30 @@ func guardedBy(p several.Part, globs ...string) several.Part {
 	return p
 }
 
+// TestBarrierFilesThatAreLinks holds that what moves all targets of an analyzer is read
+// through links, whoever owns what they lead to.
+func TestBarrierFilesThatAreLinks(t *testing.T) {
+	tree := shop.With("web/site/conf", "").
+		WithMode("web/lock", conflict.ModeLink, "site/conf").WithMode("shared/x", conflict.ModeLink, "../web/site/conf")
+	next := tree.With("web/site/conf", "more")
+	for name, a := range map[string]conflict.Analyzer{
+		"whole":     mustNew(t, guardedBy(server, "shared/x"), web),
+		"following": mustNew(t, several.Part{Name: "go", Under: "server", Barrier: []string{"shared/x"}, Analyzer: following{toy{"go"}}}, several.Part{Name: "web", Under: "web", Analyzer: following{toy{"web"}}}),
+	} {
+		near, err := conflict.Analyze(t.Context(), a, config.Analysis{}, tree)
+		if err != nil || near.Unknown != "" {
+			t.Fatal(err, near.Unknown)
+		}
+		snap, err := conflict.Advance(t.Context(), a, config.Analysis{}, near, next, changesOf(t, tree, next))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{"go:cart", "web:site", "web:ui"}, conflict.FootprintOf(near, snap, "m").Affected); d != "" {
+			t.Errorf("%s: affected (-want +got): %s", name, d)
+		}
+	}
+}
+
 func TestWhatAnEditAffects(t *testing.T) {
 	both := []several.Part{server, web}
 	rest := []string{config.TargetUnowned}
