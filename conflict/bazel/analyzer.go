@@ -105,6 +105,7 @@ type scanned struct {
 	layout    *layout
 	workspace string   // its name
 	outer     []string // labels in other repositories that packages load
+	deletes   []string // folders that would be packages, were there no option that says otherwise
 	version   string   // Bazel's
 	externals *externals
 	records   map[string]*record // by folder
@@ -139,6 +140,19 @@ func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) 
 	if s.workspace, err = s.workspaceName(ctx); err != nil {
 		return nil, err
 	}
+	deleted, err := s.deleted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.remove(func(dir string) bool {
+		if deleted[dir] {
+			s.deletes = append(s.deletes, dir)
+		}
+		return deleted[dir]
+	}); err != nil {
+		return nil, err
+	}
+	slices.Sort(s.deletes)
 	s.outer, err = a.outerLoads(ctx, s)
 	return s, err
 }
@@ -166,7 +180,7 @@ func (a *Analyzer) load(ctx context.Context, program string, s *scanned) error {
 	if err != nil {
 		return err
 	}
-	out, err := bazel.query(ctx, ask)
+	out, err := bazel.query(ctx, ask, s.deletes)
 	if err != nil {
 		return a.doubt(s, err)
 	}

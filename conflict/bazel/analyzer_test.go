@@ -229,11 +229,24 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 		"a folder that is a repository":       {map[string]string{"WORKSPACE": "new_local_repository(name = \"other\", path = \"third_party/o\", build_file = \"//:o.BUILD\")\n", "third_party/o/x": ""}, "third_party/o/x", "//b:b"},
 		"a file that is named without a mark": {map[string]string{"WORKSPACE": "http_archive(name = \"other\", patches = [\"fix.patch\"])\n", "fix.patch": ""}, "fix.patch", "//b:b"},
 		"a part of the tree":                  {map[string]string{"WORKSPACE": "local_repository(name = \"other\", path = \"in\")\n", "in/x": ""}, "in/x", "//b:b"},
+		"a repository that a macro makes":     {map[string]string{"WORKSPACE": "load(\"//:deps.bzl\", \"deps\")\ndeps()\n", "deps.bzl": "def deps():\n    native.local_repository(name = \"other\", path = \"third_party/o\")\n", "third_party/o/BUILD": "filegroup(name = \"x\", srcs = [\"y\"])\n", "third_party/o/y": ""}, "third_party/o/y", "//b:b //third_party/o:x"},
+		"what such a repository uses":         {map[string]string{"WORKSPACE": "load(\"//:deps.bzl\", \"deps\")\ndeps()\n", "deps.bzl": "def deps():\n    native.new_local_repository(name = \"other\", path = \"third_party/o\", build_file = \"//:o.BUILD\")\n", "third_party/o/BUILD.bazel": "filegroup(name = \"x\", srcs = [\"@//c:f\"])\n", "c/BUILD": "filegroup(name = \"c\", srcs = [\"f\"])\n", "c/f": ""}, "c/f", "//b:b //c:c //third_party/o:x"},
+		"one with a call among its arguments": {map[string]string{"WORKSPACE": "local_repository(name = \"other\", path = \"in\", repo_mapping = dict())\n", "in/BUILD": "filegroup(name = \"x\", srcs = [\"y\"])\n", "in/y": ""}, "in/y", "//b:b //in:x"},
+		"a repository that an option names":   {map[string]string{".bazelrc": "common --override_repository=other=%workspace%/third_party/o\n", "third_party/o/BUILD": "filegroup(name = \"x\", srcs = [\"y\"])\n", "third_party/o/y": ""}, "third_party/o/y", "//a:a //b:b //third_party/o:x"},
+		"a module that an option names":       {map[string]string{".bazelrc": "common --override_module other=third_party/o\n", "third_party/o/BUILD": "filegroup(name = \"x\", srcs = [\"y\"])\n", "third_party/o/y": ""}, "third_party/o/y", "//a:a //b:b //third_party/o:x"},
+		"a package that an option deletes":    {map[string]string{".bazelrc": "# rc\nimport %workspace%/more.rc\n", "more.rc": "build --deleted_packages=c/none,c/in\nquery --deleted_packages=@//c/too\n", "c/BUILD": "filegroup(name = \"c\", srcs = glob([\"**\"]))\n", "c/in/BUILD": "filegroup(name = \"in\", srcs = [\"f\"])\n", "c/in/f": "", "c/too/BUILD": ""}, "c/in/f", "//c:c"},
+		"a toolchain of a part of the tree":   {map[string]string{"WORKSPACE": "local_repository(name = \"inner\", path = \"in\")\nregister_toolchains(\"@inner//:all\")\n", "in/x": ""}, "in/x", "//a:a //b:b"},
+		"a name that is put together":         {map[string]string{"WORKSPACE": "load(\"//:deps.bzl\", \"deps\")\ndeps()\n", "deps.bzl": "def deps():\n    for name in [\"other\"]:\n        native.local_repository(name = name, path = \"third_party/%s\" % name)\n", "third_party/other/BUILD": "filegroup(name = \"x\", srcs = [\"y\"])\n", "third_party/other/y": ""}, "third_party/other/y", "//b:b //third_party/other:x"},
+		"a program behind a link":             {map[string]string{".bazelrc": "build --workspace_status_command=l/status.sh\n", "l": "link:tools", "tools/BUILD": "filegroup(name = \"t\", srcs = [\"status.sh\"])\n", "tools/status.sh": ""}, "tools/status.sh", "//a:a //b:b //tools:t"},
 		"a file that is named without a path": {map[string]string{"WORKSPACE": "http_archive(name = \"other\", patches = [\":fix.patch\"])\n", "fix.patch": ""}, "fix.patch", "//b:b"},
 	} {
 		tree := main
 		for path, text := range x.files {
-			tree = tree.With(path, text)
+			if goal, ok := strings.CutPrefix(text, "link:"); ok {
+				tree = tree.WithMode(path, conflict.ModeLink, goal)
+			} else {
+				tree = tree.With(path, text)
+			}
 		}
 		unowned := config.Analysis{Unowned: config.UnownedTarget}
 		analyze := func(tree conflict.Tree) *conflict.Snapshot {

@@ -16,9 +16,10 @@ import (
 
 // externals are the external repositories that packages may load from.
 type externals struct {
-	made  []string                // the files of the tree that define them
-	repos map[string]repo         // by name
-	parts map[string]queue.Digest // digests of repositories in the tree
+	made   []string                // the files of the tree that define them
+	within []string                // folders of the tree that they may be made of, beside those known by name
+	repos  map[string]repo         // by name
+	parts  map[string]queue.Digest // digests of repositories in the tree
 }
 
 // repo is one external repository as files.
@@ -49,6 +50,31 @@ func (x *externals) digest(l *layout, name string) queue.Digest {
 func (x *externals) inTree(name string) (string, bool) {
 	r := x.repos[name]
 	return r.dir, r.dir != ""
+}
+
+// rcFiles returns the rc files of the tree and all files that they import.
+func (s *scanned) rcFiles(ctx context.Context) ([]string, error) {
+	var todo []string
+	for _, e := range s.layout.files {
+		if path.Ext(e.Path) == ".bazelrc" {
+			todo = append(todo, e.Path)
+		}
+	}
+	files := map[string]bool{}
+	for len(todo) > 0 {
+		file := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if files[file] {
+			continue
+		}
+		files[file] = true
+		more, err := s.imports(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		todo = append(todo, more...)
+	}
+	return slices.Sorted(maps.Keys(files)), nil
 }
 
 // imports returns the files of the tree that an rc file imports.
@@ -134,7 +160,11 @@ func (a trusting) externals(ctx context.Context, program string, s *scanned) (*e
 	if err != nil {
 		return nil, err
 	}
-	x := &externals{made: made, repos: map[string]repo{}, parts: map[string]queue.Digest{}}
+	within, err := s.madeFolders(ctx, made)
+	if err != nil {
+		return nil, err
+	}
+	x := &externals{made: made, within: within, repos: map[string]repo{}, parts: map[string]queue.Digest{}}
 	for name, dir := range s.layout.repos {
 		x.repos[name] = repo{dir: dir}
 	}

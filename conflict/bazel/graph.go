@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -181,7 +182,13 @@ func (b *builder) addOutside(ctx context.Context) error {
 			reads = append(reads, conflict.DefinitionPrefix+file)
 		}
 	}
-	back, err := b.refersBack(ctx, b.externals.made)
+	texts := slices.Clone(b.externals.made)
+	for _, dir := range b.externals.within {
+		inside := b.layout.entries(dir)
+		made = append(made, inside...)
+		texts = append(texts, definitionsOf(inside)...)
+	}
+	back, err := b.refersBack(ctx, texts)
 	if err != nil {
 		return err
 	}
@@ -193,15 +200,9 @@ func (b *builder) addOutside(ctx context.Context) error {
 			dir = b.layout.given[repo]
 		}
 		if dir != "" {
-			var files []string
 			inside := b.layout.entries(dir)
 			t.Sources = slices.Concat(made, inside)
-			for _, e := range inside {
-				if isBuild(e.Path) || isScript(e.Path) {
-					files = append(files, e.Path)
-				}
-			}
-			own, err := b.refersBack(ctx, files)
+			own, err := b.refersBack(ctx, definitionsOf(inside))
 			if err != nil {
 				return err
 			}
@@ -210,6 +211,16 @@ func (b *builder) addOutside(ctx context.Context) error {
 		b.g.Targets = append(b.g.Targets, t)
 	}
 	return nil
+}
+
+// definitionsOf returns the files among some that may name targets.
+func definitionsOf(files []conflict.Entry) (out []string) {
+	for _, e := range files {
+		if isBuild(e.Path) || isScript(e.Path) {
+			out = append(out, e.Path)
+		}
+	}
+	return out
 }
 
 // references are the nodes and files of the tree that its repositories use.
@@ -245,38 +256,35 @@ func (b *builder) refersBack(ctx context.Context, files []string) (references, e
 // globals are the files that every target depends on.
 var globals = []string{".bazelversion", ".bazelignore", ".bazeliskrc", "REPO.bazel", "tools/bazel", "tools/bazel.rc", "platform_mappings"}
 
+// overriding matches an option that has Bazel take a repository from a folder.
+var overriding = regexp.MustCompile(`--(?:override_repository|override_module|inject_repository)[= \t]+["']?[^\s=]+=([^\s"']+)`)
+
 // barrier returns the files that every target depends on: globals, the rc
 // files, and the files that these name, as in
-// --workspace_status_command=tools/status.sh.
+// --workspace_status_command=tools/status.sh, or the folder of a repository.
 func (s *scanned) barrier(ctx context.Context) ([]conflict.Entry, error) {
 	files := map[string]bool{}
 	for _, file := range globals {
 		files[file] = true
 	}
-	var todo []string
-	for _, e := range s.layout.files {
-		if path.Ext(e.Path) == ".bazelrc" {
-			todo = append(todo, e.Path)
-		}
+	rc, err := s.rcFiles(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for len(todo) > 0 {
-		file := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if files[file] {
-			continue
-		}
+	for _, file := range rc {
 		files[file] = true
-		more, err := s.imports(ctx, file)
-		if err != nil {
-			return nil, err
-		}
-		todo = append(todo, more...)
 		text, err := s.text(ctx, file)
 		if err != nil {
 			return nil, err
 		}
 		for _, word := range bytes.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n='\"", r) }) {
-			if at := path.Clean(strings.TrimPrefix(string(word), "%workspace%/")); s.layout.byPath[at].OID != "" {
+			at := path.Clean(strings.TrimPrefix(string(word), "%workspace%/"))
+			if _, ok := s.layout.resolve(at); ok || s.layout.byPath[at].OID != "" {
+				files[at] = true
+			}
+		}
+		for _, m := range overriding.FindAllSubmatch(text, -1) {
+			if at := path.Clean(strings.TrimPrefix(string(m[1]), "%workspace%/")); at != "." {
 				files[at] = true
 			}
 		}

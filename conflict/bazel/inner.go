@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"regexp"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
 )
@@ -50,12 +51,78 @@ func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]st
 	return out, nil
 }
 
+// madePath finds the folder of a repository in a text, however the repository is made of
+// it: by a macro, or with calls among its arguments. If the name is put together of
+// several, its beginning says in which folder all of them are.
+var madePath = regexp.MustCompile(`\bpath\s*=\s*["']([A-Za-z0-9_./+=~-]+)(["'%{])`)
+
+// madeFolders returns the folders of the tree of which files may make repositories, but for
+// those that are known by name.
+func (s *scanned) madeFolders(ctx context.Context, made []string) ([]string, error) {
+	known := map[string]bool{".": true}
+	for _, list := range []map[string]string{s.layout.repos, s.layout.given} {
+		for _, dir := range list {
+			known[dir] = true
+		}
+	}
+	var out []string
+	for _, file := range made {
+		text, err := s.text(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range madePath.FindAllSubmatch(text, -1) {
+			at := string(m[1])
+			if m[2][0] == '%' || m[2][0] == '{' {
+				at = folder(at)
+			}
+			if dir := inside("", path.Clean(at)); dir != "" && !known[dir] && len(s.layout.entries(dir)) > 0 {
+				known[dir] = true
+				out = append(out, dir)
+			}
+		}
+	}
+	return out, nil
+}
+
+// deletedPackages matches the option with which Bazel takes folders for no packages: their
+// files belong to the packages around them.
+var deletedPackages = regexp.MustCompile(`--deleted_packages[= \t]+["']?([A-Za-z0-9_./+=~@,-]+)`)
+
+// deleted returns the folders that rc files say are no packages.
+func (s *scanned) deleted(ctx context.Context) (map[string]bool, error) {
+	out := map[string]bool{}
+	files, err := s.rcFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := s.text(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range deletedPackages.FindAllSubmatch(text, -1) {
+			for name := range strings.SplitSeq(string(m[1]), ",") {
+				if _, dir, ok := strings.Cut(name, "//"); ok {
+					name = dir
+				}
+				out[name] = true
+			}
+		}
+	}
+	return out, nil
+}
+
 // exclude removes packages in folders that Bazel does not count as part of the
 // tree.
 func (l *layout) exclude(dirs map[string]bool) error {
+	return l.remove(func(dir string) bool { return below(dir, dirs) })
+}
+
+func (l *layout) remove(out func(dir string) bool) error {
 	changed := false
 	for dir := range l.packages {
-		if below(dir, dirs) {
+		if out(dir) {
 			delete(l.packages, dir)
 			changed = true
 		}

@@ -54,8 +54,9 @@ func (s *server) startup(base string) []string {
 var asking = []string{"--experimental_repository_disable_download", "--color=no", "--curses=no", "--noshow_progress", "--order_output=no",
 	"--output=streamed_proto", "--noproto:locations", "--noproto:flatten_selects", "--proto:default_values"}
 
-// query returns Bazel's answer about all targets of packages, as a stream.
-func (s *server) query(ctx context.Context, dirs []string) ([]byte, error) {
+// query returns Bazel's answer about all targets of packages, as a stream. The deleted
+// ones are none.
+func (s *server) query(ctx context.Context, dirs, deleted []string) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("set(")
 	for _, dir := range dirs {
@@ -67,6 +68,9 @@ func (s *server) query(ctx context.Context, dirs []string) ([]byte, error) {
 		return nil, fmt.Errorf("bazel: %w: %w", conflict.ErrProvisional, err)
 	}
 	argv := append(append(s.startup(filepath.Join(s.keep, "base")), "query", "--query_file="+file), asking...)
+	if len(deleted) > 0 {
+		argv = append(argv, "--deleted_packages="+strings.Join(deleted, ","))
+	}
 	out, err := s.run(ctx, argv)
 	if failed := (*checkout.RunError)(nil); errors.As(err, &failed) && failed.Failed {
 		out, err = s.run(ctx, argv) // a server's first start on a busy machine may fail

@@ -3,6 +3,7 @@ package bazel
 import (
 	"bytes"
 	"context"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +15,8 @@ import (
 // not show which rules use them. So the rules that WORKSPACE registers and that
 // rc files name are dependencies of all rules that they do not depend on
 // themselves. Where toolchains of external repositories are registered, the
-// files that define the repositories are dependencies, too.
+// files that define the repositories are dependencies, too, with all repositories
+// that are folders of the tree.
 
 // toolchainNode is their node.
 const toolchainNode = "cfg:toolchains"
@@ -62,6 +64,20 @@ func (b *builder) toolchains(ctx context.Context) error {
 	for _, file := range b.externals.made {
 		if outer {
 			made = append(made, b.layout.entries(file)...)
+		}
+	}
+	if outer { // it is not known of which repository the toolchains are
+		for _, dir := range slices.Concat(slices.Collect(maps.Values(b.layout.repos)), slices.Collect(maps.Values(b.layout.given)), b.externals.within) {
+			inside := b.layout.entries(dir)
+			made = append(made, inside...)
+			own, err := b.refersBack(ctx, definitionsOf(inside))
+			if err != nil {
+				return err
+			}
+			made = append(made, own.files...)
+			for _, rule := range own.deps {
+				registered[rule] = true
+			}
 		}
 	}
 	b.addToolchains(registered, made)
