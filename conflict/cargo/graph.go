@@ -250,5 +250,15 @@ func (l *loader) twice(w *workspace) []string {
 			add("links " + src.links)
 		}
 	}
+	if w.lock == nil {
+		return list
+	}
+	// No lock file says what a package of a registry links. By the custom of Rust, z-sys and
+	// libz-sys link z, and so do two versions of one of them.
+	for i := range w.lock.packages {
+		if stem, ok := strings.CutSuffix(w.lock.packages[i].name, "-sys"); ok && w.lock.packages[i].source != "" {
+			add("sys " + strings.TrimPrefix(stem, "lib"))
+		}
+	}
 	return list
 }

@@ -39,6 +39,33 @@ func TestNoTwoChangesBreakAWorkspaceUnseen(t *testing.T) {
 			return t.Without(dir).With("Cargo.lock", strings.Replace(t.Content("Cargo.lock"), entry, "", 1))
 		}
 	}
+	// Packages of a registry that are copied into the tree, as Cargo is offline.
+	const registry = "registry+https://github.com/rust-lang/crates.io-index"
+	base = base.With(".cargo/config.toml", "[source.crates-io]\nreplace-with = \"copies\"\n[source.copies]\ndirectory = \"copies\"\n")
+	for dir, name := range map[string]string{"z-sys": "z-sys", "libz-sys": "libz-sys"} {
+		base = base.With("copies/"+dir+"/Cargo.toml", "[package]\nname = \""+name+"\"\nversion = \"1.0.0\"\nedition = \"2021\"\nlinks = \"z\"\n").
+			With("copies/"+dir+"/src/lib.rs", "").With("copies/"+dir+"/build.rs", "fn main() {}\n").With("copies/"+dir+"/.cargo-checksum.json", "{\"files\":{},\"package\":null}")
+	}
+	var sorted func(lock string) string
+	uses := func(crate, dep string) func(*conflicttest.Tree) *conflicttest.Tree {
+		return func(t *conflicttest.Tree) *conflicttest.Tree {
+			own := "[[package]]\nname = \"" + crate + "\"\nversion = \"0.1.0\"\n"
+			lock := strings.Replace(t.Content("Cargo.lock"), own, own+"dependencies = [\n \""+dep+"\",\n]\n", 1)
+			added := "[[package]]\nname = \"" + dep + "\"\nversion = \"1.0.0\"\nsource = \"" + registry + "\"\n"
+			if !strings.Contains(lock, own+"dep") {
+				panic(lock)
+			}
+			return t.With("crates/"+crate+"/Cargo.toml", pkg(crate, "[dependencies]\n"+dep+" = \"1\"\n")).With("Cargo.lock", sorted(lock+"\n"+added))
+		}
+	}
+	sorted = func(lock string) string { // as Cargo writes it
+		list := strings.Split(strings.TrimPrefix(lock, lockHead+"\n"), "\n\n")
+		for i := range list {
+			list[i] = strings.TrimSpace(list[i]) + "\n"
+		}
+		slices.Sort(list)
+		return lockHead + "\n" + strings.Join(list, "\n")
+	}
 	top := func(more string) func(*conflicttest.Tree) *conflicttest.Tree {
 		return func(t *conflicttest.Tree) *conflicttest.Tree { return t.With("Cargo.toml", root+more) }
 	}
@@ -52,7 +79,8 @@ func TestNoTwoChangesBreakAWorkspaceUnseen(t *testing.T) {
 				return t.With(".cargo/config.toml", "paths = [\"ours/d\"]\n")
 			}, without("ours/d"),
 		},
-		"a package patched in is deleted": {top("\n[patch.crates-io]\nd = { path = \"ours/d\" }\n"), without("ours/d")},
+		"two packages of a registry link one library": {uses("a", "z-sys"), uses("b", "libz-sys")},
+		"a package patched in is deleted":             {top("\n[patch.crates-io]\nd = { path = \"ours/d\" }\n"), without("ours/d")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			works := func(tree *conflicttest.Tree) bool {
