@@ -48,3 +48,34 @@ func TestALinkOnTheWayAppears(t *testing.T) {
 		t.Errorf("affected are %q", got)
 	}
 }
+
+// What the go command reads beside a go.mod may be a link to another module's: an edit
+// there must not leave what it has proven as it is.
+func TestSumsAndCopiesBehindLinks(t *testing.T) {
+	base := conflicttest.New(map[string]string{
+		"one/go.mod": "module one\n\ngo 1.22\n\nrequire ext.org/x v1.0.0\n", "one/go.sum": "ext.org/x v1.0.0 h1:a=\n", "one/one.go": "package one\n\nimport _ \"ext.org/x\"\n",
+		"two/go.mod": "module two\n\ngo 1.22\n\nrequire ext.org/x v1.0.0\n", "two/two.go": "package two\n\nimport _ \"ext.org/x\"\n",
+		"one/copies/ext.org/x/x.go": "package x\n",
+	})
+	for link, x := range map[string]struct{ goal, edit string }{
+		"two/go.sum": {"../one/go.sum", "one/go.sum"}, "two/vendor": {"../one/copies", "one/copies/ext.org/x/x.go"},
+	} {
+		from := base.WithMode(link, conflict.ModeLink, x.goal)
+		snapshot := func(tree *conflicttest.Tree) *conflict.Snapshot {
+			s, err := conflict.Analyze(t.Context(), golang.New(golang.Options{}), settings, tree)
+			must(t, err)
+			return s
+		}
+		keys := conflict.DeltaOf(snapshot(from), snapshot(from.With(x.edit, from.Content(x.edit)+"\n// more")))
+		if !slices.Contains(keys.Changed, "./two") && !slices.Contains(keys.Changed, "tree") {
+			t.Errorf("%s: an edit of %s changes %q", link, x.edit, keys.Changed)
+		}
+		near, err := conflict.Advance(t.Context(), golang.New(golang.Options{}), settings, nil, base, nil)
+		must(t, err)
+		next, err := conflict.Advance(t.Context(), golang.New(golang.Options{}), settings, near, from, conflicttest.Changes(base, from))
+		must(t, err)
+		if !slices.Equal(next.Targets(), snapshot(from).Targets()) {
+			t.Errorf("%s: followed, it is another tree", link)
+		}
+	}
+}

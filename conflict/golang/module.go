@@ -73,6 +73,9 @@ func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (
 		}
 	}
 	for _, e := range files {
+		if _, module := m.byDir[dirOf(e.Path)]; module && e.Mode == conflict.ModeLink && besideModule(e.Path) {
+			return nil, fmt.Errorf("%s is a symbolic link: put the file or folder itself there", e.Path)
+		}
 		if m.vendored(e.Path) {
 			m.barrier = append(m.barrier, e)
 		}
@@ -103,6 +106,13 @@ func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (
 func setsModules(file string) bool {
 	base := file[strings.LastIndexByte(file, '/')+1:]
 	return (base == "go.mod" || base == "go.work" || base == "go.work.sum") && !hidden(dirOf(file))
+}
+
+// besideModule reports whether a path is one that the go command reads beside a go.mod: the
+// external modules' node has what is there, and not what a link there leads to.
+func besideModule(file string) bool {
+	base := file[strings.LastIndexByte(file, '/')+1:]
+	return base == "go.sum" || base == "vendor"
 }
 
 // vendored reports whether a file is a copy of an external module for all modules of
