@@ -46,6 +46,7 @@ type root struct {
 	deps    map[string]bool  // packages that all members depend on
 	scope   scope            // the configurations that imports of all members go through
 	uses    []found          // as of a pkg
+	astray  []string         // folders of packages that the settings name and that are not there
 }
 
 type rootLock struct {

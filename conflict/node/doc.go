@@ -57,6 +57,9 @@
 //     inputs in {workspaceRoot}, paths in options and commands;
 //   - a package depends on the packages in directories within its own.
 //
+// A folder of a package that the root's settings name, such as a project of Jest, and that
+// is not there, is in every hash of the workspace: the tool may run nothing at all.
+//
 // A name that no package of the workspace has is an edge, too, to a target that
 // does not exist: when another change adds it, the two conflict.
 //

@@ -124,6 +124,9 @@ func (b *builder) shared(r *root) []conflict.Target {
 		}
 	}
 	attrs = append(attrs, r.nxTwice()...)
+	if len(r.astray) > 0 {
+		attrs = append(attrs, "astray", string(digest.Of(r.astray...)))
+	}
 	dirs := map[string]bool{}
 	var deps []field
 	for _, p := range r.members {
