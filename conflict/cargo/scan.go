@@ -19,11 +19,13 @@ const maxLiteral = 200
 // or in any other way. All text between two quotes counts, so that no character
 // literal or comment can shift the bounds of strings: a word that is no path
 // names no file, or adds an input too many.
-func paths(src []byte) []string { return literals(src, pathLike) }
+func paths(src []byte) []string {
+	return literals(src, func(s []byte) bool { return pathLike(s) || upward(s) })
+}
 
 // words is paths with single words, which may be folders beside the manifest.
 func words(src []byte) []string {
-	return literals(src, func(s []byte) bool { return wordLike(s) || pathLike(s) })
+	return literals(src, func(s []byte) bool { return wordLike(s) || pathLike(s) || upward(s) })
 }
 
 func literals(src []byte, keep func([]byte) bool) []string {
@@ -79,6 +81,13 @@ func pathLike(s []byte) bool {
 	return true
 }
 
+// upward reports whether a string is a path of dots alone, such as "../..". The strings
+// beside it may be put behind it, as in concat!("../..", "/other/data.txt").
+func upward(s []byte) bool {
+	up := strings.Trim(string(s), "/")
+	return up != "" && strings.Trim(strings.ReplaceAll(up+"/", "../", ""), "/") == ""
+}
+
 // maxWord is the longest word that is taken for a folder.
 const maxWord = 60
 
@@ -128,8 +137,18 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 		if err != nil {
 			return err
 		}
+		bases := []string{layout.Dir(e.Path), c.dir}
 		for _, s := range literals {
-			for _, found := range l.named(c, layout.Dir(e.Path), s) {
+			if upward([]byte(s)) {
+				for _, from := range bases[:2] {
+					if at, ok := layout.Join(from, strings.Trim(s, "/")); ok {
+						bases = append(bases, at)
+					}
+				}
+			}
+		}
+		for _, s := range literals {
+			for _, found := range l.named(c, bases, s) {
 				if !own[found.Path] {
 					own[found.Path] = true
 					h.sources = append(h.sources, found)
@@ -175,16 +194,21 @@ func (l *loader) literals(ctx context.Context, c *crate, oid string) ([]string, 
 	return s, nil
 }
 
-// named returns the files that a literal names, from the file's directory or
-// from the crate's: files outside of the crate, or in the other half. The path
-// of a module within an inline module begins further down.
-func (l *loader) named(c *crate, dir, literal string) []conflict.Entry {
+// named returns the files that a literal names, from the file's directory, which is
+// the first of the bases, from the crate's, or from one that other literals lead up to:
+// files outside of the crate, or in the other half. The path of a module within an
+// inline module begins further down.
+func (l *loader) named(c *crate, bases []string, literal string) []conflict.Entry {
+	if upward([]byte(literal)) {
+		return nil
+	}
 	if wordLike([]byte(literal)) {
 		return l.folder(c, literal)
 	}
+	dir := bases[0]
 	var list []conflict.Entry
 	literal = strings.TrimPrefix(literal, "/") // after concat!(env!("CARGO_MANIFEST_DIR"), …)
-	bases := []string{dir, c.dir}
+	bases = slices.Clip(bases)
 	if strings.HasPrefix(literal, "../") {
 		bases = append(bases, file(dir, "inline"), file(dir, "inline/inline"))
 	}
