@@ -15,6 +15,8 @@ import (
 var (
 	innerStatement = regexp.MustCompile(`(?m)^(?:local_repository|local_path_override)\s*\(([^()]*)\)`)
 	givenStatement = regexp.MustCompile(`(?m)^new_local_repository\s*\(([^()]*)\)`)
+	depStatement   = regexp.MustCompile(`(?m)^bazel_dep\s*\(([^()]*)\)`)
+	depName        = regexp.MustCompile(`\brepo_name\s*=\s*["']([A-Za-z0-9_.~+-]+)["']`)
 	innerName      = regexp.MustCompile(`\b(?:name|module_name)\s*=\s*["']([A-Za-z0-9_.~+-]+)["']`)
 	innerPath      = regexp.MustCompile(`\bpath\s*=\s*["']([A-Za-z0-9_./+=~-]+)["']`)
 )
@@ -22,7 +24,7 @@ var (
 // innerRepos returns the folders of the tree that are repositories: name → folder.
 // It notes the repositories that new_local_repository makes of folders (given).
 func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]string, error) {
-	out := map[string]string{}
+	out, renamed := map[string]string{}, map[string]string{}
 	for _, file := range roots {
 		e, ok := l.resolve(file)
 		if !ok || e.Mode == conflict.ModeSubmodule {
@@ -46,6 +48,16 @@ func (l *layout) innerRepos(ctx context.Context, t conflict.Tree) (map[string]st
 			if dir := inside("", path.Clean(string(at[1]))); dir != "" && dir != "." && string(name[1]) != toolsRepo {
 				out[string(name[1])] = dir
 			}
+		}
+		for _, m := range depStatement.FindAllSubmatch(text, -1) {
+			if name, as := innerName.FindSubmatch(m[1]), depName.FindSubmatch(m[1]); name != nil && as != nil && string(as[1]) != toolsRepo {
+				renamed[string(as[1])] = string(name[1])
+			}
+		}
+	}
+	for as, name := range renamed { // labels have a module under the name that it is taken in by
+		if dir := out[name]; dir != "" && out[as] == "" {
+			out[as] = dir
 		}
 	}
 	return out, nil
