@@ -59,6 +59,9 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 		return nil, errors.New("the tree has no go.mod")
 	}
 	b := a.builder(t, &state{layout: newLayout(files), modules: mods})
+	if err := b.followCopies(ctx); err != nil {
+		return nil, fmt.Errorf("read vendored links: %w", err)
+	}
 	for dir := range b.now.layout.dirs.all() {
 		b.dirty[dir] = true
 	}

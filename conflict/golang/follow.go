@@ -48,7 +48,7 @@ func (a *Analyzer) Follow(ctx context.Context, memo any, files []conflict.FileCh
 // of external modules.
 func (b *builder) sameModules(ctx context.Context, files []conflict.FileChange) (bool, error) {
 	for _, c := range files {
-		if b.now.modules.vendored(c.Path) || c.To.Mode == conflict.ModeLink && besideModule(c.Path) {
+		if b.now.modules.vendored(c.Path) || c.To.Mode == conflict.ModeLink && besideModule(c.Path) || b.now.modules.moveCopies(c) {
 			return false, nil
 		}
 		if !setsModules(c.Path) {

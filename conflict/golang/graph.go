@@ -89,6 +89,7 @@ func (b *builder) external(dir string) conflict.Target {
 		}
 	}
 	t.Sources = slices.AppendSeq(t.Sources, b.now.layout.under(below(dir, "vendor")))
+	t.Inputs = b.now.modules.copies[dir]
 	return t
 }
 

@@ -30,6 +30,10 @@ type modules struct {
 	barrier []conflict.Entry // go.work and its sum, and what `go work vendor` writes beside it
 	vendors []string         // the directories that it writes
 	salt    []string
+
+	copies  map[string][]conflict.Entry // what links among the vendored files of a module lead to
+	watches []string                    // as of a pkg, of all of these links
+	ways    []string                    // the same of the links to modules: they hold as long as no link on the way comes or goes
 }
 
 // readModules reads each go.mod outside of directories that the go command
@@ -113,6 +117,53 @@ func setsModules(file string) bool {
 func besideModule(file string) bool {
 	base := file[strings.LastIndexByte(file, '/')+1:]
 	return base == "go.sum" || base == "vendor"
+}
+
+// followCopies finds what links among vendored files lead to. A module of the tree that a
+// go.mod puts in the place of its requirement is a dependency already.
+func (b *builder) followCopies(ctx context.Context) error {
+	m, l := b.now.modules, b.now.layout
+	m.copies = map[string][]conflict.Entry{}
+	read := func(e conflict.Entry) (string, error) {
+		to, err := b.tree.Blob(ctx, e.OID)
+		return string(to), err
+	}
+	look := func(path string) { m.watches = append(m.watches, path) }
+	pass := func(path string) { m.ways = append(m.ways, path) }
+	for _, dir := range m.dirs() {
+		for e := range l.under(below(dir, "vendor")) {
+			if e.Mode != conflict.ModeLink {
+				continue
+			}
+			goal, ok, err := l.goal(e.Path, read, pass)
+			if err != nil {
+				return err
+			}
+			if to := m.byDir[goal]; ok && to != nil && m.byDir[dir].locals[to.path] == goal {
+				continue
+			}
+			found, err := l.follow(e, read, look)
+			if err != nil {
+				return err
+			}
+			m.copies[dir] = append(m.copies[dir], found...)
+		}
+	}
+	return nil
+}
+
+// moveCopies reports whether a change may lead links among vendored files elsewhere, or to
+// other files.
+func (m *modules) moveCopies(c conflict.FileChange) bool {
+	if crossing(c.From) || crossing(c.To) {
+		if slices.ContainsFunc(m.dirs(), func(dir string) bool { return strings.HasPrefix(c.Path, below(dir, "vendor")+"/") }) ||
+			slices.ContainsFunc(slices.Concat(m.watches, m.ways), func(at string) bool { return strings.HasPrefix(at+"/", c.Path+"/") }) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(m.watches, func(at string) bool {
+		return at == "" || c.Path == at || strings.HasPrefix(c.Path, at+"/")
+	})
 }
 
 // vendored reports whether a file is a copy of an external module for all modules of
