@@ -72,6 +72,7 @@ var arrows = []struct {
 	{"conflict/cargo", []string{"conflict", "conflict/internal/layout", "queue"}, "it reads trees through the port"},
 	{"conflict/node", []string{"conflict", "conflict/internal/layout", "queue"}, "it reads trees through the port"},
 	{"conflict/paths", []string{"conflict", "conflict/internal/layout", "queue"}, "it reads trees through the port"},
+	{"conflict/several", []string{"conflict", "conflict/internal/layout", "queue"}, "it reads trees through the port, and has other analyzers read theirs"},
 	{"conflict/internal/layout", []string{"conflict"}, "files by path; what they mean is the analyzer's"},
 	{"conflict/", []string{"conflict", "queue"}, "an analyzer knows its port; analyzers never import one another"},
 	{"conflict", []string{"conflict/internal/sorted", "queue"}, "the conflict core reads trees through its own interface"},
