@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -154,6 +155,7 @@ func (c *Controller) Run(ctx context.Context, b queue.Build, action string) erro
 		return nil
 	}
 	e := newEntry(b, action, c.o)
+	c.gone = slices.DeleteFunc(c.gone, e.has) // what a sweep has found of it is wanted again
 	for _, other := range c.builds {
 		if other.build.Commit == b.Commit {
 			for key, r := range other.results {

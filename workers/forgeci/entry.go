@@ -105,6 +105,9 @@ func newEntry(b queue.Build, action string, o Options) *entry {
 // refOf names the ref of a build: <prefix>/<branch>/<build>.
 func refOf(prefix, branch, id string) string { return prefix + "/" + branch + "/" + id }
 
+// has reports whether a branch is one of the build's two.
+func (e *entry) has(branch string) bool { return branch == e.branch || branch == e.side }
+
 // fold takes in a result and reports whether it is news. Results come in any
 // order: the end of a check is not taken back by its beginning, unless it was only skipped.
 func (e *entry) fold(r forge.CIResult) bool {

@@ -271,7 +271,7 @@ func (c *Controller) deleted(b *batch, each []error, err error) {
 			why = each[len(b.moves)-len(b.gone)+i]
 		}
 		switch {
-		case why == nil:
+		case why == nil, c.wanted(branch):
 		case refusedForGood(why) && c.apart && len(b.entries) == 0:
 			stay = append(stay, branch)
 		default:
@@ -292,6 +292,13 @@ func (c *Controller) deleted(b *batch, each []error, err error) {
 		c.o.Log.Warn("refs of ours could not be deleted; they are tried again", "refs", len(again), "error", errors.Join(err, errors.Join(each...)))
 		c.gone, c.goneAt = append(c.gone, again...), c.o.Now().Add(backoff(4))
 	}
+}
+
+// wanted reports whether a branch is of a build that is not tidied up: it was asked for while its
+// refs, which a sweep had found, were being deleted. The caller holds mu.
+func (c *Controller) wanted(branch string) bool {
+	e := c.builds[queue.BuildID(branch[strings.LastIndexByte(branch, '/')+1:])]
+	return e != nil && !e.tidy && e.has(branch)
 }
 
 // afterPush takes in the result of the push of a build. The caller holds mu.

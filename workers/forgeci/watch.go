@@ -163,6 +163,12 @@ func (c *Controller) tidyUp(ctx context.Context, e *entry) {
 	c.mu.Unlock()
 
 	runs, err := c.o.CI.CIRuns(ctx, e.branch)
+	c.mu.Lock()
+	replaced := c.replaced(e)
+	c.mu.Unlock()
+	if replaced {
+		return // its refs and runs are wanted
+	}
 	blind := errors.Is(err, forge.ErrForbidden) // we may not see runs: checks stand for them
 	if err != nil && !blind {
 		c.mu.Lock()
@@ -199,8 +205,15 @@ func (c *Controller) tidyUp(ctx context.Context, e *entry) {
 	}
 }
 
+// replaced reports whether refs that a sweep has taken for nobody's are those of a build that
+// was asked for since. They are that build's then, and are left to it. The caller holds mu.
+func (c *Controller) replaced(e *entry) bool { return e.orphan && c.builds[e.build.ID] != e }
+
 // drop has the refs of a build deleted. The caller holds mu.
 func (c *Controller) drop(e *entry) {
+	if c.replaced(e) {
+		return
+	}
 	e.tidy = true
 	if len(c.gone) == 0 {
 		c.goneAt = c.o.Now()
