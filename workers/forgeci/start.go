@@ -100,9 +100,20 @@ func (c *Controller) begin(ctx context.Context, e *entry) {
 		e.asks, e.arrived, e.notBefore = false, false, c.o.Now()
 		e.tries = -1 // so that it is not pushed meanwhile
 		c.mu.Unlock()
-		_, _, err := c.o.Refs.Push(ctx, []mirror.RefMove{{Branch: e.branch}}) // the same commit on the same ref is no event
+		_, each, err := c.o.Refs.Push(ctx, []mirror.RefMove{{Branch: e.branch}}) // the same commit on the same ref is no event
+		if err == nil {
+			err = errors.Join(each...)
+		}
 		c.mu.Lock()
-		if e.tries = 0; err != nil {
+		e.tries = 0
+		switch {
+		case e.done != nil: // stopped meanwhile; the ref of its targets is there still
+			e.pushed, e.tidyAt = c.o.Now(), c.o.Now()
+			poke(c.toSee)
+		case refusedForGood(err): // the next attempt has another ref
+			e.arrived = true // its refs are there, and are tidied up
+			c.finish(e, queue.BuildDone{Outcome: queue.JobInfra, Detail: fmt.Sprintf("only a push begins a run here, and for that the ref %s would have to be deleted first: %s", e.branch, ruleOf(err))})
+		case err != nil:
 			e.asks, e.arrived, e.unsure, e.beginAt = true, true, true, c.o.Now().Add(c.o.Poll)
 		}
 		poke(c.toPush)
