@@ -150,6 +150,11 @@ func (c *Coordinator) restore(r record, known []Runner) {
 	now := time.Now()
 	j := &job{id: r.ID, hash: r.Hash, mark: r.Mark, reports: r.Reports, agent: r.Held.Agent, machine: c.machineOf(runner, r.System, r.Info, r.Tools), slot: r.Slot,
 		handed: r.Held.Handed, heard: now, begun: r.Begun, done: r.Held.Done, end: r.Held.End, ended: r.Held.Ended, gone: make(chan struct{}), files: map[string]string{}}
+	// The pool has its jobs under the name of then. Who gets a name that several machines say would
+	// go by the order of the records.
+	if host := r.Held.Agent.Host; host != "" && j.end == nil {
+		j.machine.name = host
+	}
 	for name, f := range r.Files {
 		j.files[name] = filepath.Join(c.files(), filepath.Base(f))
 	}

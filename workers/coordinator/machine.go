@@ -54,7 +54,10 @@ func (c *Coordinator) machineOf(r Runner, system string, info protocol.Info, too
 	} else if own != "" {
 		said += "-" + own
 	}
-	if m.said != said {
+	// A machine that was away may find that another one has got its name. It takes a new name only
+	// while it has nothing: the pool knows its jobs by the old one.
+	back := m.name == said && len(m.jobs)+len(m.asking) == 0
+	if m.said != said || back {
 		m.said, m.name = said, said
 		if c.taken(m) && own != "" {
 			m.name += "-" + own
