@@ -88,7 +88,8 @@ func (c *Coordinator) register(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusForbidden, message{"403 Forbidden: runners are made on the server, with `submitqueue runners add NAME --tags a,b`; register with the token that it prints"})
 }
 
-// unregister forgets a machine. Other machines can go on with its token.
+// unregister forgets a machine, once none of its requests is held: what these get is known by the
+// machine. Other machines can go on with its token.
 func (c *Coordinator) unregister(w http.ResponseWriter, r *http.Request) {
 	var v protocol.VerifyRequest
 	if !body(w, r, &v) {
@@ -99,11 +100,23 @@ func (c *Coordinator) unregister(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.mu.Lock()
-	if m := c.machines[mkey{x.ID, v.SystemID}]; m != nil && len(m.jobs) == 0 {
-		delete(c.machines, mkey{x.ID, v.SystemID})
+	if m := c.machines[mkey{x.ID, v.SystemID}]; m != nil {
+		m.left = true
+		for _, end := range m.asking {
+			end()
+		}
+		c.leave(m)
 	}
 	c.mu.Unlock()
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// leave takes a machine that was unregistered off the list, unless it has something. The caller
+// holds mu.
+func (c *Coordinator) leave(m *machine) {
+	if m.left && len(m.jobs)+len(m.asking) == 0 {
+		delete(c.machines, mkey{m.runner.ID, m.system})
+	}
 }
 
 // reset refuses to change a token: tokens do not expire.

@@ -210,6 +210,7 @@ func (c *Coordinator) free(j *job) {
 func (c *Coordinator) freeLocked(j *job) {
 	if j.machine.jobs[j.slot] == j {
 		delete(j.machine.jobs, j.slot)
+		c.leave(j.machine)
 	}
 }
 

@@ -30,6 +30,7 @@ type machine struct {
 	seen   time.Time
 	asking map[int]context.CancelFunc // by slot: ends the hold
 	jobs   map[int]*job               // by slot, until the runner says that they have ended
+	left   bool                       // it was unregistered, and has not asked since
 }
 
 // maxSlots bounds the jobs that one machine runs at once.
@@ -47,7 +48,7 @@ func (c *Coordinator) machineOf(r Runner, system string, info protocol.Info, too
 		m = &machine{asking: map[int]context.CancelFunc{}, jobs: map[int]*job{}}
 		c.machines[key] = m
 	}
-	m.runner, m.system, m.info, m.tools, m.seen = r, system, info, tools, time.Now()
+	m.runner, m.system, m.info, m.tools, m.seen, m.left = r, system, info, tools, time.Now(), false
 	said, own := r.Name, clip(system[max(0, len(system)-6):], 6)
 	if host := clip(info.Labels["host"], 64); host != "" {
 		said += "-" + host

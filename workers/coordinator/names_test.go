@@ -2,11 +2,14 @@ package coordinator_test
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"testing"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/workers/coordinator"
+	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
 // twins are two machines of one host name, as clones of one image are.
@@ -78,5 +81,35 @@ func TestNamesOutliveTheServer(t *testing.T) {
 		if d := b.done(id); d.Outcome != queue.JobPassed {
 			t.Errorf("the result of %s is lost: %+v of %+v", id, d, b.c.Machines())
 		}
+	}
+}
+
+// A machine is taken off the list while its request is held (gitlab-runner unregister, for one of
+// two entries with one token): what that request gets is not lost when the machine asks again.
+func TestUnregisteredWhileItAsks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r, other := b.runner(), b.runner()
+	b.join(r)
+	got := make(chan int, 1)
+	go func() {
+		job, status, _ := r.askIn(t.Context())
+		r.job, r.sent = job, nil
+		got <- status
+	}()
+	b.until("it asks", func() bool { return b.c.Machines()[0].Asking == 1 })
+	raw, _ := json.Marshal(protocol.VerifyRequest{Token: r.token, SystemID: r.system})
+	if res, _ := r.send(t.Context(), "DELETE", "runners/managers", r.heads(r.token), raw); res.StatusCode != http.StatusNoContent {
+		t.Fatalf("%d", res.StatusCode)
+	}
+	b.run("first", unit, "a")
+	if status := <-got; status == http.StatusNoContent {
+		r.ask()
+	}
+	r.begin()
+	other.asks()
+	r.end(0)
+	if d := b.done("first"); d.Outcome != queue.JobPassed {
+		t.Errorf("its result is lost: %+v of %+v", d, b.c.Machines())
 	}
 }

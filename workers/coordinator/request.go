@@ -47,6 +47,7 @@ func (c *Coordinator) request(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	delete(m.asking, slot)
 	m.seen = time.Now()
+	c.leave(m)
 	c.mu.Unlock()
 	if j == nil {
 		c.none(w)
