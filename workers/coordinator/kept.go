@@ -53,10 +53,15 @@ func (c *Coordinator) save(j *job) {
 // saveLocked is save for a caller that holds the job's lock.
 func (c *Coordinator) saveLocked(j *job) { c.saveAs(j, false) }
 
-// saveAs saves a job; as one that is ending, if it is or soon says that it is about to be. The
-// caller holds the job's lock.
+// saveAs saves a job; as one that is ending, if it is or soon says that it is about to be. A job
+// that is over without a verdict has no record any more, and gets none: its slot has other jobs.
+// The caller holds the job's lock.
 func (c *Coordinator) saveAs(j *job, soon bool) {
 	c.mu.Lock()
+	if j.phase == over && j.end == nil {
+		c.mu.Unlock()
+		return
+	}
 	info := j.machine.info
 	info.Features, info.Config = nil, nil
 	r := record{ID: j.id, Hash: j.hash, Mark: j.mark, Reports: j.reports, Runner: j.machine.runner.ID, System: j.machine.system, Slot: j.slot, Info: info, Tools: j.machine.tools,
@@ -81,8 +86,15 @@ func (c *Coordinator) saveAs(j *job, soon bool) {
 	}
 }
 
-// unsave removes the record of a job.
+// unsave removes the record of a job, after a message that may just be saving it.
 func (c *Coordinator) unsave(j *job) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c.unsaveLocked(j)
+}
+
+// unsaveLocked is unsave for a caller that holds the job's lock.
+func (c *Coordinator) unsaveLocked(j *job) {
 	if err := os.Remove(c.path(j.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.o.Log.Warn("forget a job", "error", err)
 	}

@@ -108,7 +108,7 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 	}()
 	if p != running {
 		if p != over {
-			c.unsave(j)
+			c.unsaveLocked(j)
 		}
 		return
 	}
