@@ -113,6 +113,11 @@ func (m *Worktrees) fetchModule(ctx context.Context, cache, address, commit stri
 	fetch := func(args ...string) error {
 		args = append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"}, args...)
 		_, err := m.repo.inModule(ctx, cache, header, args...)
+		if err != nil {
+			// A git that was killed, because its build was stopped, leaves its locks; it holds
+			// shallow.lock for as long as the pack comes. Only this caller uses the cache.
+			err = errors.Join(err, sweep(cache))
+		}
 		return err
 	}
 	err := fetch("--depth=1", "--", address, "+"+commit+":"+moduleRef+commit)
