@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -102,8 +103,8 @@ type repository struct {
 	out       *trace
 }
 
-// open makes the repository if there is none, and removes locks that an earlier process has
-// left in it.
+// open makes the repository if there is none, and removes locks that a killed git has left in
+// it, of this process or an earlier one: no other git uses it for a job.
 func (r repository) open(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(r.dir, "HEAD")); err != nil {
 		if err := os.RemoveAll(r.dir); err != nil {
@@ -119,7 +120,15 @@ func (r repository) open(ctx context.Context) error {
 	for _, lock := range []string{"index.lock", "shallow.lock", "HEAD.lock"} {
 		_ = os.Remove(filepath.Join(r.dir, lock))
 	}
-	return nil
+	return filepath.WalkDir(filepath.Join(r.dir, "refs"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".lock") && d.Type().IsRegular() {
+			err = os.Remove(path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // gc, which git may have left at work, packs refs
+		}
+		return err
+	})
 }
 
 // fetch runs git fetch, three times at most.

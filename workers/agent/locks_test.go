@@ -1,0 +1,39 @@
+package agent_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/submitqueue/submitqueue/queue"
+)
+
+// git is killed while it moves the ref of a job (the job is cancelled, or the agent is killed).
+// The lock that it leaves does not hold up the next jobs of the slot.
+func TestLocksThatAKilledGitLeaves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.options()
+	w.agent(o)
+	w.joined()
+	w.run("first", "true", time.Minute)
+	if d := w.done("first"); d.Outcome != queue.JobPassed {
+		t.Fatalf("%+v", d)
+	}
+	var repo string
+	w.must(filepath.WalkDir(filepath.Join(o.Dir, "git"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "HEAD" && repo == "" {
+			repo = filepath.Dir(path)
+		}
+		return err
+	}))
+	w.must(os.WriteFile(filepath.Join(repo, "refs", "submitqueue", "job.lock"), nil, 0o644))
+	w.commit = strings.TrimSpace(w.git(w.repo, "commit-tree", "-p", w.commit, "-m", "second", w.commit+"^{tree}"))
+	w.run("second", "true", time.Minute)
+	if d := w.done("second"); d.Outcome != queue.JobPassed {
+		t.Errorf("%+v\n%s", d, w.log("second"))
+	}
+}
