@@ -105,7 +105,7 @@ func (m *Remotes) FetchCommit(ctx context.Context, r forge.Remote, id queue.Comm
 
 // Delete deletes a branch at the remote if it is at the expected commit. A branch
 // that is gone, or at another commit, is left as it is. ErrForbidden where the
-// branch is protected.
+// branch is protected. *Transient where it is at that commit still.
 func (m *Remotes) Delete(ctx context.Context, r forge.Remote, branch string, expected queue.CommitID) error {
 	ref, err := branchRef(branch)
 	if err != nil || !isID(string(expected)) {
@@ -117,7 +117,9 @@ func (m *Remotes) Delete(ctx context.Context, r forge.Remote, branch string, exp
 		if outcome.Refused != "" {
 			return fmt.Errorf("deleting %s: %w: %s", branch, forge.ErrForbidden, outcome.Refused)
 		}
-		return nil
+		// Lost may also mean that the branch could not be locked, and is there still.
+		_, err := m.settled(ctx, r, Move{Branch: ref, From: expected}, outcome, stderr)
+		return err
 	}
 	if err == nil {
 		return nil

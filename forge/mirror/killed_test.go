@@ -3,6 +3,8 @@ package mirror_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/mirror"
@@ -78,4 +81,69 @@ func TestAFetchOfASubmoduleIsCutOff(t *testing.T) {
 	}
 	got, err := checkedOut(t, c, a, to, config.SubmodulesTop)
 	wantFiles(t, got, err, "m/l=1")
+}
+
+// The server's own readers of a repository on this machine, and the one that writes its documents,
+// stay for hours. They do not make a lock that nobody holds look held.
+func TestOurOwnHelpersHoldNoLock(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/cwd"); err != nil {
+		t.Skip("needs /proc to see who works in a repository")
+	}
+	r := newRepo(t)
+	base := r.commit("main", "base", files{"f": "1"})
+	next := r.commit("next", "next", files{"f": "2"}, base)
+	m := r.fetched("main")
+	if err := m.Remotes.FetchHead(t.Context(), r.remote(), "refs/heads/next", next); err != nil {
+		t.Fatal(err)
+	}
+	s := must(mirror.OpenStore(t.Context(), r.dir))(t)
+	defer s.Close()
+	must(s.Put(t.Context(), "refs/submitqueue/requests/1", []byte("one\n"), ""))(t)
+	if _, _, err := s.Get(t.Context(), "refs/submitqueue/requests/1"); err != nil {
+		t.Fatal(err)
+	}
+	lock, old := filepath.Join(r.dir, "refs", "heads", "main.lock"), time.Now().Add(-2*time.Minute)
+	if err := os.WriteFile(lock, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if outcome, err := m.Remotes.Push(t.Context(), r.remote(), "main", base, next); !strings.Contains(fmt.Sprint(err), "nobody held "+lock) {
+		t.Errorf("a stale lock: %+v %v", outcome, err)
+	}
+	if outcome, err := m.Remotes.Push(t.Context(), r.remote(), "main", base, next); err != nil || !outcome.Moved {
+		t.Errorf("after it: %+v %v", outcome, err)
+	}
+}
+
+// A branch that could not be locked is not gone: the caller, who would take it for deleted, tries
+// again.
+func TestDeleteUnderALock(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit("main", "base", files{"f": "1"})
+	topic := r.commit("topic", "topic", files{"g": "1"}, base)
+	m := r.fetched("topic")
+	lock := filepath.Join(r.dir, "refs", "heads", "topic.lock")
+	if err := os.WriteFile(lock, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var passing *forge.Transient
+	if err := m.Remotes.Delete(t.Context(), r.remote(), "topic", topic); !errors.As(err, &passing) {
+		t.Errorf("under a lock: %v", err)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it is gone the second time
+		if err := m.Remotes.Delete(t.Context(), r.remote(), "topic", topic); err != nil {
+			t.Error(err)
+		}
+	}
+	other := r.commit("topic", "other", files{"g": "2"}, base)
+	if err := m.Remotes.Delete(t.Context(), r.remote(), "topic", topic); err != nil || r.tip("topic") != other {
+		t.Errorf("a branch that has moved: %v", err)
+	}
 }

@@ -1,8 +1,10 @@
 package mirror
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -35,7 +37,7 @@ func takeStaleLock(r forge.Remote, ref, stderr string) string {
 			continue
 		}
 		age := time.Since(before.ModTime())
-		if age < lockOrphaned || age < lockForsaken && !deserted(dir) {
+		if age < lockOrphaned || age < lockForsaken && !deserted(dir, age) {
 			continue
 		}
 		if now, err := os.Lstat(lock); err == nil && os.SameFile(before, now) && os.Remove(lock) == nil {
@@ -45,9 +47,10 @@ func takeStaleLock(r forge.Remote, ref, stderr string) string {
 	return ""
 }
 
-// deserted reports whether it is known that no git process works in a repository of this
-// machine: each git process that writes there has it as its working directory.
-func deserted(dir string) bool {
+// deserted reports whether it is known that no git process that may hold a lock of this age works
+// in a repository of this machine: each git process that writes there has it as its working
+// directory.
+func deserted(dir string, age time.Duration) bool {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return false
@@ -70,9 +73,34 @@ func deserted(dir string) bool {
 		if err != nil && !os.IsNotExist(err) && err != syscall.ESRCH {
 			return false // of another user: it may be there
 		}
-		if cwd == dir || strings.HasPrefix(cwd, dir+string(filepath.Separator)) {
+		if (cwd == dir || strings.HasPrefix(cwd, dir+string(filepath.Separator))) && !harmless(p.Name(), age) {
 			return false
 		}
 	}
 	return known
+}
+
+// harmless reports whether a git process does not hold a lock of this age: a reader of objects has
+// no locks, and our own process for refs (Store) is ended if it holds one for updateWithin. Both
+// stay in the repository for as long as the server runs.
+func harmless(pid string, age time.Duration) bool {
+	line, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
+	if err != nil {
+		return os.IsNotExist(err)
+	}
+	args := strings.Split(string(line), "\x00")
+	switch {
+	case len(args) < 3:
+		return false
+	case args[1] == "cat-file":
+		return true
+	case args[1] != "update-ref" || age < 2*updateWithin:
+		return false
+	}
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	if err != nil {
+		return os.IsNotExist(err)
+	}
+	after := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // its state, and its parent
+	return len(after) > 1 && after[1] == strconv.Itoa(os.Getpid())
 }
