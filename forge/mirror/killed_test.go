@@ -147,3 +147,47 @@ func TestDeleteUnderALock(t *testing.T) {
 		t.Errorf("a branch that has moved: %v", err)
 	}
 }
+
+// Callers that give up while the mirror's own refs move leave no locks there: git is not ended in
+// the middle of it. Else the mirror would count as damaged, and be fetched anew as a whole.
+func TestACallerGivesUpWhileRefsMove(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit("main", "base", files{"f": "1"})
+	var commits []queue.CommitID
+	tree := r.run("", "rev-parse", string(base)+"^{tree}")
+	for i := range 400 {
+		commits = append(commits, queue.CommitID(r.run("", "commit-tree", "-m", fmt.Sprint(i), tree)))
+	}
+	var specs strings.Builder
+	for i, id := range commits {
+		fmt.Fprintf(&specs, "create refs/heads/h%d %s\n", i, id)
+	}
+	r.run(specs.String(), "update-ref", "--stdin")
+	m := r.fetched("main")
+	m.LooseLimit = 0
+	var heads []mirror.HeadRef
+	for i, id := range commits {
+		heads = append(heads, mirror.HeadRef{Ref: fmt.Sprintf("refs/heads/h%d", i), Want: id})
+	}
+	must(m.Remotes.FetchHeads(t.Context(), r.remote(), heads))(t)
+	keep := func() {
+		t.Helper()
+		if err := m.Refs.Keep(t.Context(), commits); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Maintain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for try := range 20 {
+		keep()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(3*try)*time.Millisecond)
+		_ = m.Refs.Release(ctx, commits)
+		cancel()
+		keep()
+		if err := m.Refs.Release(t.Context(), commits); err != nil {
+			t.Fatalf("after it was cut off within %d ms: %v; suspected: %t, damaged: %s", 3*try, err, m.Suspect(err), m.Examine(t.Context(), err))
+		}
+	}
+}

@@ -109,7 +109,7 @@ func (s *Store) update(ctx context.Context, ref, id, version string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), updateWithin)
 	defer cancel()
-	return s.names.transact(ctx, []byte("update "+ref+"\x00"+id+"\x00"+version+"\x00"))
+	return s.names.carryOut(ctx, []byte("update "+ref+"\x00"+id+"\x00"+version+"\x00"))
 }
 
 // lockedRef reports whether git could not move a ref because a process holds its lock, or has
