@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -76,6 +77,9 @@ func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 	}
 	// No process of the place runs: its files cannot change while git works.
 	if err := repo.git(ctx, "", "checkout", "-q", "--force", "--detach", g.SHA); err != nil {
+		if ctx.Err() == nil && repo.damaged(err) {
+			err = fmt.Errorf("the repository of the slot is damaged; the next job makes it anew: %w", err)
+		}
 		return err
 	}
 	if err := repo.git(ctx, "", "clean", "-ffdxq"); err != nil {
@@ -135,10 +139,31 @@ func (r repository) open(ctx context.Context) error {
 func (r repository) fetch(ctx context.Context, auth string, args []string) (err error) {
 	var pause backOff
 	for try := 1; ; try++ {
-		if err = r.git(ctx, auth, args...); err == nil || try == 3 || !pause.wait(ctx, nil) {
+		if err = r.git(ctx, auth, args...); err == nil || try == 3 || ctx.Err() != nil {
+			return err
+		}
+		if r.damaged(err) {
+			if err := r.open(ctx); err != nil {
+				return err
+			}
+		}
+		if !pause.wait(ctx, nil) {
 			return err
 		}
 	}
+}
+
+// damageWords are git's messages about a repository that it cannot read, as a power failure leaves
+// it; in lower case.
+var damageWords = []string{"not a git repository", "is corrupt", "inflate: ", "bad object", "bad tree object", "unable to read",
+	"unable to unpack", "unable to parse", "packfile ", "index file ", "multi-pack-index", "commit-graph", "bad config", "invalid sha1 pointer", "reference broken",
+	"did not send all necessary objects"}
+
+// damaged removes the repository if git has failed because it cannot read it: all that it has
+// comes from the server, and open makes it anew. Else no job of the slot would ever work again.
+func (r repository) damaged(err error) bool {
+	said := strings.ToLower(err.Error())
+	return slices.ContainsFunc(damageWords, func(words string) bool { return strings.Contains(said, words) }) && os.RemoveAll(r.dir) == nil
 }
 
 // git runs git. It ignores the configuration of the user and of the machine, runs no hook, and

@@ -37,3 +37,43 @@ func TestLocksThatAKilledGitLeaves(t *testing.T) {
 		t.Errorf("%+v\n%s", d, w.log("second"))
 	}
 }
+
+// A power failure leaves a slot's repository damaged. It is made anew: not every job of the slot
+// fails from then on, until a person removes it.
+func TestADamagedRepositoryIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(w *world, repo string){
+		"its HEAD is empty": func(w *world, repo string) { w.must(os.WriteFile(filepath.Join(repo, "HEAD"), nil, 0o644)) },
+		"its objects are": func(w *world, repo string) {
+			w.must(filepath.WalkDir(filepath.Join(repo, "objects"), func(path string, d fs.DirEntry, err error) error {
+				if err == nil && d.Type().IsRegular() {
+					if err = os.Chmod(path, 0o644); err == nil {
+						err = os.WriteFile(path, nil, 0o644)
+					}
+				}
+				return err
+			}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			o := w.options()
+			w.agent(o)
+			w.joined()
+			w.run("first", "true", time.Minute)
+			if d := w.done("first"); d.Outcome != queue.JobPassed {
+				t.Fatalf("%+v", d)
+			}
+			repos, _ := filepath.Glob(filepath.Join(o.Dir, "git", "1", "*.git"))
+			damage(w, repos[0])
+			w.commit = strings.TrimSpace(w.git(w.repo, "commit-tree", "-p", w.commit, "-m", "second", w.commit+"^{tree}"))
+			w.run("second", "cat hello", time.Minute)
+			w.done("second") // it may be lost
+			w.run("third", "cat hello", time.Minute)
+			if d := w.done("third"); d.Outcome != queue.JobPassed {
+				t.Errorf("%+v\n%s", d, w.log("third"))
+			}
+		})
+	}
+}
