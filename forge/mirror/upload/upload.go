@@ -47,7 +47,7 @@ type Options struct {
 	Dir    string                           // for the handler's own repositories, emptied at the start; required
 	Base   func() string                    // the address under which clients reach the handler, for links to files of Git LFS; default: the request's host
 	AtOnce int                              // uploads; default 16
-	Limit  time.Duration                    // of one; default 10 min
+	Limit  time.Duration                    // an answer of which a client has taken nothing for so long ends; default 10 min
 	Log    *slog.Logger                     // required
 }
 
@@ -120,8 +120,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The password is the token of a job that runs; this one is none, or its job has ended.", http.StatusUnauthorized)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), h.o.Limit)
+	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	quiet := time.AfterFunc(h.o.Limit, cancel)
+	defer quiet.Stop()
 	go func() {
 		select {
 		case <-g.Ends:
@@ -129,8 +131,39 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-ctx.Done():
 		}
 	}()
-	serve(ctx, w, opened{g, token})
+	control := http.NewResponseController(w)
+	// A client that reads nothing must not keep a write, and its turn, waiting. A connection of no
+	// kind that we know has no deadlines.
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		_ = control.SetWriteDeadline(time.Now())
+	})
+	serve(ctx, &taken{w, func() { quiet.Reset(h.o.Limit) }}, opened{g, token})
+	if !stop() { // the next request of the connection has time again
+		<-ended
+		_ = control.SetWriteDeadline(time.Time{})
+	}
 }
+
+// taken is an answer that tells when the client has taken a part of it: a large repository over a
+// slow line takes as long as it takes, since git would begin a clone anew that is cut off.
+type taken struct {
+	http.ResponseWriter
+	tell func()
+}
+
+// Write implements io.Writer.
+func (t *taken) Write(p []byte) (int, error) {
+	n, err := t.ResponseWriter.Write(p)
+	if n > 0 {
+		t.tell()
+	}
+	return n, err
+}
+
+// Unwrap returns the answer, for http.ResponseController.
+func (t *taken) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // inTurn makes an answer wait while too many are being sent.
 func (h *Handler) inTurn(serve func(context.Context, http.ResponseWriter, opened)) func(context.Context, http.ResponseWriter, opened) {
