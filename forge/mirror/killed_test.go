@@ -191,3 +191,48 @@ func TestACallerGivesUpWhileRefsMove(t *testing.T) {
 		}
 	}
 }
+
+// Caches of submodules that only runners on other machines use go like the others when nobody has
+// used them for long, and stay while they are used, whoever does.
+func TestCachesThatOnlyOtherMachinesUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	app := repoAt(t, dir, "us/app.git")
+	var at []queue.CommitID
+	for _, name := range []string{"gone", "far", "new"} {
+		l := repoAt(t, dir, "us/"+name+".git").with(files{"l": name}, nil)
+		at = append(at, app.with(files{"m": "-", ".gitmodules": gitmodule("m", "m", "../"+name+".git")}, nil), app.with(nil, map[string]queue.CommitID{"m": l}))
+	}
+	c := mirror.Checkouts{Mirror: app.fetched(), Forge: host{remote: app.remote()}}
+	caches := func() (list []string) {
+		list, _ = filepath.Glob(filepath.Join(c.Mirror.Dir(), "submodules", "*"))
+		return list
+	}
+	far := func(commit queue.CommitID) {
+		t.Helper()
+		must(c.Outside(t.Context(), commit, config.Checkout{Submodules: config.SubmodulesTop}))(t)
+	}
+	far(at[1])
+	_, err := checkedOut(t, c, at[3], filepath.Join(t.TempDir(), "c"), config.SubmodulesTop)
+	if err != nil || len(caches()) != 2 {
+		t.Fatalf("%v %v", caches(), err)
+	}
+	old := time.Now().Add(-31 * 24 * time.Hour)
+	for _, cache := range caches() {
+		entries, _ := os.ReadDir(cache)
+		for _, e := range entries {
+			if err := os.Chtimes(filepath.Join(cache, e.Name()), old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	far(at[3]) // which a runner of this machine has used long ago
+	far(at[5]) // a new cache
+	if n := len(caches()); n != 2 {
+		t.Errorf("%d caches are left, want the 2 that are used", n)
+	}
+	out := must(c.Outside(t.Context(), at[3], config.Checkout{Submodules: config.SubmodulesTop}))(t)
+	if made, err := os.Stat(filepath.Join(out.Modules[0].Git, "HEAD")); err != nil || made.ModTime().After(old.Add(time.Hour)) {
+		t.Errorf("the one that was used just now has been removed: %v", err)
+	}
+}

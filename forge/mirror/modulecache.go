@@ -20,8 +20,11 @@ import (
 // moduleRef begins the refs by which a cache keeps commits.
 const moduleRef = "refs/modules/c"
 
-// moduleIndex is git's index in a cache; each use writes it.
+// moduleIndex is git's index in a cache; each checkout on this machine writes it.
 const moduleIndex = "submitqueue.index"
+
+// moduleUsed is a file in a cache that each use writes, also one for runners on other machines.
+const moduleUsed = "submitqueue.used"
 
 // moduleAge is how long an unused cache stays.
 const moduleAge = 30 * 24 * time.Hour
@@ -42,6 +45,12 @@ func (m *Worktrees) moduleCache(ctx context.Context, address string) (dir string
 		<-turn
 		return "", nil, fmt.Errorf("its cache: %w", err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, moduleUsed), nil, 0o644); err != nil {
+		<-turn
+		return "", nil, fmt.Errorf("its cache: %w", err)
+	}
+	now := time.Now()
+	_ = os.Chtimes(filepath.Join(dir, moduleUsed), now, now) // writing nothing into an empty file need not change its time
 	return dir, func() { <-turn }, nil
 }
 
@@ -63,9 +72,9 @@ func (m *Worktrees) dropUnused() error {
 		return err
 	}
 	for _, c := range caches {
-		used, err := os.Stat(filepath.Join(dir, c.Name(), moduleIndex))
-		if err != nil || time.Since(used.ModTime()) < moduleAge {
-			continue // a cache without an index is being made, or the next build of its address will use it
+		used := lastUse(filepath.Join(dir, c.Name()))
+		if used.IsZero() || time.Since(used) < moduleAge {
+			continue // one without a HEAD is being made
 		}
 		turn := m.turn(c.Name())
 		select {
@@ -79,6 +88,17 @@ func (m *Worktrees) dropUnused() error {
 		}
 	}
 	return nil
+}
+
+// lastUse returns when a cache was used last, or made; zero: it is being made. Caches of older
+// versions have no file of their last use.
+func lastUse(cache string) (at time.Time) {
+	for _, name := range []string{"HEAD", moduleIndex, moduleUsed} {
+		if info, err := os.Stat(filepath.Join(cache, name)); err == nil && info.ModTime().After(at) {
+			at = info.ModTime()
+		}
+	}
+	return at
 }
 
 // openCache makes the cache if there is none, and anew if it has become large.

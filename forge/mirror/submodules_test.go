@@ -196,8 +196,10 @@ func TestUnusedSubmodules(t *testing.T) {
 		t.Fatalf("%v, then %v", first, caches())
 	}
 	old := time.Now().AddDate(0, 0, -31)
-	if err := os.Chtimes(first[0], old, old); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"submitqueue.index", "submitqueue.used", "HEAD"} {
+		if err := os.Chtimes(filepath.Join(filepath.Dir(first[0]), name), old, old); err != nil {
+			t.Fatal(err)
+		}
 	}
 	use("three")
 	if left := caches(); len(left) != 2 || slices.Contains(left, first[0]) {
