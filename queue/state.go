@@ -78,6 +78,7 @@ type Request struct {
 	Boarding bool     `json:"boarding,omitempty"` // the queue's own, right before a change lands: meanwhile it stays where it is
 	Again    bool     `json:"again,omitempty"`    // something has happened since the forge was asked: it is asked once more
 	Twice    bool     `json:"twice,omitempty"`    // it was seen to ask for another branch: it is looked at once more
+	Held     bool     `json:"held,omitempty"`     // it waits for the end of the push of its change
 	Head     CommitID `json:"head,omitempty"`     // it is about this commit and no other
 	Late     bool     `json:"late,omitempty"`     // it was not heard when it was given: the head may have moved since
 	Made     Instant  `json:"made,omitempty"`     // when it was given, by the forge's clock; 0: not told

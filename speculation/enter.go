@@ -54,6 +54,9 @@ func (c *entering) inspected(b queue.Inspected) {
 	}
 	if why := c.refusal(r, b); why.Code != "" {
 		c.refuse(r, why)
+	} else if c.waitsForPush(r, b) {
+		r.Held = true
+		c.touch(queue.KindRequest, r.ID)
 	} else {
 		c.follow(r, b)
 	}
@@ -74,6 +77,38 @@ func (c *entering) refusal(r *queue.Request, b queue.Inspected) queue.Reason {
 		return why
 	}
 	return c.methodRefused(r)
+}
+
+// waitsForPush reports whether a command asks for something that a change which is being pushed
+// cannot have: another method or lane, or to go before all others. How the push ends decides about
+// it: if the change has landed, there is nothing left to do, and else the command is followed then,
+// before the change is pushed again. Later commands do not wait for it, and a cancel ends it.
+func (c *entering) waitsForPush(r *queue.Request, b queue.Inspected) bool {
+	ch := c.facts.Links.Active(r.Number)
+	if ch == nil || ch.Phase != queue.Landing || ch.Head != b.Head {
+		return false
+	}
+	lane := r.Command.Lane != "" && r.Command.Lane != ch.Lane
+	switch r.Command.Verb {
+	case queue.CommandNow:
+		return ch.Now == nil
+	case queue.CommandLand:
+		m, ok := c.facts.Rules().MethodFor(r.Command.Method)
+		return lane || ok && r.Command.Method != "" && m != ch.Method
+	case queue.CommandRetry:
+		return lane
+	}
+	return false
+}
+
+// dropHeld ends the commands about a pull request that wait for the end of a push: they were given
+// before the change was taken back.
+func (c *entering) dropHeld(number int) {
+	for _, id := range derived.Sorted(c.s.Requests) {
+		if r := c.s.Requests[id]; r.Number == number && r.Held {
+			c.forget(r)
+		}
+	}
 }
 
 // enter puts a pull request at its present head into the queue.
@@ -193,7 +228,7 @@ func (c *entering) isDecided(r *queue.Request, head queue.CommitID) bool {
 	if last.Phase == queue.Rejected && c.anotherMethod(last, r) {
 		return false
 	}
-	return (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow) && r.At < last.Decided
+	return (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow || r.Held) && r.At < last.Decided
 }
 
 // unmet returns the first requirement to enter that is not met, if any. Requirements

@@ -169,6 +169,11 @@ func (c *Core) inspect() {
 	oldest := map[int]*queue.Request{}
 	for _, id := range derived.Sorted(c.s.Requests) {
 		r := c.s.Requests[id]
+		if r.Held {
+			if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Phase == queue.Landing {
+				continue
+			}
+		}
 		if first := oldest[r.Number]; first == nil || r.At < first.At {
 			oldest[r.Number] = r
 		}

@@ -61,6 +61,7 @@ func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 	case ch == nil:
 		c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
 	case ch.Phase == queue.Landing:
+		c.dropHeld(r.Number)
 		ch.Recall = r.User
 		c.touchChange(ch)
 		c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head)}})

@@ -1,0 +1,58 @@
+package speculation
+
+import (
+	"testing"
+
+	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+)
+
+// These tests are of commands that are given while a change is being pushed.
+
+// Somebody asks for another method or lane, or for an emergency, while the change is being pushed.
+// If the push does not move main, the command is followed; if it does, nobody is told anything of it.
+func TestCommandsDuringLanding(t *testing.T) {
+	for _, words := range []string{"/land method=rebase", "/land priority=high", "/land retry priority=high", "/land now it burns"} {
+		for _, lost := range []bool{false, true} {
+			for _, cancelled := range []bool{false, true} {
+				t.Run(words, func(t *testing.T) {
+					w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}},
+						Lanes: []config.Lane{{Name: "high", Least: "write"}, {Name: "normal", Least: "write"}}, DefaultLane: "normal"})
+					p := w.land(edit{"a/code": "one"})
+					w.untilPush()
+					if lost {
+						w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
+					}
+					pushed := w.mustTake("land")
+					w.step(w.say(p, "boss", words))
+					w.settleDown()
+					if cancelled {
+						w.step(w.say(p, "boss", "/land cancel"))
+						w.settleDown()
+					}
+					w.mustRestart()
+					w.tell(pushed...)
+					w.waitOut()
+					want := queue.Landed
+					if lost && cancelled {
+						want = queue.Cancelled
+					}
+					ch := w.mustBe(p, want)
+					if n := len(w.core.s.Requests); n > 0 {
+						t.Errorf("%d requests are left", n)
+					}
+					if got := w.core.s.Pulls[p.number].Notice.Code; got != "" && !(cancelled && !lost) {
+						t.Errorf("said %q", got)
+					}
+					followed := ch.Method == config.MethodRebase || ch.Lane == "high" || ch.Now != nil
+					if followed != (lost && !cancelled) {
+						t.Errorf("lost %v, cancelled %v: it has landed by %q in lane %q, emergency %+v", lost, cancelled, ch.Method, ch.Lane, ch.Now)
+					}
+					if n := len(w.core.s.Main.Nows); n > 0 != (ch.Now != nil) {
+						t.Errorf("%d emergencies count", n)
+					}
+				})
+			}
+		}
+	}
+}
