@@ -26,6 +26,14 @@ func (c *entering) emergency(r *queue.Request, b queue.Inspected) {
 		c.accept(r)
 		return
 	}
+	if c.facts.Links.Active(r.Number) == nil && c.isDecided(r, b.Head) {
+		c.accept(r)
+		return
+	}
+	if why := c.unmet(r.Number, b); why.Code != "" {
+		c.refuse(r, why) // as enter would; a change that may not enter has no emergency, and uses none up
+		return
+	}
 	if why := c.nowLeft(); why.Code != "" {
 		c.refuse(r, why)
 		return

@@ -56,3 +56,19 @@ func TestCommandsDuringLanding(t *testing.T) {
 		}
 	}
 }
+
+// An emergency that is refused because its pull request is a draft by now is none, and uses none up.
+func TestEmergencyThatMayNotEnter(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	p := w.land(edit{"a/code": "one"})
+	w.settleDown()
+	p.draft = true // the event is still to come
+	w.step(w.say(p, "boss", "/land now it burns"))
+	w.settleDown()
+	if got := w.core.s.Pulls[p.number].Notice.Code; got != queue.ReasonDraft {
+		t.Fatalf("said %q", got)
+	}
+	if n := len(w.core.s.Main.Nows); n > 0 || w.change(p).Now != nil {
+		t.Errorf("%d emergencies count: %+v", n, w.change(p).Now)
+	}
+}
