@@ -1,7 +1,10 @@
 package speculation
 
 import (
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -70,5 +73,40 @@ func TestEmergencyThatMayNotEnter(t *testing.T) {
 	}
 	if n := len(w.core.s.Main.Nows); n > 0 || w.change(p).Now != nil {
 		t.Errorf("%d emergencies count: %+v", n, w.change(p).Now)
+	}
+}
+
+// Two steps of a target drift, and one of them heals: that takes the failures of the other with it.
+// What was read before they drifted, and comes late, does not bring the revoked pass back.
+func TestRevokedPassStaysRevoked(t *testing.T) {
+	for _, how := range []string{"archive", "another version"} {
+		w := quiet(t, unit+" vet:go-test-json:targets:vet", config.Rules{Retries: 1, VerifyMain: "1h"})
+		w.drifts = []rule{{target: "a"}}
+		before := map[queue.Digest]queue.Entry{}
+		maps.Copy(before, w.store.archive)
+		w.tick(3 * time.Hour)
+		drift := w.core.s.Main.Drift
+		if len(drift) != 2 {
+			t.Fatalf("%+v", drift)
+		}
+		w.drifts = []rule{{target: "a", step: "vet"}}
+		w.tick(30 * minute)
+		drift = w.core.s.Main.Drift
+		if len(drift) != 1 || drift[0].Step != "vet" {
+			t.Fatalf("%+v", drift)
+		}
+		late := queue.Resolved{Passed: []queue.Entry{before[drift[0].Key]}}
+		if how != "archive" {
+			late.Passed, late.Proven = nil, late.Passed
+		}
+		w.saw = func(turn Turn) {
+			if slices.ContainsFunc(turn.Archive, func(e queue.Entry) bool { return e.ID == drift[0].Key && e.Passed != 0 }) {
+				t.Errorf("%s: it is in the archive again", how)
+			}
+		}
+		w.tell(late)
+		if w.core.facts.ProvenMain() || len(w.core.s.Main.Drift) != 1 {
+			t.Errorf("%s: main is said to be proven", how)
+		}
 	}
 }

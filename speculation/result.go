@@ -61,16 +61,25 @@ func (c *judging) putSteps(s queue.StepSet) {
 
 // readArchived takes a pass back in from the archive.
 func (c *judging) readArchived(e queue.Entry) {
-	if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) {
+	if e.Passed == 0 || len(e.Keys) != 1 || c.void(&e) || c.revokedSince(&e) {
 		return
 	}
-	if old := c.s.Ledger[e.ID]; old != nil && (old.Passed != 0 && old.Excused == 0 || old.Lost != 0 && e.Good() <= old.Lost) {
-		return // known, or revoked since
+	if old := c.s.Ledger[e.ID]; old != nil && old.Passed != 0 && old.Excused == 0 {
+		return // known
 	}
 	e.Failures = nil
 	c.s.Ledger[e.ID] = &e
 	c.touch(queue.KindEntry, string(e.ID))
 	c.facts.Ledger.Learned(e.ID, &e)
+}
+
+// revokedSince reports whether a pass that was read somewhere else is, or is older than, one that
+// main has been seen to lose. The entry of the key says so; if it was dropped with its failures,
+// main's drift still does.
+func (c *judging) revokedSince(e *queue.Entry) bool {
+	old := c.s.Ledger[e.ID]
+	return old != nil && old.Lost != 0 && e.Good() <= old.Lost ||
+		slices.ContainsFunc(c.s.Main.Drift, func(d queue.Drift) bool { return d.Key == e.ID && e.Good() <= max(d.Good, 1) })
 }
 
 func (c *judging) entry(k queue.Key) *queue.Entry {

@@ -260,7 +260,7 @@ func (c *mainline) surveyedNext(t queue.Survey, b queue.Surveyed) {
 // all of them, the state's ledger only those that a link or build has.
 func (c *mainline) prove(proven []queue.Entry) {
 	for _, e := range proven {
-		if e.Passed == 0 || len(e.Keys) != 1 || c.judging.void(&e) || c.facts.Ledger.Passed(e.Keys[0]) {
+		if e.Passed == 0 || len(e.Keys) != 1 || c.judging.void(&e) || c.judging.revokedSince(&e) || c.facts.Ledger.Passed(e.Keys[0]) {
 			continue
 		}
 		e.Failures = nil
