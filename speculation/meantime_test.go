@@ -110,3 +110,40 @@ func TestRevokedPassStaysRevoked(t *testing.T) {
 		}
 	}
 }
+
+// A change waits for a review for longer than pull requests are remembered, and still asks for the
+// branch of the one below it, which has landed meanwhile: nobody has given it another base.
+func TestWaitsLongOnALandedBranch(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Admission: config.Admission{ParkedLimit: 30 * 24 * time.Hour}})
+	w.requires = true
+	low := w.open(w.main, edit{"a/code": "one"})
+	high := w.openOn(low, edit{"b/code": "two"})
+	high.lacks = []queue.Requirement{{Kind: queue.RequireReviews, Names: []string{"0", "1"}}}
+	w.step(w.say(low, "dev", "/land"), w.say(high, "dev", "/land"))
+	w.quiesce()
+	w.mustBe(low, queue.Landed)
+	low.open, low.merged = false, true
+	others := func() {
+		for range 9 {
+			w.land(edit{"c/code": w.now.Time().Format("Jan2")})
+			w.pass(24 * time.Hour)
+			if q := w.core.s.Pulls[high.number]; q != nil {
+				if ch := w.change(high); ch != nil && ch.Phase == queue.Cancelled {
+					t.Fatalf("it is cancelled: %+v", ch.Reason)
+				}
+			}
+		}
+	}
+	others()
+	if ch := w.mustBe(high, queue.Parked); !waitsOutside(ch) {
+		t.Fatalf("%+v", ch.Reason)
+	}
+	high.lacks = nil
+	w.tell(queue.Stirred{Number: high.number})
+	w.waitOut()
+	w.mustBe(high, queue.Landed)
+	others()
+	if w.core.s.Pulls[low.number] != nil || w.core.s.Pulls[high.number] != nil {
+		t.Error("they are remembered for ever")
+	}
+}

@@ -131,7 +131,7 @@ func (c *upkeep) tidyDated() {
 	for n, p := range c.s.Pulls {
 		switch {
 		case !due(p.At, keepPull):
-		case p.Active != "" || p.Try != "" || len(p.Trusted) > 0 && c.facts.Now.Sub(p.At) <= keepTrust:
+		case p.Active != "" || p.Try != "" || len(p.Trusted) > 0 && c.facts.Now.Sub(p.At) <= keepTrust || c.foot(p):
 			c.dated = c.facts.Now // when its change is decided, and its delegations end, no time says
 		default:
 			delete(c.s.Pulls, n)
@@ -139,6 +139,20 @@ func (c *upkeep) tidyDated() {
 			c.touchPull(p)
 		}
 	}
+}
+
+// foot reports whether a change still asks for the branch of a pull request that has landed: only
+// the record of that one says that the queue's branch is meant (LandedBranch).
+func (c *upkeep) foot(p *queue.Pull) bool {
+	if !p.Landed || p.Branch == "" {
+		return false
+	}
+	for _, ch := range c.facts.Open {
+		if ch.Base == p.Branch {
+			return true
+		}
+	}
+	return false
 }
 
 // leaveShown leaves the comment of a pull request as it is when its change is
