@@ -26,7 +26,7 @@ func (c *entering) inspected(b queue.Inspected) {
 	}
 	c.mainline.seenAt = min(c.facts.Now, a.Deadline)
 	if b.Missing {
-		c.guarding.unanswered(r, "there is no such pull request")
+		c.vanished(r)
 		return
 	}
 	if r.Number != 0 && !b.Open {
@@ -62,6 +62,19 @@ func (c *entering) inspected(b queue.Inspected) {
 	}
 	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Head != b.Head && ch.Phase != queue.Landing {
 		c.guarding.check(ch) // somebody pushed and the event is still to come, or this was read before the push
+	}
+}
+
+// vanished takes in that there is no pull request that a request is about: the forge has been asked
+// several times, and shows the repository. Somebody has deleted it, so its change is taken out as if
+// it had been closed; asking again would bring the same answer for ever.
+func (c *entering) vanished(r *queue.Request) {
+	c.forget(r)
+	why := queue.Reason{Code: queue.ReasonClosed}
+	c.settling.endTry(c.settling.tryOf(r.Number), queue.Cancelled, why, nil)
+	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Phase != queue.Landing {
+		c.withdrawn(r.Number)
+		c.settling.decide(ch, queue.Cancelled, why, nil)
 	}
 }
 

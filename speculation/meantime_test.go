@@ -147,3 +147,34 @@ func TestWaitsLongOnALandedBranch(t *testing.T) {
 		t.Error("they are remembered for ever")
 	}
 }
+
+// A pull request is deleted while its change waits, or is about to land, and no event tells of it:
+// the change is taken out, and is not parked and taken back in for ever.
+func TestDeletedPullRequest(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		w := quiet(t, unit, config.Rules{})
+		w.requires = true
+		pause := w.open(w.main, edit{})
+		w.step(w.say(pause, "boss", "/queue pause"))
+		p := w.land(edit{"a/code": "one"})
+		if waits {
+			p.lacks = []queue.Requirement{{Kind: queue.RequireReviews, Names: []string{"0", "1"}}}
+		}
+		w.quiesce()
+		delete(w.pulls, p.number)
+		w.pass(time.Hour)
+		w.step(w.say(pause, "boss", "/queue resume"))
+		parked := 0
+		w.saw = func(turn Turn) {
+			for _, n := range turn.Notes {
+				if n.What == "parked" {
+					parked++
+				}
+			}
+		}
+		w.tick(2 * time.Hour)
+		if ch := w.mustBe(p, queue.Cancelled); ch.Reason.Code != queue.ReasonClosed || parked > 1 {
+			t.Errorf("waits %v: parked %d times, then %+v", waits, parked, ch.Reason)
+		}
+	}
+}
