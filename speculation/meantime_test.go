@@ -178,3 +178,26 @@ func TestDeletedPullRequest(t *testing.T) {
 		}
 	}
 }
+
+// A pass is forgotten while a run in quarantine fails without naming a target: that failure is no
+// evidence against any single key, and refuses no change.
+func TestForgottenDuringARunInQuarantine(t *testing.T) {
+	w := quiet(t, "unit:exit-code:targets:test ~a ~b", config.Rules{}, rule{target: "b", all: []string{"bad"}})
+	w.rules.Retries = 0
+	p := w.land(edit{"a/code": "fine", "b/code": "bad"})
+	w.settleDown()
+	ran := w.going()[0]
+	k := w.core.facts.Links.LinkTo(ran.build.Commit).Keys[0]
+	if k.Target != "a" {
+		t.Fatal(k)
+	}
+	w.now = w.now.Add(time.Second)
+	w.step(w.say(w.open(w.main, edit{}), "boss", "/queue forget key="+string(k.ID())))
+	w.settleDown()
+	w.tell(w.advance(ran)...)
+	if e := w.core.s.Ledger[k.ID()]; e != nil && e.Passed == 0 && len(e.Failures) > 0 {
+		t.Errorf("a has failed: %+v", e)
+	}
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+}

@@ -72,8 +72,14 @@ func (c *judging) excused(j *queue.Job, r queue.JobDone) (queue.JobDone, []strin
 }
 
 // excuse writes that a key has failed in a build, and that the failure does not count. r
-// is the complete result of the build.
+// is the complete result of the build. A failure that cannot be excused, because passes from before
+// it are forgotten, is not written at all: the run may have named no target, so that it would be
+// evidence against a key that did not fail; and the key is run again.
 func (c *judging) excuse(b *queue.Build, j *queue.Job, k queue.Key, r queue.JobDone) {
+	if !c.facts.Ledger.Passed(k) && c.tooOld(k, c.shownIn(b, k, r)) {
+		j.Outdated = true
+		return
+	}
 	tail := r.Tail
 	for _, f := range r.Failed {
 		if f.Target == k.Target && f.Tail != "" {
@@ -82,10 +88,7 @@ func (c *judging) excuse(b *queue.Build, j *queue.Job, k queue.Key, r queue.JobD
 	}
 	e := c.entry(k)
 	c.writeFailure(e, b, r, tail)
-	if !c.excuseAs(e, c.shownIn(b, k, r)) {
-		j.Outdated = true
-		return
-	}
+	c.excuseAs(e, c.shownIn(b, k, r))
 	id := derived.DurationID(j.Step.Name, k.Target)
 	next := queue.Duration{ID: id} // a target that has never passed may have no record yet
 	if d := c.s.Durations[id]; d != nil {
@@ -97,21 +100,16 @@ func (c *judging) excuse(b *queue.Build, j *queue.Job, k queue.Key, r queue.JobD
 	c.touch(queue.KindDuration, id)
 }
 
-// excuseAs marks an entry of one key that has failed as excused, and reports whether it
-// counts as passed now.
-func (c *judging) excuseAs(e *queue.Entry, s shown) bool {
-	if e.Passed != 0 {
-		return true
-	}
-	if c.tooOld(e.Keys[0], s) {
-		return false
+// excuseAs marks an entry of one key that has failed as excused: it counts as passed now.
+func (c *judging) excuseAs(e *queue.Entry, s shown) {
+	if e.Passed != 0 || c.tooOld(e.Keys[0], s) {
+		return
 	}
 	e.Excused, e.Confirmed, e.Began = s.ended, 0, s.began
 	e.Passed, e.By, e.Change, e.Commit, e.Head = s.ended, s.by, s.change, s.commit, false
 	e.Step, e.Machine, e.Host, e.Tools = s.step.Name, s.machine, s.host, s.step.Fingerprint
 	c.touch(queue.KindEntry, string(e.ID))
 	c.facts.Ledger.Learned(e.ID, e)
-	return true
 }
 
 // weighQuarantine takes in that another configuration is in force, or that entries of it
