@@ -23,6 +23,7 @@ type Control struct {
 	Aim
 	Commit  CommitID `json:"commit,omitempty"`  // of main's line; the other fields are about it. Empty: not asked yet
 	Key     Key      `json:"key,omitzero"`      // main's, at Commit
+	Late    bool     `json:"late,omitempty"`    // an older commit of main's line has no such key: it is asked for on the tip only
 	Missing bool     `json:"missing,omitempty"` // main has no such step or target at Commit: it cannot be to blame
 	Good    Instant  `json:"good,omitempty"`    // when Key was last seen to pass, wherever
 	Began   Instant  `json:"began,omitempty"`   // when the latest run began that has passed it on a commit of main's line; 0: none has

@@ -270,7 +270,7 @@ func (c *upkeep) idle(t queue.Task) bool {
 		h := c.s.Hunts[t.Hunt]
 		return h == nil || h.Over != 0 || len(h.Line) > 0
 	case queue.Watch:
-		return t.Before != 0 || t.Commit != c.s.Main.Tip || len(c.s.Controls) == 0
+		return t.Before != 0 || t.Epoch != c.s.Main.Line.Epoch || len(c.s.Controls) == 0
 	case queue.Inspect:
 		return c.s.Requests[t.Request] == nil
 	case queue.Analyze:

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -31,6 +32,12 @@ import (
 // the gate. So a run that has begun goes on while main moves, and a main that never
 // rests delays no rejection. Commits of others end all controls (newEpoch).
 //
+// A control on a newer commit is not as good where the step names no target: something may
+// have mended main in between, and the failures are those of main as it was. So such a
+// control is asked for on the commit of main's line that the oldest failing run stands on,
+// even if main has moved on before that is known. If main has no such key there, main's tip
+// has to do.
+//
 // A control that fails is no verdict on any change: it is run again, and when it has
 // failed as often as a verdict needs, main has drifted (drift.go).
 
@@ -46,6 +53,28 @@ type need struct {
 	aim   queue.Aim
 	fresh queue.Instant // it is enough that main's key was seen to pass then or later; 0: it is not
 	since queue.Instant // else the control needs a run that began then or later
+	base  spot          // where it had better run; zero: on main's tip
+}
+
+// spot is a commit on main's line.
+type spot struct {
+	commit queue.CommitID
+	seq    int
+}
+
+// baseOf returns where on main's line the runs stand that have failed together, the oldest of them:
+// a control there shows what they have failed of. A later one does not, if something that has landed
+// since has mended main.
+func (c *judging) baseOf(e *queue.Entry) (at spot) {
+	for _, f := range e.Failures {
+		if c.facts.Now >= f.Until() || f.Since.Epoch != c.s.Main.Line.Epoch {
+			continue
+		}
+		if at.commit == "" || f.Since.Seq < at.seq {
+			at = spot{f.Ran.Main, f.Since.Seq}
+		}
+	}
+	return at
 }
 
 // needs returns the controls that failing evidence against a link asks for.
@@ -69,7 +98,7 @@ func (c *judging) needs(l *queue.Link, e *queue.Entry) []need {
 	var out []need
 	missing := true
 	for _, k := range e.Keys {
-		n := need{aim: queue.Aim{Step: step, Target: k.Target}, since: first}
+		n := need{aim: queue.Aim{Step: step, Target: k.Target}, since: first, base: c.baseOf(e)}
 		if c.inQuarantine(n.aim) {
 			continue
 		}
@@ -126,6 +155,7 @@ func (c *judging) keepControls() {
 		return
 	}
 	wanted := map[string]need{}
+	var base spot // the oldest one of those that controls are to run on
 	want := func(l *queue.Link) {
 		for _, e := range c.facts.Links.State(l).Shaken {
 			if e.Expires(c.facts.Now) == 0 || c.settling.excused(l, e) {
@@ -134,8 +164,10 @@ func (c *judging) keepControls() {
 			for _, n := range c.needs(l, e) {
 				id := n.aim.ID()
 				old, has := wanted[id]
-				if n.met(c.s.Controls[id]) {
+				if x := c.s.Controls[id]; n.met(x) {
 					n.since = 0
+				} else if at := n.base; at.commit != "" && (base.commit == "" || at.seq < base.seq) && (x == nil || !x.Late) {
+					base = at
 				}
 				if !has {
 					old = n
@@ -175,7 +207,7 @@ func (c *judging) keepControls() {
 			c.touch(queue.KindControl, id)
 		}
 	}
-	c.askControls()
+	c.askControls(cmp.Or(base.commit, m.Tip))
 }
 
 // wantedBefore has the controls kept of pending changes whose merge onto main's tip is still to
@@ -196,8 +228,8 @@ func (c *judging) wantedBefore(want func(*queue.Link)) {
 }
 
 // askControls asks for main's keys of those controls that are new, or that are to be
-// run on main as it is by now.
-func (c *judging) askControls() {
+// run on another commit of main's line: all that are to be run at one time are run on one.
+func (c *judging) askControls(at queue.CommitID) {
 	m := &c.s.Main
 	if len(c.s.Controls) == 0 {
 		if m.Control != "" {
@@ -214,13 +246,16 @@ func (c *judging) askControls() {
 	ask := false
 	for _, id := range derived.Sorted(c.s.Controls) {
 		x := c.s.Controls[id]
-		ask = ask || x.Commit == "" || x.Since != 0 && x.Commit != m.Tip && !c.controlRuns(x)
+		if x.Late && at != m.Tip {
+			continue
+		}
+		ask = ask || x.Commit == "" || x.Since != 0 && x.Commit != at && !c.controlRuns(x)
 		if x.Commit == "" || x.Since != 0 {
 			aims = append(aims, x.Aim)
 		}
 	}
 	if ask {
-		c.upkeep.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Aims: aims})
+		c.upkeep.ask(queue.Watch{Commit: at, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Aims: aims})
 	}
 }
 
@@ -304,7 +339,7 @@ func (c *judging) controlled(b queue.Controlled) {
 		k, has := found[aim]
 		x.Commit, x.Key, x.Missing = b.Commit, k, !has
 		if !has && b.Commit != m.Tip {
-			x.Commit, x.Missing = "", false // a change that has landed meanwhile may have brought it
+			x.Commit, x.Missing, x.Late = "", false, true // a change that has landed meanwhile may have brought it
 		}
 		for _, e := range []*queue.Entry{known[k.ID()], c.s.Ledger[k.ID()]} {
 			if e == nil || !has || e.Passed == 0 {

@@ -201,3 +201,50 @@ func TestForgottenDuringARunInQuarantine(t *testing.T) {
 	w.waitOut()
 	w.mustBe(p, queue.Landed)
 }
+
+// As in TestMendedBeforeTheControl, and the control does not begin before main is mended: the change
+// that mends it lands while the run goes on that fails, or the question which keys main has fails.
+func TestMendedBeforeAControlBegins(t *testing.T) {
+	for _, during := range []bool{true, false} {
+		retries := 1
+		if during {
+			retries = 0
+		}
+		w := quiet(t, byStep, config.Rules{Retries: retries})
+		w.everything = true
+		w.pass(3 * time.Hour)
+		w.drifts, w.audit.drifting = []rule{{target: "b", all: []string{"base"}}}, true
+		mend, p := w.land(edit{"b/code": "-base mended"}), w.land(edit{"a/code": "fine"})
+		w.settleDown()
+		late := ""
+		runs := func(of *pull) {
+			w.now = w.now.Add(minute)
+			for _, r := range w.going() {
+				if r.build.Change == w.change(of).ID {
+					w.tell(w.advance(r)...)
+				}
+			}
+			w.waits = slices.DeleteFunc(w.waits, func(a queue.Action) bool {
+				_, is := a.Task.(queue.Watch)
+				if is = is && !during && late == ""; is {
+					late = a.Key
+				}
+				return is
+			})
+			w.settleDown()
+		}
+		order := []*pull{p, p, mend}
+		if during {
+			order = []*pull{mend, p}
+		}
+		for _, x := range order {
+			runs(x)
+		}
+		w.mustBe(mend, queue.Landed)
+		if late != "" {
+			w.tell(queue.Failed{Action: late, Error: "away", Transient: true})
+		}
+		w.waitOut()
+		w.mustBe(p, queue.Landed)
+	}
+}
