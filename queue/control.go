@@ -22,6 +22,7 @@ type Aimed struct {
 type Control struct {
 	Aim
 	Commit  CommitID `json:"commit,omitempty"`  // of main's line; the other fields are about it. Empty: not asked yet
+	Asked   CommitID `json:"asked,omitempty"`   // of main's line, where it was asked for last; empty once a change has landed since that may have brought a key
 	Key     Key      `json:"key,omitzero"`      // main's, at Commit
 	Late    bool     `json:"late,omitempty"`    // an older commit of main's line has no such key: it is asked for on the tip only
 	Missing bool     `json:"missing,omitempty"` // main has no such step or target at Commit: it cannot be to blame

@@ -23,7 +23,8 @@ import (
 // The build of a change on the very commit that has landed is such a run, too.
 //
 // Main is not to blame for keys that it does not have. When a change lands that has brought
-// such a key, it is asked for anew. Controls begin when the first
+// such a key, it is asked for anew; also where the answer is still awaited, and else the answer
+// counts wherever main is by then. Controls begin when the first
 // failure is known, beside the runs that repeat it, and all rejections share them: of
 // one step on one target there is one record (queue.Control) and one run at a time.
 //
@@ -255,6 +256,16 @@ func (c *judging) askControls(at queue.CommitID) {
 		}
 	}
 	if ask {
+		asked := at
+		if at != m.Tip {
+			asked = "" // what has landed since may have brought a key
+		}
+		for _, aim := range aims {
+			if x := c.s.Controls[aim.ID()]; x.Asked != asked {
+				x.Asked = asked
+				c.touch(queue.KindControl, aim.ID())
+			}
+		}
 		c.upkeep.ask(queue.Watch{Commit: at, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Aims: aims})
 	}
 }
@@ -338,7 +349,7 @@ func (c *judging) controlled(b queue.Controlled) {
 		}
 		k, has := found[aim]
 		x.Commit, x.Key, x.Missing = b.Commit, k, !has
-		if !has && b.Commit != m.Tip {
+		if !has && b.Commit != m.Tip && x.Asked != b.Commit {
 			x.Commit, x.Missing, x.Late = "", false, true // a change that has landed meanwhile may have brought it
 		}
 		for _, e := range []*queue.Entry{known[k.ID()], c.s.Ledger[k.ID()]} {
@@ -429,10 +440,14 @@ func (c *judging) brought(l *queue.Link) {
 		})
 	}
 	for _, id := range derived.Sorted(c.s.Controls) {
-		if x := c.s.Controls[id]; x.Missing && has(x.Aim) {
-			x.Commit, x.Missing = "", false
-			c.touch(queue.KindControl, id)
+		x := c.s.Controls[id]
+		if !x.Missing && x.Asked == "" || !has(x.Aim) {
+			continue
 		}
+		if x.Asked = ""; x.Missing {
+			x.Commit, x.Missing = "", false
+		}
+		c.touch(queue.KindControl, id)
 	}
 }
 
