@@ -48,3 +48,39 @@ func TestMissingTargetOutrunByMain(t *testing.T) {
 	}
 	w.mustBe(p, queue.Rejected)
 }
+
+// Main is read slowly, and other changes land all the time: a change that fails is rejected all
+// the same.
+func TestRejectionOutrunByMain(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
+	p := w.land(edit{"a/code": "bad"})
+	w.settleDown()
+	slow := func() { // everything but readings of main that have not taken long enough
+		for range 200 {
+			i := slices.IndexFunc(w.waits, func(a queue.Action) bool {
+				_, reads := a.Task.(queue.Observe)
+				return !reads || w.now.Sub(a.At) >= 20*time.Second
+			})
+			if i < 0 {
+				return
+			}
+			w.now++
+			w.work(i)
+		}
+	}
+	for range 200 {
+		if w.change(p).Phase.Final() {
+			break
+		}
+		w.land(edit{"b/code": "at" + w.now.Time().Format("150405")})
+		slow()
+		w.now = w.now.Add(10 * time.Second)
+		w.tell(queue.Tick{})
+		slow()
+		for _, r := range w.going() {
+			w.tell(w.advance(r)...)
+			slow()
+		}
+	}
+	w.mustBe(p, queue.Rejected)
+}

@@ -48,7 +48,10 @@ func (c *mainline) observed(b queue.Observed) {
 		c.upkeep.observe() // this reading began at a tip that main has left since
 		return
 	}
-	c.seen = !late
+	if c.seen = !late; c.seen && m.Sought != 0 {
+		m.Sought = 0
+		c.touchMain()
+	}
 	c.configure(b)
 	c.guarding.reguard()
 	if b.Tip == m.Tip {
@@ -134,10 +137,29 @@ func (c *mainline) observed(b queue.Observed) {
 // read if not: the event of a move may be lost, and a rejection rests on where main is
 // now.
 func (c *mainline) mainSeen() bool {
-	if !c.seen && c.observing == "" {
-		c.upkeep.observe()
+	if !c.seen {
+		if c.observing == "" {
+			c.upkeep.observe()
+		}
+		if m := &c.s.Main; m.Sought == 0 {
+			m.Sought = c.facts.Now
+			c.touchMain()
+		}
 	}
 	return c.seen
+}
+
+// sought reports whether a verdict waits for a reading of main that is under way. Main stays where
+// it is meanwhile, for a time: each move of it would make the reading one of the past, and a main
+// that never rests would put the verdict off for ever.
+func (c *mainline) sought() bool {
+	m, a := &c.s.Main, c.s.Actions[c.observing]
+	until := m.Sought.Add(patienceToAsk)
+	if m.Sought == 0 || a == nil || a.Attempt > 1 || c.facts.Now >= until {
+		return false
+	}
+	c.wakeAt(until)
+	return true
 }
 
 // recognise settles the changes that have landed with a commit on main, and reports

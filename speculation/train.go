@@ -246,7 +246,7 @@ func (c *landing) push() bool {
 	m := c.s.Main
 	var chain []*queue.Link
 	at, by := m.Tip, m.Analyzer
-	if c.trying(at) || c.judging.readingMain() {
+	if c.trying(at) || c.judging.readingMain() || c.mainline.sought() {
 		return false
 	}
 	boarded, unsure := map[queue.ChangeID]bool{}, false // unsure: a pull request is being looked at again
