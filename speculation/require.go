@@ -147,7 +147,11 @@ func (c *guarding) await(ch *queue.Change, lacks []queue.Requirement) {
 	case ch.Phase != queue.Parked:
 		c.settling.park(ch, why, c.facts.Now.Add(minWait))
 	case ch.Reason.Code != queue.ReasonRequirements || !sameRequirements(ch.Reason.Unmet, lacks):
-		ch.Reason, ch.Until = why, c.nextLook(ch)
+		until := c.nextLook(ch)
+		if waitsOutside(ch) && ch.Until > c.facts.Now {
+			until = min(until, ch.Until) // of news that came after the forge was asked, a look is due earlier
+		}
+		ch.Reason, ch.Until = why, until
 		if c.facts.Now < ch.Restack {
 			ch.Until = min(ch.Until, ch.Restack)
 		}
