@@ -270,7 +270,9 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 		return
 	}
 	c.forget(r)
-	if try := c.settling.tryOf(r.Number); try != nil && try.Head != b.Head {
+	if try := c.settling.tryOf(r.Number); try != nil && !b.Open {
+		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+	} else if try != nil && try.Head != b.Head {
 		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
 	}
 	if ch == nil || ch.Phase == queue.Landing {

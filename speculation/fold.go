@@ -292,7 +292,11 @@ func (c *Core) doubt(ch *queue.Change, why string) {
 
 func (c *Core) closed(e queue.Event, b queue.Closed) {
 	c.inspectAgain(b.Number)
-	c.settling.endTry(c.settling.tryOf(b.Number), queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+	if try := c.settling.tryOf(b.Number); try != nil && !b.Merged {
+		c.doubt(try, "closed/"+e.ID) // it may be open again by now
+	} else {
+		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+	}
 	c.entering.distrust(b.Number)
 	ch := c.facts.Links.Active(b.Number)
 	c.entering.withdrawn(b.Number)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // A change waits for a review and a check. It is looked at because of the review, and the check ends
@@ -35,4 +36,21 @@ func TestCheckEndsWhileTheForgeIsAsked(t *testing.T) {
 		w.quiesce()
 	}
 	w.mustBe(p, queue.Landed)
+}
+
+// The event that a pull request was closed comes late, when it is open again: a try goes on.
+func TestLateEndOfATry(t *testing.T) {
+	for _, truly := range []bool{false, true} {
+		w := quiet(t, unit, config.Rules{})
+		p := w.open(w.main, edit{"a/code": "fine"})
+		w.step(w.say(p, "dev", "/land try"))
+		w.settleDown()
+		p.open = !truly
+		w.tell(queue.Closed{Number: p.number})
+		w.quiesce()
+		try := w.core.s.Changes[w.core.s.Pulls[p.number].Tried]
+		if want := map[bool]queue.Phase{false: queue.Tried, true: queue.Cancelled}[truly]; try == nil || try.Phase != want || truly && try.Reason.Code != queue.ReasonClosed {
+			t.Errorf("closed %v, and the try: %+v", truly, try)
+		}
+	}
 }
