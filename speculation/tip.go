@@ -285,8 +285,9 @@ func (c *mainline) surveyed(b queue.Surveyed) {
 		return
 	}
 	if b.Analyzer != m.Analyzer {
-		if c.s.Push != nil {
-			return // the version in force where main will be is known
+		if c.s.Push != nil { // the version in force where main will be is known; a push may be without an answer for long
+			c.upkeep.reissue(a, min(minBackoff<<min(a.Renewed, 20), mainBackoff), a.Error)
+			return
 		}
 		c.judgeBy(b.Analyzer)
 	}
