@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -46,6 +47,14 @@ func (c *entering) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason 
 	return queue.Reason{}
 }
 
+// mayRun reports whether a command may run code of a pull request: itself, or by a command whose
+// permission it may need, as an explanation does, which may have the head analyzed. The queue's own
+// look at a change runs nothing.
+func (c *entering) mayRun(v queue.Verb) bool {
+	row := c.commands.Row(v)
+	return row.Runs || v != queue.CommandRecheck && slices.ContainsFunc(row.Also, func(also queue.Verb) bool { return c.commands.Row(also).Runs })
+}
+
 // comesTo returns the command that a request needs the permission of: /retry of a
 // head that was never asked to land here is a /land.
 func (c *entering) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
@@ -77,7 +86,7 @@ func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	} else if try := c.settling.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
 		now = try.Head
 	}
-	if r.Head == "" && r.Late && c.commands.Row(r.Command.Verb).Runs && b.Changed > r.Made.Add(touchedWithin) {
+	if r.Head == "" && r.Late && c.mayRun(r.Command.Verb) && b.Changed > r.Made.Add(touchedWithin) {
 		if ch := c.facts.Links.Active(r.Number); ch == nil || ch.Head != now {
 			return queue.Reason{Code: queue.ReasonUnheard, Names: []string{string(now)}}
 		}

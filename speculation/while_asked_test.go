@@ -54,3 +54,24 @@ func TestLateEndOfATry(t *testing.T) {
 		}
 	}
 }
+
+// Somebody asks for an explanation, and another person pushes before the forge is asked: what was
+// pushed is not analyzed in the name of who has not seen it, since an analysis may run its code.
+func TestPushBeforeAnExplanation(t *testing.T) {
+	for _, by := range []string{"dev", "eve", ""} {
+		w := quiet(t, unit, config.Rules{})
+		p := w.open(w.main, edit{"a/code": "fine"})
+		w.step(w.say(p, "dev", "/land explain"))
+		moved := w.headMoves(p, edit{"a/code": "finer"})
+		moved.Body = queue.HeadMoved{Number: p.number, Head: p.head, By: by}
+		w.step(moved)
+		w.settleDown()
+		n := len(w.core.s.Changes)
+		if want := map[bool]int{true: 1}[by == "dev"]; n != want {
+			t.Errorf("pushed by %q, and %d analyzed", by, n)
+		}
+		if said := w.core.s.Pulls[p.number].Notice.Code; (said == queue.ReasonPushed) != (by != "dev") {
+			t.Errorf("pushed by %q, and said %q", by, said)
+		}
+	}
+}
