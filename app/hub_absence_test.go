@@ -24,7 +24,7 @@ func (f forgetful) Capabilities() forge.Capabilities {
 // its author pushes something else: nobody has asked for that. Where nothing has changed since,
 // what was asked lands; and where it is not known what has changed, people are asked again.
 func TestCommandInAnAbsence(t *testing.T) {
-	for then, want := range map[string]queue.Phase{"nothing": queue.Landed, "a push": "", "a comment": ""} {
+	for then, want := range map[string]queue.Phase{"nothing": queue.Landed, "a push": "", "a comment": "", "a comment on a tested head": queue.Landed, "a push and a check": ""} {
 		t.Run(then, func(t *testing.T) {
 			var later atomic.Int64
 			o := hubOptions{talkative: true, forgeNow: func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
@@ -35,13 +35,19 @@ func TestCommandInAnAbsence(t *testing.T) {
 			h.seen()
 			h.stop()
 			h.github.DropWebhooks(2)
+			if then == "a comment on a tested head" {
+				h.CI.SetCheck("ci", h.Head("topic"), "unit", "success")
+			}
 			h.Comment("ann", n, "/land")
 			later.Store(int64(10 * time.Second))
 			switch then {
-			case "a push":
+			case "a push", "a push and a check":
 				must(h.Commit("bob", forgetest.Commit{Branch: "topic", Files: map[string]string{"else": "else\n"}}))
-			case "a comment":
+			case "a comment", "a comment on a tested head":
 				h.Comment("bob", n, "Thank you.")
+			}
+			if then == "a push and a check" {
+				h.CI.SetCheck("ci", h.Head("topic"), "unit", "success")
 			}
 			h.start(o)
 			h.eventually("the command is answered", func() bool { _, count := bot(h.Comments(n)); return count > 0 })

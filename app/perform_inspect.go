@@ -32,7 +32,8 @@ type inspection struct {
 	queue.Inspect
 	now   inForce
 	asks  queue.Verb // of the request; empty: it is gone
-	ours  bool       // the queue itself asks, so nobody is refused
+	asked queue.Request
+	ours  bool // the queue itself asks, so nobody is refused
 	pr    forge.PullRequest
 	lacks lacks
 	level forge.Permission  // of the person who asked
@@ -47,7 +48,7 @@ func (p *inspections) inspect(ctx context.Context, a *queue.Action, t queue.Insp
 		i.now, i.out.ConfigAt = inForce{config: c.State().Main.Config, tip: c.State().Main.Tip}, c.State().Main.ConfigAt
 		r := c.State().Requests[t.Request]
 		if r != nil {
-			i.asks = r.Command.Verb
+			i.asks, i.asked = r.Command.Verb, *r
 		}
 		i.ours = i.asks == queue.CommandRecheck
 	}); err != nil {
@@ -147,6 +148,11 @@ func (p *inspection) tellPull() {
 // landing says what matters of a pull request that may land: how it would land, what it
 // touches, who vouches for it, and which requirements it does not meet.
 func (p *inspection) landing(ctx context.Context) (_ queue.Body, err error) {
+	if f := p.Forge.Capabilities().Recaller; f != nil && p.asked.Doubtful(p.pr.Changed) {
+		if p.out.Unmoved, err = f.WasHead(ctx, p.Number, p.pr.Head, p.asked.Made); err != nil {
+			return nil, err
+		}
+	}
 	if p.out.Same, err = p.same(ctx); err != nil {
 		return nil, err
 	}

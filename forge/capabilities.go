@@ -2,6 +2,8 @@ package forge
 
 import (
 	"context"
+
+	"github.com/submitqueue/submitqueue/queue"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -30,6 +32,7 @@ type Capabilities struct {
 	Access      Access      // remembers our access
 	Redeliverer Redeliverer // keeps webhooks that did not arrive
 	Limited     Limited     // counts our requests
+	Recaller    Recaller    // knows since when a pull request has its head
 	Tidier      Tidier      // is a repository that nobody else packs
 }
 
@@ -38,6 +41,14 @@ type Capabilities struct {
 type Reactor interface {
 	// React acknowledges a comment. Doing it twice is one reaction.
 	React(ctx context.Context, number int, comment string, r Reaction) error
+}
+
+// Recaller is a Forge that can tell since when a pull request has its head. Without it, a
+// command that is heard late counts only if nothing at all has changed since.
+type Recaller interface {
+	// WasHead reports whether a pull request's present head was its head at a moment, by
+	// the forge's clock. False: it was another one, or that cannot be told. Errors as in Forge.
+	WasHead(ctx context.Context, number int, head queue.CommitID, at queue.Instant) (bool, error)
 }
 
 // Access is a Forge that keeps credentials, and answers about them, from one request to

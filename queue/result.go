@@ -70,6 +70,7 @@ type Inspected struct {
 	Author     string   `json:"author"`
 	URL        string   `json:"url,omitempty"`
 	Facets     *Facets  `json:"facets,omitempty"`  // further facts of the forge about it
+	Unmoved    bool     `json:"unmoved,omitempty"` // of a late command: the forge shows that it was given at this head
 	Changed    Instant  `json:"changed,omitempty"` // when it was last changed, by the forge's clock; 0: not told
 	Open       bool     `json:"open"`
 	Draft      bool     `json:"draft,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // State is all that is known of one queue: facts only. Order, conflicts and
@@ -85,6 +86,16 @@ type Request struct {
 	Box      bool     `json:"box,omitempty"`      // it was given by the box of our comment, which is to show what became of it
 	Rule     string   `json:"rule,omitempty"`     // with Own: the rule of `auto` that it is by
 	Own      bool     `json:"own,omitempty"`      // main's configuration asks for it: nobody's permission is needed, and it is nobody's approval
+}
+
+// touchedWithin is how long after a command the forge may show its pull request as changed
+// by that very command.
+const touchedWithin = time.Second
+
+// Doubtful reports whether a command was heard late and its pull request has changed since
+// it was given: the head may be another one. changed is by the forge's clock; 0: not told.
+func (r *Request) Doubtful(changed Instant) bool {
+	return r.Late && r.Head == "" && changed > r.Made.Add(touchedWithin)
 }
 
 // Pull is what the queue remembers of a pull request beyond its changes.

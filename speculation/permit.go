@@ -2,7 +2,6 @@ package speculation
 
 import (
 	"slices"
-	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -72,10 +71,6 @@ func (c *entering) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 	return queue.CommandLand
 }
 
-// touchedWithin is how long after a command the forge may show its pull request as changed
-// by that very command.
-const touchedWithin = time.Second
-
 // outdated says that a command is about an outdated commit, if so. A cancel is compared
 // with the queue's head, other commands with the pull request's. A command that was not
 // heard when it was given is about the present head only if nothing has changed since.
@@ -86,7 +81,7 @@ func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	} else if try := c.settling.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
 		now = try.Head
 	}
-	if r.Head == "" && r.Late && c.mayRun(r.Command.Verb) && b.Changed > r.Made.Add(touchedWithin) {
+	if c.mayRun(r.Command.Verb) && r.Doubtful(b.Changed) && !b.Unmoved {
 		if ch := c.facts.Links.Active(r.Number); ch == nil || ch.Head != now {
 			return queue.Reason{Code: queue.ReasonUnheard, Names: []string{string(now)}}
 		}
