@@ -3,6 +3,7 @@ package gitlabci
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,6 +36,7 @@ type File struct {
 	workflow []rule
 	governed bool // there are workflow rules
 	vars     map[string]*string
+	varied   []string // variables that workflow rules set for a pipeline, in place of vars
 }
 
 // Job is one job of a file.
@@ -72,6 +74,7 @@ func Read(data []byte) (f File) {
 	f.vars = variablesOf(top["variables"])
 	if w, ok := top["workflow"].(map[string]any); ok {
 		f.workflow, f.governed = rulesOf(w["rules"])
+		f.varied = variedBy(w["rules"])
 	}
 	for name, value := range top {
 		body, ok := value.(map[string]any)
@@ -108,16 +111,27 @@ func extended(top, body map[string]any, depth int) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		for k, v := range parent {
-			out[k] = v
-		}
+		merge(out, parent)
 	}
 	for k, v := range body {
 		if k != "extends" {
-			out[k] = v
+			merge(out, map[string]any{k: v})
 		}
 	}
 	return out, nil
+}
+
+// merge puts keys into a job as extends does: maps are merged, all else is replaced.
+func merge(into, from map[string]any) {
+	for k, v := range from {
+		old, is := into[k].(map[string]any)
+		if more, also := v.(map[string]any); is && also {
+			both := maps.Clone(old)
+			merge(both, more)
+			v = both
+		}
+		into[k] = v
+	}
 }
 
 func jobOf(name string, body map[string]any) Job {
@@ -165,9 +179,23 @@ func rulesOf(v any) (list []rule, there bool) {
 		r.If, _ = m["if"].(string)
 		r.when, _ = m["when"].(string)
 		_, r.unknown = m["exists"] // changes is true for a branch that is new
+		if changes, ok := m["changes"].(map[string]any); ok && changes["compare_to"] != nil {
+			r.unknown = true // but for these
+		}
 		list = append(list, r)
 	}
 	return list, true
+}
+
+// variedBy returns the variables that rules set.
+func variedBy(rules any) (names []string) {
+	items, _ := rules.([]any)
+	for _, item := range items {
+		m, _ := item.(map[string]any)
+		set, _ := m["variables"].(map[string]any)
+		names = slices.AppendSeq(names, maps.Keys(set))
+	}
+	return names
 }
 
 func listOf(v any) (list []string) {

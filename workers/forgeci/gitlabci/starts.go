@@ -10,7 +10,7 @@ func (f File) Starts(r Run) Answer {
 	if !f.governed {
 		return Yes
 	}
-	answer, _ := first(f.workflow, f.known(r, nil))
+	answer, _ := first(f.workflow, f.known(r, nil, nil))
 	return answer
 }
 
@@ -18,7 +18,7 @@ func (f File) Starts(r Run) Answer {
 // has to start it.
 func (f File) Has(j Job, r Run) (in Answer, manual bool) {
 	if j.ruled {
-		return first(j.rules, f.known(r, j.vars))
+		return first(j.rules, f.known(r, f.varied, j.vars))
 	}
 	in = Yes
 	if len(j.only) > 0 {
@@ -121,18 +121,24 @@ var nulls = regexp.MustCompile(`^CI_(MERGE_REQUEST_|EXTERNAL_PULL_REQUEST_)|^CI_
 
 var unslug = regexp.MustCompile(`[^a-z0-9]`)
 
-func (f File) known(r Run, more map[string]*string) variables {
+// known returns the variables whose values are known. Those of the file in varied have others, and
+// those in more come before them.
+func (f File) known(r Run, varied []string, more map[string]*string) variables {
 	text := func(s string) *string { return &s }
 	slug := unslug.ReplaceAllString(strings.ToLower(r.Branch), "-")
 	out := variables{}
-	for _, set := range []map[string]*string{f.vars, more} {
+	add := func(set map[string]*string) {
 		for name, v := range set {
-			if strings.Contains(*v, "$") {
-				continue // made of other variables
+			if out[name] = v; strings.Contains(*v, "$") {
+				delete(out, name) // made of other variables
 			}
-			out[name] = v
 		}
 	}
+	add(f.vars)
+	for _, name := range varied {
+		delete(out, name)
+	}
+	add(more)
 	for name, v := range map[string]string{"CI": "true", "GITLAB_CI": "true", "CI_COMMIT_BRANCH": r.Branch, "CI_COMMIT_REF_NAME": r.Branch,
 		"CI_COMMIT_REF_SLUG": strings.Trim(slug[:min(len(slug), 63)], "-"), "CI_PIPELINE_SOURCE": r.Source, "CI_DEFAULT_BRANCH": r.Default} {
 		out[name] = text(v)
