@@ -124,6 +124,12 @@ func (r repository) open(ctx context.Context) error {
 	for _, lock := range []string{"index.lock", "shallow.lock", "HEAD.lock"} {
 		_ = os.Remove(filepath.Join(r.dir, lock))
 	}
+	// gc, which git may have left at work, holds this one for seconds. One that is old would keep gc
+	// from ever packing the repository again.
+	packed := filepath.Join(r.dir, "packed-refs.lock")
+	if info, err := os.Lstat(packed); err == nil && time.Since(info.ModTime()) > time.Hour {
+		_ = os.Remove(packed)
+	}
 	return filepath.WalkDir(filepath.Join(r.dir, "refs"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".lock") && d.Type().IsRegular() {
 			err = os.Remove(path)
@@ -157,7 +163,7 @@ func (r repository) fetch(ctx context.Context, auth string, args []string) (err 
 // it; in lower case.
 var damageWords = []string{"not a git repository", "is corrupt", "inflate: ", "bad object", "bad tree object", "unable to read",
 	"unable to unpack", "unable to parse", "packfile ", "index file ", "multi-pack-index", "commit-graph", "bad config", "invalid sha1 pointer", "reference broken",
-	"did not send all necessary objects"}
+	"did not send all necessary objects", "bad shallow line", "unterminated line in", "unexpected line in"}
 
 // damaged removes the repository if git has failed because it cannot read it: all that it has
 // comes from the server, and open makes it anew. Else no job of the slot would ever work again.

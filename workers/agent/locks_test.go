@@ -31,10 +31,16 @@ func TestLocksThatAKilledGitLeaves(t *testing.T) {
 		return err
 	}))
 	w.must(os.WriteFile(filepath.Join(repo, "refs", "submitqueue", "job.lock"), nil, 0o644))
+	packed := filepath.Join(repo, "packed-refs.lock")
+	w.must(os.WriteFile(packed, nil, 0o644))
+	w.must(os.Chtimes(packed, time.Now(), time.Now().Add(-2*time.Hour)))
 	w.commit = strings.TrimSpace(w.git(w.repo, "commit-tree", "-p", w.commit, "-m", "second", w.commit+"^{tree}"))
 	w.run("second", "true", time.Minute)
 	if d := w.done("second"); d.Outcome != queue.JobPassed {
 		t.Errorf("%+v\n%s", d, w.log("second"))
+	}
+	if _, err := os.Lstat(packed); err == nil {
+		t.Error("git gc fails in this repository for ever")
 	}
 }
 
@@ -44,6 +50,12 @@ func TestADamagedRepositoryIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(w *world, repo string){
 		"its HEAD is empty": func(w *world, repo string) { w.must(os.WriteFile(filepath.Join(repo, "HEAD"), nil, 0o644)) },
+		"its list of refs is full of zeros": func(w *world, repo string) {
+			w.must(os.WriteFile(filepath.Join(repo, "packed-refs"), make([]byte, 80), 0o644))
+		},
+		"its list of shallow commits is full of zeros": func(w *world, repo string) {
+			w.must(os.WriteFile(filepath.Join(repo, "shallow"), make([]byte, 41), 0o644))
+		},
 		"its objects are": func(w *world, repo string) {
 			w.must(filepath.WalkDir(filepath.Join(repo, "objects"), func(path string, d fs.DirEntry, err error) error {
 				if err == nil && d.Type().IsRegular() {
