@@ -86,11 +86,16 @@ func (c *Coordinator) saveAs(j *job, soon bool) {
 	}
 }
 
-// unsave removes the record of a job, after a message that may just be saving it.
+// unsave removes the record of a job that is over, after a message that may just be saving it,
+// and the files that it has uploaded: nobody may tell its end any more.
 func (c *Coordinator) unsave(j *job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c.unsaveLocked(j)
+	for _, path := range j.files {
+		_ = os.Remove(path) // the folder is emptied at the next start
+	}
+	j.files = nil // it takes no more
 }
 
 // unsaveLocked is unsave for a caller that holds the job's lock.
