@@ -262,7 +262,8 @@ func (c *Controller) isSide(branch string) bool {
 // deleted keeps the refs that could not be deleted, to try again. Where a rule may forbid it,
 // such as GitLab's for protected branches, which also has all other refs of the push refused,
 // refs are deleted in pushes apart from builds, and each kind apart from the other. If a rule
-// forbids it then, refs of that kind stay, until people delete them. The caller holds mu.
+// forbids it then, refs of that kind stay, until people delete them. A push that is refused as a
+// whole says nothing of that: the queue may lack the right to push for a while. The caller holds mu.
 func (c *Controller) deleted(b *batch, each []error, err error) {
 	var again, stay []string
 	for i, branch := range b.gone {
@@ -272,7 +273,7 @@ func (c *Controller) deleted(b *batch, each []error, err error) {
 		}
 		switch {
 		case why == nil, c.wanted(branch):
-		case refusedForGood(why) && c.apart && len(b.entries) == 0:
+		case err == nil && refusedForGood(why) && c.apart && len(b.entries) == 0:
 			stay = append(stay, branch)
 		default:
 			again = append(again, branch)
@@ -281,7 +282,7 @@ func (c *Controller) deleted(b *batch, each []error, err error) {
 	if len(stay) > 0 {
 		c.stay[c.isSide(stay[0])] = true
 		c.gone = slices.DeleteFunc(c.gone, func(branch string) bool { return c.stay[c.isSide(branch)] })
-		c.o.Log.Warn("the forge lets nobody delete branches of ours by git, so they stay; delete old ones by hand", "for example", stay[0], "error", errors.Join(err, errors.Join(each...)))
+		c.o.Log.Warn("the forge lets nobody delete branches of ours by git, so they stay; delete old ones by hand", "for example", stay[0], "error", errors.Join(each...))
 	}
 	if !c.apart && slices.ContainsFunc(append(each, err), refusedForGood) && len(again) > 0 {
 		c.apart = true
