@@ -76,3 +76,45 @@ func TestARefThatCannotBePushedAnew(t *testing.T) {
 		})
 	})
 }
+
+// A build whose ref was deleted, to be pushed anew, is stopped while that push waits its turn. The
+// ref of its targets, which is there still, is deleted.
+func TestStoppedBeforeItsRefIsPushedAnew(t *testing.T) {
+	a := &asking{hub: newHub(), answer: []error{forge.ErrPushStarts}}
+	s := &slowDelete{hub: a.hub, asked: make(chan struct{}), goes: make(chan struct{})}
+	c := a.start(t, func(o *Options) { o.Starter, o.Refs = a, s })
+	mustRun(t, c, order("a"), "run/a")
+	<-s.asked
+	a.pace.Lock()
+	a.held = time.Now().Add(time.Hour) // the forge is pushed to no more often than it recommends
+	a.pace.Unlock()
+	close(s.goes)
+	a.until(t, "its ref is deleted", func() bool {
+		return a.refs[ref("a")] == "" && slices.ContainsFunc(a.pushes, func(moves []mirror.RefMove) bool { return len(moves) == 1 && moves[0].Commit == "" })
+	})
+	for waits := false; !waits; time.Sleep(time.Millisecond) {
+		c.mu.Lock()
+		e := c.builds["a"]
+		waits = !e.pushing() && !e.asks
+		c.mu.Unlock()
+	}
+	if err := c.Stop(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	for range 400 {
+		a.mu.Lock()
+		left := len(a.refs)
+		a.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for branch := range a.refs {
+		if strings.HasPrefix(branch, "submitqueue-targets/") {
+			t.Errorf("%s is left", branch)
+		}
+	}
+}

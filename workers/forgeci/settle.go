@@ -133,9 +133,9 @@ func (c *Controller) finish(e *entry, d queue.BuildDone) {
 	c.events.Put(d)
 	c.ended = append(c.ended, e.build.ID)
 	waits := e.pushed.IsZero() && !e.pushing()
-	if waits && e.tries == 0 && !e.arrived && !e.single {
+	if waits && e.tries == 0 && !e.arrived && !e.single && !e.unsure {
 		e.tidy = true
-	} else if waits { // a push failed, or was refused in part: some of it may have arrived
+	} else if waits { // a push failed, or was refused in part, or its ref is to be pushed anew: some refs may be there
 		e.pushed, e.tidyAt = c.o.Now(), c.o.Now()
 	} else if e.tidyAt = c.o.Now(); d.Outcome == queue.JobPassed {
 		e.tidyAt = e.tidyAt.Add(c.o.Linger) // news of the end of its runs may be about to come
