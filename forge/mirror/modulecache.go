@@ -242,23 +242,22 @@ func (m *Worktrees) modulesFile(ctx context.Context, h holder, entry []string) (
 }
 
 // emptyFolder returns the folder of a submodule, with nothing in it and no symbolic link
-// on the way to it.
+// on the way to it: what a step has put in the place of a folder is removed, and not what a link
+// there leads to.
 func emptyFolder(dir, path string) (string, error) {
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
+	for part := range strings.SplitSeq(path, "/") {
 		dir = filepath.Join(dir, part)
 		info, err := os.Lstat(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			if err = os.Mkdir(dir, 0o755); err == nil {
-				continue
-			}
+		if err == nil && !info.IsDir() {
+			err = os.Remove(dir)
+			info = nil
 		}
-		switch {
-		case err != nil:
+		if err == nil && info == nil || errors.Is(err, fs.ErrNotExist) {
+			err = os.Mkdir(dir, 0o755)
+		}
+		if err != nil {
 			return "", err
-		case !info.IsDir():
-			return "", fmt.Errorf("%.200q is no folder in the checkout", strings.Join(parts[:i+1], "/"))
 		}
 	}
-	return dir, removeAll(dir)
+	return dir, empty(dir)
 }

@@ -363,3 +363,57 @@ func TestSubmoduleCredentials(t *testing.T) {
 		t.Error(seen)
 	}
 }
+
+// A step has put a symbolic link, or a file, in the place of a submodule or of a folder above one,
+// as builds do that take a library from elsewhere. The next step finds the submodule again, and
+// what the link leads to is left alone.
+func TestASubmoduleThatAStepHasReplaced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lib, app := repoAt(t, dir, "lib.git"), repoAt(t, dir, "team/app.git")
+	l := lib.with(files{"l": "1"}, nil)
+	a := app.with(files{"f": "1", ".gitmodules": gitmodule("x", "third/lib", "../../lib.git")}, map[string]queue.CommitID{"third/lib": l})
+	c := mirror.Checkouts{Mirror: app.fetched(), Forge: host{remote: app.remote()}}
+	want := config.Checkout{Submodules: config.SubmodulesTop}
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	if err := errors.Join(os.MkdirAll(filepath.Join(elsewhere, "lib"), 0o755), os.WriteFile(filepath.Join(elsewhere, "lib", "kept"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for name, step := range map[string]func(at string) error{
+		"a link": func(at string) error {
+			return os.Symlink(filepath.Join(elsewhere, "lib"), filepath.Join(at, "third", "lib"))
+		},
+		"a file": func(at string) error { return os.WriteFile(filepath.Join(at, "third", "lib"), nil, 0o644) },
+		"a link above": func(at string) error {
+			return errors.Join(os.Remove(filepath.Join(at, "third")), os.Symlink(elsewhere, filepath.Join(at, "third")))
+		},
+		"a file, and f, too": func(at string) error {
+			return errors.Join(os.WriteFile(filepath.Join(at, "third", "lib"), nil, 0o644), os.WriteFile(filepath.Join(at, "f"), nil, 0o644))
+		},
+	} {
+		to := filepath.Join(t.TempDir(), "checkout")
+		release, err := c.Checkout(t.Context(), a, to)
+		if err == nil {
+			err = c.Fill(t.Context(), a, to, want)
+		}
+		if err == nil {
+			err = errors.Join(os.RemoveAll(filepath.Join(to, "third", "lib")), step(to))
+		}
+		if err == nil {
+			_, err = c.Restore(t.Context(), a, to)
+		}
+		if err == nil {
+			err = c.Fill(t.Context(), a, to, want)
+		}
+		text, failed := os.ReadFile(filepath.Join(to, "third", "lib", "l"))
+		if err = errors.Join(err, failed); err != nil || string(text) != "1" {
+			t.Errorf("%s: %q %v", name, text, err)
+		}
+		if _, err := os.Stat(filepath.Join(elsewhere, "lib", "kept")); err != nil {
+			t.Error(err)
+		}
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	}
+}
