@@ -132,6 +132,26 @@ func TestBazelInTrouble(t *testing.T) {
 	}
 }
 
+// A command may bound Bazel's time itself (timeout 10m bazel test ...). Then Bazel says that it was
+// interrupted, and it is the sources that have hung: nothing outside has kept it from its work.
+func TestBazelThatTakesTooLong(t *testing.T) {
+	for code, want := range map[int]queue.JobOutcome{8: queue.JobInfra, 124: queue.JobFailed} {
+		r, err := report.All().For(fstest.MapFS{}, config.Step{Report: config.ReportBazelBEP, Run: "timeout 10m bazel test --build_event_json_file=r", ReportFiles: []string{"r"}, Scope: config.ScopeTargets}, []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := `{"id":{"started":{}},"started":{"command":"test"}}
+{"id":{"targetCompleted":{"label":"a"}},"aborted":{"reason":"USER_INTERRUPTED"}}
+{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"INTERRUPTED","code":8}},"lastMessage":true}`
+		if err := r.File("r", strings.NewReader(events), tidy); err != nil {
+			t.Fatal(err)
+		}
+		if v := r.Judge(code, []string{"a", "b"}); v.Outcome != want || len(v.Passed) > 0 {
+			t.Errorf("%d: %+v", code, v)
+		}
+	}
+}
+
 // FuzzReports holds what must be true of any report: only asked targets are named, each
 // once, a failure is never a pass, and an exit status other than 0 never passes the set.
 func FuzzReports(f *testing.F) {

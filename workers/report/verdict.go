@@ -18,6 +18,10 @@ type Verdict struct {
 	Unknown   []string // asked targets of a step that passed, of which the report says nothing
 }
 
+// overdue is the exit status of timeout(1) of a command that it has interrupted: what it says of
+// that is no trouble from outside.
+const overdue = 124
+
 // Judge reads the end of a step: the exit status of its command, for the asked targets.
 // Without a report (r is nil) the exit status stands for the whole asked set. With one:
 //
@@ -25,7 +29,7 @@ type Verdict struct {
 //	0     none failed                passed, for each that is named
 //	0     none of the asked named    infrastructure: nothing is known
 //	0     some failed                failed, per target
-//	else  any, and the tool was kept from its work by something outside: infrastructure
+//	else  any, and the tool was kept from its work by something outside, other than timeout(1): infrastructure
 //	else  some failed                failed, per target; those that passed count if all of the command was run for them
 //	else  none failed, some blamed   failed, per target that is blamed (by vet, say); no pass counts
 //	else  none failed or blamed      failed as a set: it was something else; no pass counts
@@ -40,7 +44,7 @@ func (r *Report) Judge(code int, asked []string) Verdict {
 		}
 		return Verdict{Outcome: queue.JobFailed}
 	}
-	if t, ok := r.reader.(troubled); ok && code != 0 && t.Trouble() != "" {
+	if t, ok := r.reader.(troubled); ok && code != 0 && code != overdue && t.Trouble() != "" {
 		return Verdict{Outcome: queue.JobInfra, Trouble: t.Trouble()}
 	}
 	v := Verdict{Outcome: queue.JobPassed, PerTarget: map[string]time.Duration{}}
