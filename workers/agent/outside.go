@@ -101,11 +101,30 @@ func (s *slot) unfill() error {
 			if err := emptyFolder(root); err != nil {
 				return err
 			}
-		} else if err := removeBelow(root, path); err != nil {
+		} else if err := removeModule(root, path); err != nil {
 			return err
 		}
 	}
 	return os.Remove(s.filled())
+}
+
+// removeModule removes the folder of a submodule. A link or a file that a step has put in the
+// place of a folder above it goes, and not what the link leads to: no step keeps the next jobs from
+// the slot.
+func removeModule(root *os.Root, name string) error {
+	parts := strings.Split(name, "/")
+	for i := 1; i < len(parts); i++ {
+		above := filepath.Join(parts[:i]...)
+		switch info, err := root.Lstat(above); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return root.Remove(above)
+		}
+	}
+	return removeBelow(root, name)
 }
 
 // removeBelow removes the file or tree at a path. A link on the way to it, which a step may
@@ -150,7 +169,11 @@ func (o outside) submodule(ctx context.Context, root *os.Root, number int, m pro
 	if err := os.Remove(filepath.Join(repo.dir, "index")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return repo.git(ctx, "", "read-tree", "--reset", "-u", "--no-recurse-submodules", m.Commit)
+	err = repo.git(ctx, "", "read-tree", "--reset", "-u", "--no-recurse-submodules", m.Commit)
+	if err != nil && ctx.Err() == nil && repo.damaged(err) {
+		err = fmt.Errorf("the slot's repository of it is damaged; the next job makes it anew: %w", err)
+	}
+	return err
 }
 
 // plainFolder returns an error unless a path of the checkout is an empty folder to which no
