@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/submitqueue/submitqueue/workers"
 	"github.com/submitqueue/submitqueue/workers/protocol"
 )
 
@@ -61,9 +62,6 @@ func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 	if err := repo.open(ctx); err != nil {
 		return err
 	}
-	if err := s.unfill(); err != nil {
-		return err
-	}
 	fetch := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", "--force", "--update-shallow"}
 	if g.Depth > 0 {
 		fetch = append(fetch, fmt.Sprintf("--depth=%d", g.Depth))
@@ -72,17 +70,19 @@ func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 	if err := repo.fetch(ctx, auth, append(append(fetch, u.String()), g.Refspecs...)); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(s.place.Checkout(), ".git")); err != nil {
-		return err
+	err = s.files(ctx, repo, g.SHA)
+	if err != nil && ctx.Err() == nil && repo.damaged(err) {
+		return fmt.Errorf("the repository of the slot is damaged; the next job makes it anew: %w", err)
 	}
-	// No process of the place runs: its files cannot change while git works.
-	if err := repo.git(ctx, "", "checkout", "-q", "--force", "--detach", g.SHA); err != nil {
-		if ctx.Err() == nil && repo.damaged(err) {
-			err = fmt.Errorf("the repository of the slot is damaged; the next job makes it anew: %w", err)
+	if err != nil && ctx.Err() == nil {
+		// What a step has left may be the cause, such as folders that cannot be written (Go's module
+		// cache): it must not keep the next jobs from the slot.
+		t.say("submitqueue runner: %v; trying in a new folder", err)
+		if err = errors.Join(workers.RemoveAll(s.place.Checkout()), s.place.Fresh()); err == nil {
+			err = s.files(ctx, repo, g.SHA)
 		}
-		return err
 	}
-	if err := repo.git(ctx, "", "clean", "-ffdxq"); err != nil {
+	if err != nil {
 		return err
 	}
 	if g.Outside {
@@ -99,6 +99,21 @@ func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 		return err
 	}
 	return s.place.Hand()
+}
+
+// files makes the place's checkout hold the files of a commit, and no others. No process of the
+// place runs: its files cannot change while git works.
+func (s *slot) files(ctx context.Context, repo repository, commit string) error {
+	if err := s.unfill(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(s.place.Checkout(), ".git")); err != nil {
+		return err
+	}
+	if err := repo.git(ctx, "", "checkout", "-q", "--force", "--detach", commit); err != nil {
+		return err
+	}
+	return repo.git(ctx, "", "clean", "-ffdxq")
 }
 
 // repository runs git for a job.

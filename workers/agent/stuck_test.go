@@ -5,8 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -70,5 +73,44 @@ func TestADamagedRepositoryOfASubmodule(t *testing.T) {
 	w.runWith("second", commit, top, "true") // it may be lost
 	if d, log := w.runWith("third", commit, top, "grep 'of lib' 'third party/lib/l'"); d.Outcome != queue.JobPassed {
 		t.Errorf("%+v\n%s", d, log)
+	}
+}
+
+// A step has left folders that cannot be written, as Go's module cache is. The next jobs of the slot
+// have their checkouts all the same.
+func TestFoldersThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 { // root may write everywhere
+		if runtime.GOOS != "linux" {
+			t.Skip("needs to be run by another user than root")
+		}
+		dir, err := os.MkdirTemp("", "submitqueue-nobody")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestFoldersThatCannotBeWritten$")
+		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	w := newWorld(t)
+	w.agent(w.options())
+	w.joined()
+	w.run("first", "mkdir -p mod/x@v1 && touch mod/x@v1/go.mod && chmod 555 mod/x@v1 mod", time.Minute)
+	if d := w.done("first"); d.Outcome != queue.JobPassed {
+		t.Fatalf("%+v\n%s", d, w.log("first"))
+	}
+	for _, id := range []queue.BuildID{"second", "third"} {
+		w.run(id, "test ! -e mod && cat hello", time.Minute)
+		if d := w.done(id); d.Outcome != queue.JobPassed {
+			t.Errorf("%+v\n%s", d, w.log(id))
+		}
 	}
 }
