@@ -74,6 +74,7 @@ type Controller struct {
 	goneAt time.Time       // since when the first of these waits
 	apart  bool            // these do not go into a push with builds, as a rule may forbid to delete them
 	stay   map[bool]bool   // a rule forbids to delete the refs of builds (false), or those beside them (true)
+	fine   map[bool]bool   // since apart is set, refs of that kind could be deleted
 	skew   time.Duration   // forge's clock less ours
 	synced bool            // skew is known
 	heard  time.Time       // the last webhook
@@ -111,7 +112,7 @@ func New(o Options) (*Controller, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Controller{o: o, events: workers.NewStream(), stop: stop, toPush: make(chan struct{}, 1), toSee: make(chan struct{}, 1),
-		builds: map[queue.BuildID]*entry{}, stay: map[bool]bool{}}
+		builds: map[queue.BuildID]*entry{}, stay: map[bool]bool{}, fine: map[bool]bool{}}
 	c.events.Put(queue.Capacity{Forge: o.Slots})
 	c.tasks.Go(func() { c.pushes(ctx) })
 	c.tasks.Go(func() { c.watching(ctx) })

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	pushAtOnce = 50 // builds whose refs go into one push
-	pushTries  = 60 // of a push that may work later, within about an hour; then the build is an infrastructure error
+	pushAtOnce = 50              // builds whose refs go into one push
+	goneLate   = 5 * time.Minute // after which refs that go apart from builds are deleted before the next ones
+	pushTries  = 60              // of a push that may work later, within about an hour; then the build is an infrastructure error
 )
 
 // pushing reports whether the push of a build is under way.
@@ -182,6 +183,9 @@ func (c *Controller) nextBatch() (b *batch, synced bool) {
 	slices.SortFunc(b.entries, func(x, y *entry) int {
 		return cmp.Or(cmp.Compare(y.build.Value, x.build.Value), cmp.Compare(x.build.ID, y.build.ID))
 	})
+	if c.apart && gone && c.o.Now().Sub(c.goneAt) > goneLate {
+		b.entries = nil // a busy queue may have no moment without builds
+	}
 	if i := slices.IndexFunc(b.entries, func(e *entry) bool { return e.single }); i >= 0 {
 		b.entries = b.entries[i : i+1]
 	}
@@ -262,7 +266,8 @@ func (c *Controller) isSide(branch string) bool {
 // deleted keeps the refs that could not be deleted, to try again. Where a rule may forbid it,
 // such as GitLab's for protected branches, which also has all other refs of the push refused,
 // refs are deleted in pushes apart from builds, and each kind apart from the other. If a rule
-// forbids it then, refs of that kind stay, until people delete them. A push that is refused as a
+// forbids it then, refs of that kind stay, until people delete them. When that is known of both
+// kinds, the refs that do not stay go with builds again. A push that is refused as a
 // whole says nothing of that: the queue may lack the right to push for a while. The caller holds mu.
 func (c *Controller) deleted(b *batch, each []error, err error) {
 	var again, stay []string
@@ -284,8 +289,14 @@ func (c *Controller) deleted(b *batch, each []error, err error) {
 		c.gone = slices.DeleteFunc(c.gone, func(branch string) bool { return c.stay[c.isSide(branch)] })
 		c.o.Log.Warn("the forge lets nobody delete branches of ours by git, so they stay; delete old ones by hand", "for example", stay[0], "error", errors.Join(each...))
 	}
+	if c.apart && len(b.entries) == 0 && len(b.gone) > 0 && len(again)+len(stay) == 0 {
+		c.fine[c.isSide(b.gone[0])] = true
+	}
+	if c.apart && (c.fine[false] || c.stay[false]) && (c.fine[true] || c.stay[true]) {
+		c.apart = false
+	}
 	if !c.apart && slices.ContainsFunc(append(each, err), refusedForGood) && len(again) > 0 {
-		c.apart = true
+		c.apart, c.fine = true, map[bool]bool{}
 		c.gone, c.goneAt = append(c.gone, again...), c.o.Now()
 		return
 	}

@@ -1,12 +1,15 @@
 package forgeci
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/forge/mirror"
 )
 
 // For a while the forge takes no push of the queue at all, as its App was suspended or the
@@ -65,4 +68,55 @@ func TestRefsAreDeletedAfterAWhileWithoutRights(t *testing.T) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t.Errorf("these stay for ever: %v", h.refs)
+}
+
+// busyHub is a hub that is pushed to so often that some build always waits.
+type busyHub struct {
+	*hub
+	more func(n int)
+	n    int
+}
+
+func (b *busyHub) Push(ctx context.Context, moves []mirror.RefMove) (fresh []bool, each []error, err error) {
+	if b.n++; b.n < 200 {
+		b.more(b.n)
+	}
+	return b.hub.Push(ctx, moves)
+}
+
+// Once a rule may have forbidden to delete refs, they are deleted apart from builds. They do not
+// wait for a moment without builds, which a busy queue never has; and when it has shown that no
+// rule forbids it, they go with builds again.
+func TestRefsAreDeletedWhileBuildsCome(t *testing.T) {
+	var ahead atomic.Int64
+	b := &busyHub{hub: newHub()}
+	c := b.start(t, func(o *Options) {
+		o.Refs = b
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	gone := []string{ref("old"), "submitqueue-targets/main/old"}
+	for _, branch := range gone {
+		b.refs[branch] = "commit-old"
+	}
+	b.more = func(n int) {
+		ahead.Add(int64(10 * time.Second))
+		_ = c.Run(t.Context(), order(fmt.Sprint("new", n)), "run") // the test may have ended
+	}
+	c.mu.Lock()
+	c.apart, c.gone, c.goneAt = true, gone, c.o.Now()
+	c.mu.Unlock()
+	b.more(0)
+	b.until(t, "many builds are pushed", func() bool { return len(b.pushes) >= 150 })
+	b.mu.Lock()
+	for _, branch := range gone {
+		if b.refs[branch] != "" {
+			t.Errorf("%s is there still, after %d pushes in %v", branch, len(b.pushes), time.Duration(ahead.Load()))
+		}
+	}
+	b.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.apart {
+		t.Error("they still go apart from builds")
+	}
 }
