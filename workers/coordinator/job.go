@@ -63,19 +63,18 @@ type job struct {
 	sum      uint32
 	line     []byte // that has not ended
 	long     bool
-	first    bool      // the first line has come
-	stamps   bool      // each line begins with a time
-	held     *string   // a line without its stamp, which the next one may go on with; nil: none
-	stream   string    // of held
-	shown    bool      // the checkout was shown to be the commit
-	begun    time.Time // when it was; zero: not yet
-	other    string    // the commit that was checked out instead
-	pointer  string    // a file of Git LFS that is its pointer
-	finished bool      // the step has ended
-	code     int       // as the script says
-	seconds  *int      // that it took, as the script says
-	timeout  bool      // the script has ended the step for taking too long
-	resets   int       // how often the runner was asked for all of the trace again
+	first    bool              // the first line has come
+	stamps   bool              // each line begins with a time
+	held     map[string]string // by stream: a line without its stamp, which the next one may go on with
+	shown    bool              // the checkout was shown to be the commit
+	begun    time.Time         // when it was; zero: not yet
+	other    string            // the commit that was checked out instead
+	pointer  string            // a file of Git LFS that is its pointer
+	finished bool              // the step has ended
+	code     int               // as the script says
+	seconds  *int              // that it took, as the script says
+	timeout  bool              // the script has ended the step for taking too long
+	resets   int               // how often the runner was asked for all of the trace again
 	files    map[string]string
 	uploaded int64
 }
@@ -307,7 +306,7 @@ func (c *Coordinator) prepare(ctx context.Context, j *job) error {
 	}
 	j.commit, j.report, j.mask, j.log = files, rep, workers.Mask(secrets), sourceLog{c.o.Source, j.a.Lease}
 	j.length, j.sum, j.line, j.long = 0, 0, nil, false
-	j.first, j.stamps, j.held, j.stream = false, false, nil, ""
+	j.first, j.stamps, j.held = false, false, nil
 	j.shown, j.other, j.pointer, j.finished, j.code, j.seconds, j.timeout = false, "", "", false, 0, nil, false
 	j.trial = workers.NewTrial(b, work, workers.TrialOptions{Report: rep, Log: j.log, Limit: c.o.LogLimit, Mask: secrets})
 	return nil

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,9 +85,13 @@ func (j *job) take(raw []byte) {
 // of a runner goes before that.
 var stamp = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z ([0-9a-f]{2}[OE])([ +])`)
 
+// partial is the length of a stamped line from which on it may go on in the next one of its
+// stream. Shorter ones may, too, if they end with a carriage return.
+const partial = 8 << 10
+
 // stamped takes a line as it came, and reads it without its stamp. The first line of a trace
-// tells whether there are stamps: a step can print lines that look so. A stamped line waits for
-// the next one, which may go on with it.
+// tells whether there are stamps: a step can print lines that look so. A line that may go on waits
+// for the next one of its stream; lines of other streams can come between.
 func (j *job) stamped(line string) {
 	at := stamp.FindStringSubmatchIndex(line)
 	if !j.first {
@@ -97,20 +103,28 @@ func (j *job) stamped(line string) {
 		return
 	}
 	stream, text := line[at[2]:at[3]], line[at[1]:]
-	if line[at[4]] == '+' && j.held != nil && j.stream == stream {
-		*j.held += text[:min(len(text), max(0, maxTraceLine-len(*j.held)))]
+	goesOn := len(line) > partial || strings.HasSuffix(text, "\r")
+	if held, waits := j.held[stream]; waits && line[at[4]] == '+' {
+		text = held + text[:min(len(text), max(0, maxTraceLine-len(held)))]
+	} else if waits {
+		j.read(held)
+	}
+	if delete(j.held, stream); !goesOn {
+		j.read(text)
 		return
 	}
-	j.flush()
-	j.held, j.stream = &text, stream
+	if j.held == nil {
+		j.held = map[string]string{}
+	}
+	j.held[stream] = text
 }
 
-// flush reads the stamped line that waits.
+// flush reads the stamped lines that wait.
 func (j *job) flush() {
-	if j.held != nil {
-		j.read(*j.held)
-		j.held = nil
+	for _, stream := range slices.Sorted(maps.Keys(j.held)) {
+		j.read(j.held[stream])
 	}
+	j.held = nil
 }
 
 // ends matches the text that the script prints after its mark when the step has ended.
