@@ -87,11 +87,7 @@ func (p *slots) lend(free int) int {
 			free--
 			continue
 		}
-		x.cand.keys = slices.DeleteFunc(slices.Clone(x.cand.keys), func(k queue.Key) bool {
-			f := p.facts.Ledger.Keys[k.ID()]
-			return f != nil && f.Build != nil
-		})
-		if len(x.cand.keys) == 0 || !p.affordable(x.cand) {
+		if !p.ready(&x.cand) {
 			continue
 		}
 		if !x.kept {

@@ -208,23 +208,7 @@ func (p *slots) take() {
 			free--
 			continue
 		}
-		cand.keys = slices.DeleteFunc(slices.Clone(cand.keys), func(k queue.Key) bool {
-			f := p.facts.Ledger.Keys[k.ID()]
-			return f != nil && f.Build != nil // a build has begun since the key was found
-		})
-		if len(cand.keys) == 0 {
-			p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsShared})
-			continue
-		}
-		if !p.mayRun(cand.link) {
-			p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsResolve}) // an approval, or a new merge, is on its way
-			continue
-		}
-		if !p.runnable(&cand) {
-			p.answers.answerOf(cand, Answer{Code: queue.ReasonWaitsTools})
-			continue
-		}
-		if !p.affordable(cand) {
+		if !p.ready(&cand) {
 			continue
 		}
 		p.occupy(cand)
@@ -242,6 +226,27 @@ func (p *slots) take() {
 		}
 	}
 	p.lend(free)
+}
+
+// ready reports whether a candidate that is merged may be built now, and leaves it with the keys
+// that are to be built. No build is started that was not asked here, in whatever slot: this is
+// what keeps code that nobody has approved from being run.
+func (p *slots) ready(cand *candidate) bool {
+	cand.keys = slices.DeleteFunc(slices.Clone(cand.keys), func(k queue.Key) bool {
+		f := p.facts.Ledger.Keys[k.ID()]
+		return f != nil && f.Build != nil // a build has begun since the key was found
+	})
+	switch {
+	case len(cand.keys) == 0:
+		p.answers.answerOf(*cand, Answer{Code: queue.ReasonWaitsShared})
+	case !p.mayRun(cand.link):
+		p.answers.answerOf(*cand, Answer{Code: queue.ReasonWaitsResolve}) // an approval, or a new merge, is on its way
+	case !p.runnable(cand):
+		p.answers.answerOf(*cand, Answer{Code: queue.ReasonWaitsTools})
+	default:
+		return p.affordable(*cand)
+	}
+	return false
 }
 
 // runnable drops the keys of a candidate that no host has the tools for. It reports
