@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue/digest"
@@ -98,11 +99,14 @@ type StepRow struct {
 	Targets int    `json:"targets"`
 }
 
-// ResultRow is what one step of a build has shown; it comes before the build's row.
+// ResultRow is what one run of a step of a build has shown; it comes before the build's row. A
+// step is run once for each part into which its targets are divided (for several runners, or
+// because some are in quarantine), and several times for what is new (config.Step.StrictNew).
 type ResultRow struct {
 	Build   BuildID     `json:"build"`
 	Step    string      `json:"step"`
-	Whole   bool        `json:"whole,omitempty"` // the step is on the whole tree
+	Repeat  int         `json:"repeat,omitempty"` // config.Step.Repeat
+	Whole   bool        `json:"whole,omitempty"`  // the step is on the whole tree
 	Outcome JobOutcome  `json:"outcome"`
 	Took    int64       `json:"took_ms"`
 	Targets []TargetRow `json:"targets,omitempty"` // asked for, the first MostRowTargets
@@ -163,7 +167,11 @@ func (r Row) ID() string {
 	case "build":
 		return k + "/" + string(r.Build.Build)
 	case "result":
-		return k + "/" + string(r.Result.Build) + "/" + r.Result.Step
+		id := k + "/" + string(r.Result.Build) + "/" + r.Result.Step + "/" + strconv.Itoa(r.Result.Repeat)
+		if len(r.Result.Targets) > 0 {
+			id += "/" + r.Result.Targets[0].Target // no two parts of a step have a target in common
+		}
+		return id
 	case "main":
 		return k + "/" + string(r.Main.Commit)
 	}
@@ -233,7 +241,7 @@ func NewBuildRow(b *Build, outcome JobOutcome) *BuildRow {
 // NewResultRow returns the row of the results of a job of a build. whole says that its step is
 // on the whole tree, unnamed that a pass of the step passes all its targets.
 func NewResultRow(j *Job, d JobDone, whole, unnamed bool) *ResultRow {
-	r := &ResultRow{Build: d.Build, Step: j.Step.Name, Whole: whole, Outcome: d.Outcome, Took: d.Took.Milliseconds(), Asked: len(j.Keys)}
+	r := &ResultRow{Build: d.Build, Step: j.Step.Name, Repeat: j.Step.Repeat, Whole: whole, Outcome: d.Outcome, Took: d.Took.Milliseconds(), Asked: len(j.Keys)}
 	said := map[string]JobOutcome{}
 	for _, t := range d.Passed {
 		said[t] = JobPassed

@@ -23,7 +23,8 @@
 //	          sound (of one that failed: how far, from 0 to 1, it is believed to be sound on
 //	          its own and to have broken with others). If main shows later that the change
 //	          landed, there is a second row
-//	result    what one step of a build has shown: build, step, whole (a step on the whole tree),
+//	result    what one run of a step of a build has shown; a step is run once for each part of its
+//	          targets, and again for new ones: build, step, repeat, whole (a step on the whole tree),
 //	          outcome (passed, failed, timeout, infrastructure), took_ms, asked (how many
 //	          targets), targets (at most 500: target, outcome, took_ms)
 //	build     a build that has ended, after its results: build, change (none: main itself),
@@ -38,7 +39,7 @@
 // errors lately). Those of a log have the same names: affected, files, dirs, lines_added,
 // lines_removed, binaries, test_files and revert.
 //
-// Two rows of one kind about the same change, build, step of a build or commit say the same
+// Two rows of one kind about the same change, build, run of a step or commit say the same
 // thing twice, and the later one counts (Tidy). Lines are in the order in which they were
 // stored; except for imported rows, that is the order of time.
 //

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/queue/history"
 )
 
@@ -291,5 +292,25 @@ func TestFolderKeepsRowsWhatCannotBeRemoved(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(of, "2025-01-02.jsonl")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the other old file stays: %v", err)
+	}
+}
+
+// A step of a build may be run in shards on several runners, in two jobs where some of its
+// targets are in quarantine, and several times for what is new. Each of these has a row, and none
+// of them says the same thing as another.
+func TestTidyKeepsAllRunsOfAStep(t *testing.T) {
+	keys := func(targets ...string) (list []queue.Key) {
+		for _, x := range targets {
+			list = append(list, queue.Key{Step: "s", Target: x, Hash: "h"})
+		}
+		return list
+	}
+	job := func(repeat int, targets ...string) queue.Row {
+		j := &queue.Job{Step: config.Step{Name: "unit", Report: config.ReportGoTestJSON, Scope: config.ScopeTargets, Repeat: repeat}, Keys: keys(targets...)}
+		return queue.Row{At: 1, Result: queue.NewResultRow(j, queue.JobDone{Build: "b", Outcome: queue.JobPassed, Passed: targets, Took: time.Minute}, false, false)}
+	}
+	rows := []queue.Row{job(0, "a", "b"), job(0, "c", "d"), job(1, "a", "b"), job(2, "a", "b")}
+	if got := history.Tidy(append(rows, rows...)); !cmp.Equal(got, rows) {
+		t.Errorf("of %d results, told twice, %d are left", len(rows), len(got))
 	}
 }
