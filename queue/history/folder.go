@@ -68,13 +68,9 @@ func (f *Folder) Append(name string, now time.Time, rows []queue.Row) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d, began, err := f.day(name, now)
+	d, old, err := f.day(name, now)
 	if err != nil {
-		return err
-	}
-	var old error
-	if began { // before the rows, which may need the room; what cannot be removed costs none of them
-		old = f.prune(filepath.Dir(d.file.Name()), now)
+		return err // not old: ErrOld says that all rows are written
 	}
 	if _, err := d.file.Write(text.Bytes()); err != nil {
 		d.file.Close()
@@ -96,13 +92,14 @@ func (f *Folder) Close() error {
 	return errors.Join(errs...)
 }
 
-// day returns the open file of a moment's day, and whether it was opened now. The caller
-// holds mu.
-func (f *Folder) day(name string, now time.Time) (_ *day, began bool, err error) {
+// day returns the open file of a moment's day. When a day begins, the files that are too old go
+// before the new one is made, which may need the room; old says which of them stay. That costs no
+// row. The caller holds mu.
+func (f *Folder) day(name string, now time.Time) (_ *day, old, err error) {
 	today := now.UTC().Format(dayForm) + suffix
 	d := f.open[name]
 	if d != nil && d.name == today {
-		return d, false, nil
+		return d, nil, nil
 	}
 	if d != nil {
 		d.file.Close()
@@ -110,14 +107,15 @@ func (f *Folder) day(name string, now time.Time) (_ *day, began bool, err error)
 	}
 	dir := filepath.Join(f.dir, folderOf(name))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, false, fmt.Errorf("history: %w", err)
+		return nil, nil, fmt.Errorf("history: %w", err)
 	}
+	old = f.prune(dir, now)
 	file, err := openDay(filepath.Join(dir, today), name, now)
 	if err != nil {
-		return nil, false, fmt.Errorf("history: %w", err)
+		return nil, old, fmt.Errorf("history: %w", err)
 	}
 	f.open[name] = &day{name: today, file: file}
-	return f.open[name], true, nil
+	return f.open[name], old, nil
 }
 
 // folderOf returns the folder of a queue: never one that is hidden or above.

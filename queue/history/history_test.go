@@ -314,3 +314,45 @@ func TestTidyKeepsAllRunsOfAStep(t *testing.T) {
 		t.Errorf("of %d results, told twice, %d are left", len(rows), len(got))
 	}
 }
+
+// On a full disk a day's file is begun, and its first line is not written, or half of it. Once
+// there is room again, on a later day, all other rows of the folder can be read.
+func TestLoadWithADayThatWasOnlyBegun(t *testing.T) {
+	for _, begun := range []string{"", `{"history":1,"que`} {
+		dir := t.TempDir()
+		f, err := history.OpenFolder(dir, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := queue.Row{At: queue.At(noon), Main: &queue.MainRow{Commit: "c"}}
+		if err := errors.Join(f.Append("q", noon, []queue.Row{row}), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "q", "2026-03-02.jsonl"), []byte(begun), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := history.Load(filepath.Join(dir, "q"))
+		if err != nil || len(l.Rows) != 1 || len(l.Torn) != 1 || l.Queue != "q" {
+			t.Errorf("begun with %q: %+v, %v", begun, l, err)
+		}
+	}
+}
+
+// Old files go before the file of a day is made: on a full disk that is what makes room for it.
+func TestOldFilesGoBeforeADayIsBegun(t *testing.T) {
+	dir := t.TempDir()
+	f, err := history.OpenFolder(dir, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	old := filepath.Join(dir, "q", "2026-01-01.jsonl")
+	// In the place of the new file is a folder: it cannot be made, as on a full disk.
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "q", "2026-03-01.jsonl"), 0o700), os.WriteFile(old, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	err = f.Append("q", noon, []queue.Row{{At: queue.At(noon), Main: &queue.MainRow{Commit: "c"}}})
+	if _, gone := os.Stat(old); err == nil || !errors.Is(gone, os.ErrNotExist) {
+		t.Errorf("%v; the old file: %v", err, gone)
+	}
+}

@@ -23,7 +23,8 @@ type Loaded struct {
 }
 
 // Load reads a file, or all files of a folder and those below it whose names end in .jsonl
-// or .jsonl.gz. Errors name the file and the line. The rows are tidy.
+// or .jsonl.gz. Errors name the file and the line. The rows are tidy. A file in a folder that was
+// only begun has no rows, and does not keep those of the other days from being read.
 func Load(path string) (*Loaded, error) {
 	var files []string
 	err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
@@ -43,7 +44,12 @@ func Load(path string) (*Loaded, error) {
 		if folders[filepath.Dir(file)] = true; len(folders) > 1 {
 			return nil, fmt.Errorf("%s: there are several queues in it; name the folder of one of them", path)
 		}
-		if err := l.file(file); err != nil {
+		err := l.file(file)
+		if begun := errors.Is(err, errEmpty) || errors.Is(err, errBegun); begun && len(files) > 1 {
+			l.Torn = append(l.Torn, file)
+			continue
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
