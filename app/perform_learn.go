@@ -1,11 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation/predict"
@@ -60,7 +62,9 @@ func (p learning) learn(ctx context.Context, a *queue.Action, t queue.Learn) (qu
 const learnStages = 300
 
 // archived returns the rows of the archive that models are made from, about the latest
-// mostLearned changes, with only the fields that are used.
+// mostLearned changes, with only the fields that are used. They are in the order of time, in which
+// an import is not stored: it would push out the queue's own changes, and take back what has been
+// said of them since.
 func (p learning) archived(ctx context.Context, past queue.Past) (rows []queue.Row, err error) {
 	arrivals := 0
 	for place := ""; ; {
@@ -69,7 +73,7 @@ func (p learning) archived(ctx context.Context, past queue.Past) (rows []queue.R
 			return nil, fmt.Errorf("reading the event archive: %w", err)
 		}
 		if next == place {
-			return rows, nil
+			return inTime(rows), nil
 		}
 		place = next
 		for _, r := range page {
@@ -81,9 +85,15 @@ func (p learning) archived(ctx context.Context, past queue.Past) (rows []queue.R
 			}
 		}
 		if drop := arrivals - mostLearned; drop > mostLearned/10 {
-			rows, arrivals = withoutOldest(rows, drop), mostLearned
+			rows, arrivals = withoutOldest(inTime(rows), drop), mostLearned
 		}
 	}
+}
+
+// inTime puts rows into the order of time; rows of one moment keep their order.
+func inTime(rows []queue.Row) []queue.Row {
+	slices.SortStableFunc(rows, func(a, b queue.Row) int { return cmp.Compare(a.At, b.At) })
+	return rows
 }
 
 // withoutOldest drops the rows up to and with the first n arrivals.

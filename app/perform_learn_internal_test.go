@@ -109,3 +109,31 @@ func TestCalmly(t *testing.T) {
 		t.Error(n, err)
 	}
 }
+
+// An import comes behind the queue's own rows in the archive, though it is older. It pushes none of
+// them out, and what it says of a change that has been corrected since does not count.
+func TestLearnAfterAnImport(t *testing.T) {
+	w := newTwiceWorld(t, origin(t))
+	p := learning{w.process().ground}
+	now := queue.At(time.Now())
+	own := []queue.Row{
+		{At: now - 5, Arrival: &queue.ArrivalRow{Change: "9.own", Number: 9, Arrival: now - 5}},
+		{At: now - 4, Verdict: &queue.VerdictRow{Change: "9.own", Outcome: queue.Cancelled, Reason: queue.ReasonClosed}},
+		{At: now - 3, Verdict: &queue.VerdictRow{Change: "9.own", Outcome: queue.Landed}}, // as main has shown
+	}
+	imported := append([]queue.Row(nil), own[:2]...) // an export that was made meanwhile
+	for i := range mostLearned + mostLearned/10 + 10 {
+		at := now - 10_000_000 + queue.Instant(i)
+		imported = append(imported, queue.Row{At: at, Arrival: &queue.ArrivalRow{Change: queue.ChangeID(fmt.Sprint("old", i)), Arrival: at}})
+	}
+	must2(0, w.store.Keep(t.Context(), "q", own))(t)
+	must2(0, w.store.Keep(t.Context(), "q", imported))(t)
+	rows, err := p.archived(t.Context(), w.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := predict.Samples(rows)
+	if last := samples[len(samples)-1]; last.Change != "9.own" || !last.Landed {
+		t.Errorf("of %d changes the last is %+v, want the queue's own, which has landed", len(samples), last)
+	}
+}
