@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -97,7 +98,8 @@ func TestNoForecast(t *testing.T) {
 			c.s.Main.Protected, c.s.Main.Root = true, "m0+"
 			c.s.Links["m0+"] = &queue.Link{ID: "m0+", Parent: "m0", Commit: "m0", Outcome: queue.Merged, Keys: []queue.Key{{Target: "z"}}}
 		},
-		"never seen": func(c *Core) { clear(c.s.Durations) },
+		"out of reach": func(c *Core) { c.s.Main.Away = "the App was suspended" },
+		"never seen":   func(c *Core) { clear(c.s.Durations) },
 		"parked": func(c *Core) {
 			for _, ch := range c.s.Changes {
 				ch.Phase = queue.Parked
@@ -113,6 +115,26 @@ func TestNoForecast(t *testing.T) {
 				t.Errorf("%s: %s has %+v", name, id, got)
 			}
 		}
+	}
+}
+
+// Where landings wait for a newer version of an analyzer, a change that is proven is not decided
+// within seconds: its comment says until when they wait at most.
+func TestForecastWhileTheVersionChanges(t *testing.T) {
+	c, noon := foreseeing(2, "a", "b")
+	hold := noon.Add(8 * time.Minute)
+	c.s.Main.Next = &queue.Upgrade{Analyzer: "v2", Surveyed: "m0", Hold: hold, Root: "m0++"}
+	c.s.Links["m0++"] = &queue.Link{ID: "m0++", Parent: "m0", Commit: "m0", Outcome: queue.Merged, Keys: []queue.Key{{Target: "z"}}}
+	c.facts.Futures.Verified["1.x"] = true
+	if !c.facts.Changing() {
+		t.Fatal("landings go on")
+	}
+	v, _ := c.View("1.x")
+	if i := slices.IndexFunc(v.Waits, func(r queue.Reason) bool { return r.Code == queue.ReasonWaitsUpgrade }); i < 0 || v.Waits[i].Until != hold {
+		t.Fatalf("it waits for %+v", v.Waits)
+	}
+	if got := forecastOf(c, "1.x"); got.Late != 0 && got.Late < hold {
+		t.Errorf("it waits until %v at most, and its verdict is forecast by %v", hold.Time(), got.Late.Time())
 	}
 }
 

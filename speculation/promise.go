@@ -18,11 +18,12 @@ const (
 
 // promise writes down from time to time the forecasts of the changes that wait. From
 // changes that have a verdict now, it learns how far off their forecasts were. Changes that
-// people stop, or that wait outside the order, could not be foreseen, and are not counted.
+// people stop, or that wait outside the order or for a queue that stands still, could not be
+// foreseen, and are not counted.
 func (c *telling) promise() {
 	for _, id := range derived.SortedIf(c.s.Promises, func(id queue.ChangeID, _ *queue.Promises) bool {
 		ch := c.s.Changes[id]
-		return ch == nil || ch.Phase != queue.Pending && ch.Phase != queue.Landing || c.s.Main.Paused != nil
+		return ch == nil || ch.Phase != queue.Pending && ch.Phase != queue.Landing || c.stands()
 	}) {
 		if ch := c.s.Changes[id]; ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Rejected || ch.Phase == queue.NothingToLand) {
 			c.kept(c.s.Promises[id], ch.Decided)
@@ -31,7 +32,7 @@ func (c *telling) promise() {
 		c.touch(queue.KindPromises, string(id))
 	}
 	since := c.facts.Now.Sub(c.s.Learned.Promised)
-	if len(c.facts.Order.IDs) == 0 || c.s.Main.Paused != nil || since >= 0 && since < promiseEvery {
+	if len(c.facts.Order.IDs) == 0 || c.stands() || since >= 0 && since < promiseEvery {
 		return
 	}
 	foreseen, foresight := c.foresee(), c.foresight()
