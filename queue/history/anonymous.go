@@ -90,7 +90,7 @@ var (
 func (a *Anonymous) name(text string) string {
 	return segment.ReplaceAllStringFunc(text, func(part string) string {
 		ext := path.Ext(part)
-		if !ending.MatchString(ext) {
+		if !ending.MatchString(ext) || ext == part { // .acme is a name, and no ending
 			ext = ""
 		}
 		return a.Text("name", part[:len(part)-len(ext)]) + ext

@@ -356,3 +356,14 @@ func TestOldFilesGoBeforeADayIsBegun(t *testing.T) {
 		t.Errorf("%v; the old file: %v", err, gone)
 	}
 }
+
+// A name that is all ending, such as that of a hidden folder, is a name.
+func TestAnonymousHidesHiddenNames(t *testing.T) {
+	hide := history.NewAnonymous([]byte("salt"))
+	for _, secret := range []string{".acme", ".acme/deploy.sh", "apps/.merge/x"} {
+		r := hide.Row(queue.Row{At: 1, Arrival: &queue.ArrivalRow{Change: "1.a", Arrival: 1, Paths: []string{secret}}})
+		if got := r.Arrival.Paths[0]; strings.Contains(got, "acme") || strings.Contains(got, "merge") {
+			t.Errorf("%s is shown as %s", secret, got)
+		}
+	}
+}
