@@ -178,9 +178,10 @@ func folder(file string) string {
 	return strings.Join(parts[:min(len(parts), 2)], "/")
 }
 
-// log reads the line, the first commit first.
+// log reads the line, the first commit first. It says all that the user's configuration of git
+// could say otherwise: with log.diffMerges=remerge, -m would show no file of a merge.
 func (g *FromGit) log(ctx context.Context) ([]*commit, error) {
-	args := []string{"-C", g.Repo, "log", "--first-parent", "-m", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--numstat", "-z", "--format=%x01%H%x02%ct%x02%aN%x02%s"}
+	args := []string{"-C", g.Repo, "-c", "log.showRoot=true", "log", "--first-parent", "--diff-merges=first-parent", "--encoding=UTF-8", "--no-relative", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--numstat", "-z", "--format=%x01%H%x02%ct%x02%aN%x02%s"}
 	if g.Last > 0 {
 		args = append(args, "--max-count="+strconv.Itoa(g.Last))
 	}
