@@ -202,7 +202,11 @@ func Waiting(promises []queue.Promises, now queue.Instant) []float64 {
 			if i+1 < len(p.Given) {
 				next = p.Given[i+1].At
 			}
-			out[endBinOf(x.Median, now.Sub(x.At))] += next.Sub(x.At).Seconds()
+			// As for SeeForecast, one that has not stood at all tells nothing: a clock that ran ahead
+			// wrote it down, and it has been moved behind those that came after it.
+			if stood := next.Sub(x.At); stood > 0 {
+				out[endBinOf(x.Median, now.Sub(x.At))] += stood.Seconds()
+			}
 		}
 	}
 	return out
