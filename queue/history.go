@@ -232,7 +232,14 @@ func NewBuildRow(b *Build, outcome JobOutcome) *BuildRow {
 	r := &BuildRow{Build: b.ID, Change: b.Change, Also: firstOf(b.Also, MostRowChanges), Main: b.Main, Chain: lastOf(b.Chain, MostRowChanges),
 		Commit: b.Commit, Attempt: b.Attempt, Worth: b.Worth.Kind, Value: b.Value, Asked: b.At, Started: b.Started, Outcome: outcome,
 		Predicted: b.Predicted.Milliseconds()}
+	at := map[Digest]int{} // by step: jobs that a step was divided into are one step, as it was asked for
 	for _, j := range b.Jobs {
+		d := j.Step.Digest()
+		if i, known := at[d]; known {
+			r.Steps[i].Targets += len(j.Keys)
+			continue
+		}
+		at[d] = len(r.Steps)
 		r.Steps = append(r.Steps, StepRow{Step: j.Step.Name, Targets: len(j.Keys)})
 	}
 	return r

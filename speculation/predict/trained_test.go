@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
@@ -222,5 +223,39 @@ func TestSamples(t *testing.T) {
 	want := []string{"a10 true true 6 false map[files:3]", "b20 true false 1 true map[files:3]", "c30 false false 0 false map[files:3]", "d40 false false 0 false map[files:3]"}
 	if !slices.Equal(said, want) {
 		t.Errorf("%q", said)
+	}
+}
+
+// A first build of all targets is one, too, whose step ran in parts: on several runners, or apart
+// for what is in quarantine. One of half of the targets is none, however often it ran them.
+func TestSamplesOfBuildsInParts(t *testing.T) {
+	key := func(target string) queue.Key { return queue.Key{Step: "s", Target: target, Hash: "h"} }
+	took := func(divide bool, steps []config.Step, targets ...string) float64 {
+		b := &queue.Build{ID: "b", Change: "1.a", At: 1, Started: 1}
+		for _, s := range steps {
+			j := queue.Job{Step: s}
+			for _, x := range targets {
+				j.Keys = append(j.Keys, key(x))
+			}
+			b.Jobs = append(b.Jobs, j)
+		}
+		if divide {
+			b.Divide(0, []queue.Key{key("a"), key("c")})
+		}
+		return predict.Samples([]queue.Row{
+			{At: 1, Arrival: &queue.ArrivalRow{Change: "1.a", Arrival: 1, Affected: 4}},
+			{At: 60_001, Build: queue.NewBuildRow(b, queue.JobPassed)},
+		})[0].Took
+	}
+	unit := config.Step{Name: "unit"}
+	again := config.Step{Name: "unit", Repeat: 1}
+	if got := took(false, []config.Step{unit}, "a", "b", "c", "d"); got != 60 {
+		t.Errorf("in one piece it took %v s", got)
+	}
+	if got := took(true, []config.Step{unit}, "a", "b", "c", "d"); got != 60 {
+		t.Errorf("in two parts it took %v s", got)
+	}
+	if got := took(false, []config.Step{unit, again}, "a", "b"); got != 0 {
+		t.Errorf("half of it, twice, took %v s", got)
 	}
 }
