@@ -80,7 +80,11 @@ func (g *FromGit) Run(ctx context.Context) error {
 		return err
 	}
 	used := 0
-	before, hide := said{}, history.NewAnonymous([]byte(g.Salt))
+	before, err := g.before(ctx, results)
+	if err != nil {
+		return err
+	}
+	hide := history.NewAnonymous([]byte(g.Salt))
 	for i, c := range line {
 		c.change = queue.ChangeID(c.id)
 		if g.Anonymous {
@@ -176,6 +180,24 @@ func (c *commit) features(targets int) queue.Features {
 func folder(file string) string {
 	parts := strings.SplitN(slashed.Dir(file), "/", 3)
 	return strings.Join(parts[:min(len(parts), 2)], "/")
+}
+
+// before returns the latest result before the commits that --last leaves: without it, the first of
+// these would count as the one that broke what was red already.
+func (g *FromGit) before(ctx context.Context, results map[queue.CommitID]said) (said, error) {
+	if g.Last <= 0 || len(results) == 0 {
+		return said{}, nil
+	}
+	out, err := exec.CommandContext(ctx, "git", "-C", g.Repo, "rev-list", "--first-parent", "--skip="+strconv.Itoa(g.Last), g.Branch, "--").Output()
+	if err != nil {
+		return said{}, fmt.Errorf("%s: git rev-list: %w", g.Repo, err)
+	}
+	for id := range strings.Lines(string(out)) {
+		if s, known := results[queue.CommitID(strings.TrimSpace(id))]; known {
+			return s, nil
+		}
+	}
+	return said{}, nil
 }
 
 // log reads the line, the first commit first. It says all that the user's configuration of git

@@ -134,4 +134,13 @@ func TestFromGit(t *testing.T) {
 		}
 		git("config", "--unset", strings.Fields(setting)[0])
 	}
+
+	// The latest commit alone is no more broken than among all.
+	var out bytes.Buffer
+	if err := (&FromGit{Repo: dir, Branch: "main", Results: file, Last: 1, out: &out}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Contains(text, `"outcome":"rejected"`) || !strings.Contains(text, `"outcome":"landed"`) {
+		t.Errorf("the latest commit, of a red stretch that began before it: %s", text)
+	}
 }
