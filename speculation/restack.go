@@ -102,7 +102,7 @@ func (c *entering) askBelow(r *queue.Request, b queue.Inspected) {
 			continue
 		}
 		// The id begins with that of the request, which shows where it came from.
-		c.request(queue.Request{ID: r.ID + "/below/" + strconv.Itoa(n), Number: n, User: r.User, At: r.At, Bot: r.Bot,
+		c.request(queue.Request{ID: r.ID + "/below/" + strconv.Itoa(n), Number: n, User: r.User, At: r.At, Bot: r.Bot, Made: r.Made, Late: r.Late,
 			Command: queue.Command{Verb: queue.CommandLand, Lane: r.Command.Lane, Method: r.Command.Method}})
 	}
 }
