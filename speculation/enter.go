@@ -52,6 +52,7 @@ func (c *entering) inspected(b queue.Inspected) {
 	if r.Late && r.Comment != "" && r.Number != 0 {
 		c.upkeep.ask(queue.React{Number: r.Number, Comment: r.Comment, Seen: true}) // what hear does of others at once
 	}
+	b = c.unvouched(r, b)
 	if why := c.refusal(r, b); why.Code != "" {
 		c.refuse(r, why)
 	} else if c.waitsForPush(r, b) {

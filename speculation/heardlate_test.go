@@ -36,3 +36,33 @@ func TestHeardLateOfAStack(t *testing.T) {
 		}
 	}
 }
+
+// An administrator asks to land a head, which is not heard. Somebody pushes another one, and asks
+// for it. When the command is found, it is no approval of the head that the administrator has
+// perhaps not seen.
+func TestHeardLateVouchesForNothing(t *testing.T) {
+	for _, how := range []string{"/land", "/land retry", "/land now it burns", "/land delegate @eve"} {
+		w := quiet(t, unit, config.Rules{})
+		w.guards, w.sanctioned, w.requires = true, map[queue.CommitID]bool{}, true
+		w.permissions.Protected = []string{"p/**"}
+		w.roles = map[string]string{"eve": "read"}
+		w.tell(queue.MainMoved{Branch: "main"})
+		w.quiesce()
+		p := w.open(w.main, edit{"a/code": "one", guarded: "one"})
+		w.headIsNow(p, edit{guarded: "two"})
+		w.step(w.say(p, "dev", "/land"))
+		w.settleDown()
+		if ch := w.mustBe(p, queue.Parked); !waitsOutside(ch) {
+			t.Fatalf("%+v", ch.Reason)
+		}
+		p.changed = w.now.Add(-minute)
+		w.step(w.foundLater(p, "boss", how, time.Hour))
+		w.settleDown()
+		if ch := w.change(p); ch.Vouched || ch.Approved || ch.Phase != queue.Parked {
+			t.Errorf("%s: it is %s, vouched for %v, approved %v", how, ch.Phase, ch.Vouched, ch.Approved)
+		}
+		if n := len(w.core.s.Pulls[p.number].Trusted); n > 0 {
+			t.Errorf("%s: it is delegated", how)
+		}
+	}
+}

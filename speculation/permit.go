@@ -71,6 +71,22 @@ func (c *entering) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 	return queue.CommandLand
 }
 
+// outrun reports whether a command was not heard when it was given, and its pull request has changed
+// since: who gave it may not have seen the present head.
+func (c *entering) outrun(r *queue.Request, b queue.Inspected) bool {
+	return c.mayRun(r.Command.Verb) && r.Doubtful(b.Changed) && !b.Unmoved
+}
+
+// unvouched returns the forge's answer without the approval of a command that may be about another
+// head: an administrator approves only the head that he or she has seen.
+func (c *entering) unvouched(r *queue.Request, b queue.Inspected) queue.Inspected {
+	if c.outrun(r, b) {
+		ch := c.facts.Links.Active(r.Number)
+		b.Vouched, b.Approved = false, ch != nil && ch.Head == b.Head && ch.Approved
+	}
+	return b
+}
+
 // outdated says that a command is about an outdated commit, if so. A cancel is compared
 // with the queue's head, other commands with the pull request's. A command that was not
 // heard when it was given is about the present head only if nothing has changed since.
@@ -81,8 +97,10 @@ func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	} else if try := c.settling.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
 		now = try.Head
 	}
-	if c.mayRun(r.Command.Verb) && r.Doubtful(b.Changed) && !b.Unmoved {
-		if ch := c.facts.Links.Active(r.Number); ch == nil || ch.Head != now {
+	if c.outrun(r, b) {
+		// The queue has the present head already where somebody has asked for that, and then the
+		// command adds nothing. But a delegation would speak for the head.
+		if ch := c.facts.Links.Active(r.Number); ch == nil || ch.Head != now || r.Command.Verb == queue.CommandDelegate {
 			return queue.Reason{Code: queue.ReasonUnheard, Names: []string{string(now)}}
 		}
 	}
