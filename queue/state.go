@@ -95,7 +95,7 @@ const touchedWithin = time.Second
 // Doubtful reports whether a command was heard late and its pull request has changed since
 // it was given: the head may be another one. changed is by the forge's clock; 0: not told.
 func (r *Request) Doubtful(changed Instant) bool {
-	return r.Late && r.Head == "" && changed > r.Made.Add(touchedWithin)
+	return r.Late && (r.Head == "" || r.Held) && changed > r.Made.Add(touchedWithin)
 }
 
 // Pull is what the queue remembers of a pull request beyond its changes.

@@ -49,6 +49,10 @@ func (c *entering) inspected(b queue.Inspected) {
 		c.looked(r, b)
 		return
 	}
+	if c.landedMeanwhile(r) {
+		c.forget(r)
+		return
+	}
 	if r.Late && r.Comment != "" && r.Number != 0 {
 		c.upkeep.ask(queue.React{Number: r.Number, Comment: r.Comment, Seen: true}) // what hear does of others at once
 	}
@@ -56,7 +60,7 @@ func (c *entering) inspected(b queue.Inspected) {
 	if why := c.refusal(r, b); why.Code != "" {
 		c.refuse(r, why)
 	} else if c.waitsForPush(r, b) {
-		r.Held = true
+		r.Held, r.Head = true, b.Head // it is about this head, and not about one that is pushed while it waits
 		c.touch(queue.KindRequest, r.ID)
 	} else {
 		c.follow(r, b)
@@ -113,6 +117,17 @@ func (c *entering) waitsForPush(r *queue.Request, b queue.Inspected) bool {
 		return lane
 	}
 	return false
+}
+
+// landedMeanwhile reports whether the push that a command has waited for has landed its change. There
+// is nothing left to do then, whatever the pull request looks like by now.
+func (c *entering) landedMeanwhile(r *queue.Request) bool {
+	p := c.s.Pulls[r.Number]
+	if !r.Held || p == nil || c.facts.Links.Active(r.Number) != nil {
+		return false
+	}
+	last := c.s.Changes[p.Last]
+	return last != nil && last.Phase == queue.Landed && r.At < last.Decided
 }
 
 // dropHeld ends the commands about a pull request that wait for the end of a push: they were given

@@ -66,3 +66,21 @@ func TestHeardLateVouchesForNothing(t *testing.T) {
 		}
 	}
 }
+
+// A command is found later while its change is pushed, and waits for the end of the push. The
+// change lands: nobody is told anything of the command.
+func TestHeardLateDuringLanding(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}}})
+	p := w.land(edit{"a/code": "one"})
+	w.untilPush()
+	pushed := w.mustTake("land")
+	p.changed = w.now.Add(-minute)
+	w.step(w.foundLater(p, "dev", "/land method=rebase", time.Hour))
+	w.settleDown()
+	w.tell(pushed...)
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+	if got := w.core.s.Pulls[p.number].Notice.Code; got != "" {
+		t.Errorf("said %q", got)
+	}
+}

@@ -248,3 +248,36 @@ func TestMendedBeforeAControlBegins(t *testing.T) {
 		w.mustBe(p, queue.Landed)
 	}
 }
+
+// A command that waits for the end of a push is about the head that it was given for: its author
+// pushes another one, which is heard of or not, and has not asked for that.
+func TestHeldCommandIsAboutItsHead(t *testing.T) {
+	for _, heard := range []string{"yes", "no", "an older one"} {
+		w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}}})
+		p := w.land(edit{"a/code": "one"})
+		w.untilPush()
+		w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
+		pushed := w.mustTake("land")
+		w.step(w.say(p, "dev", "/land method=rebase"))
+		w.settleDown()
+		switch heard {
+		case "an older one":
+			w.tell(queue.HeadMoved{Number: p.number, Head: "older", By: "eve"})
+		default:
+			moved := w.headMoves(p, edit{"a/code": "two"})
+			if moved.Body = (queue.HeadMoved{Number: p.number, Head: p.head, By: "dev"}); heard == "yes" {
+				w.step(moved)
+			}
+		}
+		w.settleDown()
+		w.tell(pushed...)
+		w.waitOut()
+		if heard == "an older one" {
+			if ch := w.mustBe(p, queue.Landed); ch.Method != config.MethodRebase {
+				t.Errorf("it has landed by %s", ch.Method)
+			}
+		} else if ch := w.mustBe(p, queue.Cancelled); ch.Reason.Code != queue.ReasonPushed {
+			t.Errorf("%s: %+v", heard, ch.Reason)
+		}
+	}
+}
