@@ -62,6 +62,9 @@ func (c *entering) inspected(b queue.Inspected) {
 	} else if c.waitsForPush(r, b) {
 		r.Held, r.Head = true, b.Head // it is about this head, and not about one that is pushed while it waits
 		c.touch(queue.KindRequest, r.ID)
+		if ch := c.facts.Links.Active(r.Number); ch.Head != b.Head && !unsaid(r) {
+			c.answer(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}}) // as it looks now
+		}
 	} else {
 		c.follow(r, b)
 	}
@@ -98,13 +101,16 @@ func (c *entering) refusal(r *queue.Request, b queue.Inspected) queue.Reason {
 }
 
 // waitsForPush reports whether a command asks for something that a change which is being pushed
-// cannot have: another method or lane, or to go before all others. How the push ends decides about
+// cannot have: another method, lane or head, or to go before all others. How the push ends decides about
 // it: if the change has landed, there is nothing left to do, and else the command is followed then,
 // before the change is pushed again. Later commands do not wait for it, and a cancel ends it.
 func (c *entering) waitsForPush(r *queue.Request, b queue.Inspected) bool {
 	ch := c.facts.Links.Active(r.Number)
-	if ch == nil || ch.Phase != queue.Landing || ch.Head != b.Head {
+	if ch == nil || ch.Phase != queue.Landing {
 		return false
+	}
+	if ch.Head != b.Head {
+		return c.commands.Row(r.Command.Verb).Enters
 	}
 	lane := r.Command.Lane != "" && r.Command.Lane != ch.Lane
 	switch r.Command.Verb {

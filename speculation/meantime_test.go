@@ -281,3 +281,47 @@ func TestHeldCommandIsAboutItsHead(t *testing.T) {
 		}
 	}
 }
+
+// Somebody pushes while the older head is being pushed to main, and asks to land the new one. The
+// push is lost: the command is followed.
+func TestAnotherHeadDuringAPushThatIsLost(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		for _, event := range []string{"before", "after", "never"} {
+			w := quiet(t, unit, config.Rules{})
+			p := w.land(edit{"a/code": "one"})
+			w.untilPush()
+			if lost {
+				w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
+			}
+			pushed := w.mustTake("land")
+			old := p.head
+			moved := w.headMoves(p, edit{"a/code": "two"})
+			moved.Body = queue.HeadMoved{Number: p.number, Head: p.head, By: "dev"}
+			if event == "before" {
+				w.step(moved)
+			}
+			w.step(w.say(p, "dev", "/land"))
+			w.settleDown()
+			if got := w.core.s.Pulls[p.number].Notice.Code; got != queue.ReasonTooLate {
+				t.Errorf("said %q", got)
+			}
+			if event == "after" {
+				w.step(moved)
+				w.settleDown()
+			}
+			w.mustRestart()
+			w.tell(pushed...)
+			w.waitOut()
+			ch := w.mustBe(p, queue.Landed)
+			if got := w.core.s.Pulls[p.number].Notice.Code; (got == queue.ReasonTooLate) == lost {
+				t.Errorf("lost %v, %s: said %q", lost, event, got)
+			}
+			if (ch.Head == old) == lost {
+				t.Errorf("lost %v, %s: %s landed", lost, event, ch.Head)
+			}
+			if n := len(w.core.s.Requests); n > 0 {
+				t.Errorf("%d requests are left", n)
+			}
+		}
+	}
+}
