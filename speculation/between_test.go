@@ -517,3 +517,26 @@ func TestCommandHeardLate(t *testing.T) {
 		}
 	}
 }
+
+// A button says which head it is for. That the head has moved there is heard a moment later, and
+// refuses nothing.
+func TestButtonBeforeItsPush(t *testing.T) {
+	for _, by := range []string{"", "dev", "eve"} {
+		w := quiet(t, unit, config.Rules{})
+		p := w.open(w.main, edit{"a/code": "fine"})
+		w.step(w.say(p, "dev", "/land try"))
+		w.quiesce()
+		moved := w.headMoves(p, edit{"a/code": "finer"})
+		moved.Body = queue.HeadMoved{Number: p.number, Head: p.head, By: by}
+		said := w.say(p, "dev", "/land")
+		b := said.Body.(queue.Commented)
+		b.Head = p.head
+		said.Body = b
+		w.step(said)
+		w.step(moved)
+		w.waitOut()
+		if ch := w.change(p); ch == nil || ch.Phase != queue.Landed || ch.Head != p.head {
+			t.Errorf("pushed by %q: %+v, said %+v", by, ch, w.core.s.Pulls[p.number].Notice)
+		}
+	}
+}

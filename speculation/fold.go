@@ -257,7 +257,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if known == nil || known.Head != b.Head {
 		for _, id := range derived.Sorted(c.s.Requests) {
 			r := c.s.Requests[id]
-			if r.Number == b.Number && c.entering.mayRun(r.Command.Verb) && !r.Held && (b.By == "" || b.By != r.User || r.Head != "") {
+			if r.Number == b.Number && c.entering.mayRun(r.Command.Verb) && !r.Held && r.Head != b.Head && (b.By == "" || b.By != r.User || r.Head != "") {
 				c.upkeep.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 				c.entering.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
 			}
