@@ -3,6 +3,7 @@ package speculation
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -278,22 +279,38 @@ func (c *entering) unlabelled(b queue.Labeled) {
 		a.Offered.Labels = slices.DeleteFunc(slices.Clone(a.Offered.Labels), func(l string) bool { return l == b.Label })
 	}
 	ch := c.facts.Links.Active(b.Number)
-	if b.On || ch == nil || ch.Rule == "" || ch.Phase == queue.Landing {
+	if ch == nil || ch.Rule == "" {
 		return
 	}
-	if rule, known := c.facts.Rules().AutoRule(ch.Rule); known && rule.Labelled(b.Label) {
+	switch rule, known := c.facts.Rules().AutoRule(ch.Rule); {
+	case b.On && strings.EqualFold(ch.Unruled, b.Label) && ch.Unruled != "":
+		ch.Unruled = ""
+		c.touchChange(ch)
+	case b.On || !known || !rule.Labelled(b.Label):
+	case ch.Phase == queue.Landing:
+		ch.Unruled = b.Label
+		c.touchChange(ch)
+	default:
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonUnruled, Names: []string{ch.Rule, b.Label}}, nil)
 	}
 }
 
 // unruled takes a change whose push has not moved main out of the queue if a label of its
-// rule was taken off while it was landing, when that was too late.
+// rule was taken off while it was landing, when that was too late. Where a person has asked to
+// land it since, that stands (askedFor).
 func (c *entering) unruled(ch *queue.Change) {
-	p := c.s.Pulls[ch.Number]
-	if rule, known := c.facts.Rules().AutoRule(ch.Rule); ch.Rule != "" && known && p != nil && p.Auto != nil && p.Auto.Offered.Number != 0 {
-		if gone := rule.LacksLabels(p.Auto.Offered.Labels); len(gone) > 0 {
-			c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonUnruled, Names: []string{ch.Rule, gone[0]}}, nil)
-		}
+	label := ch.Unruled
+	ch.Unruled = ""
+	if rule, known := c.facts.Rules().AutoRule(ch.Rule); label != "" && known && rule.Labelled(label) {
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonUnruled, Names: []string{ch.Rule, label}}, nil)
+	}
+}
+
+// askedFor notes that somebody asks to land a change, after all that has taken it back so far.
+func (c *entering) askedFor(ch *queue.Change) {
+	if ch.Recall != "" || ch.Unruled != "" {
+		ch.Recall, ch.Unruled = "", ""
+		c.touchChange(ch)
 	}
 }
 

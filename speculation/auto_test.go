@@ -401,3 +401,44 @@ func (h *history) hears(said ...queue.Body) {
 		h.tell(said...)
 	}
 }
+
+// A person asks to land a change whose rule's label was taken off while it is being pushed. The
+// push is lost: the person's word stands.
+func TestAskedForAfterTheLabelIsOff(t *testing.T) {
+	w := quiet(t, unit, autoRules("high"))
+	p := w.open(w.main, edit{"a/code": "one"})
+	p.labels = []string{"ready"}
+	w.tell(w.offer(p))
+	w.untilPush()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
+	lost := w.mustTake("land")
+	p.labels = nil
+	w.tell(queue.Labeled{Number: p.number, Label: "ready", Actor: "dev"}, w.offer(p))
+	w.step(w.say(p, "dev", "/land"))
+	w.settleDown()
+	w.tell(lost...)
+	w.waitOut()
+	if ch := w.change(p); ch.Phase != queue.Landed {
+		t.Errorf("%s %+v", ch.Phase, ch.Reason)
+	}
+}
+
+// The configuration asks for another label while a change is being pushed that a rule has entered.
+// The push is lost: no label was taken off.
+func TestRuleEditedDuringAPushThatIsLost(t *testing.T) {
+	w := quiet(t, unit, autoRules("high"))
+	p := w.open(w.main, edit{"a/code": "one"})
+	p.labels = []string{"ready"}
+	w.tell(w.offer(p))
+	w.untilPush()
+	w.mustTake("land")
+	w.rules.Auto = append([]config.Auto(nil), w.rules.Auto...)
+	w.rules.Auto[0].Labels = []string{"ready", "extra"}
+	w.main = w.core.s.Main.Tip
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.waitOut()
+	if ch := w.change(p); ch.Phase == queue.Cancelled {
+		t.Errorf("%s %+v", ch.Phase, ch.Reason)
+	}
+}

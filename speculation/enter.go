@@ -168,10 +168,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 			return
 		}
 		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
-			if ch.Recall != "" {
-				ch.Recall = ""
-				c.touchChange(ch)
-			}
+			c.askedFor(ch)
 			c.inStack(ch, b)
 			if ch.Phase != queue.Landing && !c.guarding.admit(ch, b) {
 				c.toLane(ch, r)
@@ -362,8 +359,9 @@ func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 		c.touchMain()
 	}
 	c.forgetFailures(ch.ID)
-	ch.Builds, ch.Spent, ch.Infra, ch.InfraOn, ch.Recall = 0, 0, 0, nil, ""
+	ch.Builds, ch.Spent, ch.Infra, ch.InfraOn = 0, 0, 0, nil
 	c.touchChange(ch)
+	c.askedFor(ch)
 	if ch.Phase == queue.Parked && c.guarding.admit(ch, b) {
 		c.settling.unpark(ch)
 	}
