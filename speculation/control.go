@@ -46,6 +46,7 @@ const (
 	proofFresh = time.Hour // how old a pass of main may be when a target fails by name
 
 	patienceToAsk  = 30 * time.Second // how long main stays where it is, for the answer which keys it has
+	patienceAgain  = 5 * time.Minute  // after this it stays where it is once more, for the answer where it is
 	controlsAtOnce = 2                // runs of one control before it waits for the next
 )
 

@@ -84,3 +84,58 @@ func TestRejectionOutrunByMain(t *testing.T) {
 	}
 	w.mustBe(p, queue.Rejected)
 }
+
+// As TestRejectionOutrunByMain, and the first reading takes longer than main stays where it is for
+// it, or has to be made twice: main stays where it is for a later one.
+func TestRejectionOutrunByMainOnce(t *testing.T) {
+	for _, how := range []string{"slow", "fails"} {
+		w := quiet(t, unit, config.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
+		p := w.land(edit{"a/code": "bad"})
+		w.settleDown()
+		sought, failed := queue.Instant(0), false
+		slow := func() {
+			for range 200 {
+				if sought == 0 {
+					sought = w.core.s.Main.Sought
+				}
+				i := slices.IndexFunc(w.waits, func(a queue.Action) bool {
+					_, reads := a.Task.(queue.Observe)
+					takes := 20 * time.Second
+					if how == "slow" && sought != 0 && a.At <= sought.Add(30*time.Second) {
+						takes = 40 * time.Second
+					}
+					return !reads || w.now.Sub(a.At) >= takes
+				})
+				if i < 0 {
+					return
+				}
+				w.now++
+				if _, reads := w.waits[i].Task.(queue.Observe); reads && how == "fails" && sought != 0 && !failed {
+					failed = true
+					key := w.waits[i].Key
+					w.waits = slices.Delete(w.waits, i, i+1)
+					w.tell(queue.Failed{Action: key, Error: "away", Transient: true})
+					continue
+				}
+				w.work(i)
+			}
+		}
+		for range 300 {
+			if w.change(p).Phase.Final() {
+				break
+			}
+			w.land(edit{"b/code": "at" + w.now.Time().Format("150405")})
+			slow()
+			w.now = w.now.Add(10 * time.Second)
+			w.tell(queue.Tick{})
+			slow()
+			for _, r := range w.going() {
+				w.tell(w.advance(r)...)
+				slow()
+			}
+		}
+		if ch := w.change(p); ch.Phase != queue.Rejected {
+			t.Errorf("%s: it is %s after %v", how, ch.Phase, w.now.Sub(sought))
+		}
+	}
+}

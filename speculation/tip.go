@@ -141,7 +141,7 @@ func (c *mainline) mainSeen() bool {
 		if c.observing == "" {
 			c.upkeep.observe()
 		}
-		if m := &c.s.Main; m.Sought == 0 {
+		if m := &c.s.Main; m.Sought == 0 || c.facts.Now >= m.Sought.Add(patienceAgain) {
 			m.Sought = c.facts.Now
 			c.touchMain()
 		}
@@ -151,7 +151,8 @@ func (c *mainline) mainSeen() bool {
 
 // sought reports whether a verdict waits for a reading of main that is under way. Main stays where
 // it is meanwhile, for a time: each move of it would make the reading one of the past, and a main
-// that never rests would put the verdict off for ever.
+// that never rests would put the verdict off for ever. Where that was in vain, because the forge
+// was slow or in trouble, main stays once more after a pause (mainSeen), in which others land.
 func (c *mainline) sought() bool {
 	m, a := &c.s.Main, c.s.Actions[c.observing]
 	until := m.Sought.Add(patienceToAsk)
