@@ -60,6 +60,7 @@ type Watch struct {
 	Commit   CommitID `json:"commit"`
 	Analyzer string   `json:"analyzer,omitempty"` // version to judge it by
 	Epoch    int      `json:"epoch"`              // the stretch of main's line that Commit is on
+	Seq      int      `json:"seq,omitempty"`      // where on that stretch
 	Aims     []Aim    `json:"aims,omitempty"`
 	Before   Instant  `json:"before,omitempty"`
 	Most     int      `json:"most,omitempty"` // with Before: no more keys than these

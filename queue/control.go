@@ -29,6 +29,7 @@ type Control struct {
 	Good    Instant  `json:"good,omitempty"`    // when Key was last seen to pass, wherever
 	Began   Instant  `json:"began,omitempty"`   // when the latest run began that has passed it on a commit of main's line; 0: none has
 	Build   BuildID  `json:"build,omitempty"`   // that run
+	Seq     int      `json:"seq,omitempty"`     // where on main's line that run stands (Line.Seq)
 	Since   Instant  `json:"since,omitempty"`   // only a run that began then, or later, is enough; 0: none is needed
 	Runs    int      `json:"runs,omitempty"`    // builds started for it
 	Retry   Instant  `json:"retry,omitempty"`   // no other is started before

@@ -1,7 +1,6 @@
 package speculation
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -36,8 +35,8 @@ import (
 // A control on a newer commit is not as good where the step names no target: something may
 // have mended main in between, and the failures are those of main as it was. So such a
 // control is asked for on the commit of main's line that the oldest failing run stands on,
-// even if main has moved on before that is known. If main has no such key there, main's tip
-// has to do.
+// even if main has moved on before that is known, and one that has passed on a newer commit for
+// another change is not enough. If main has no such key there, main's tip has to do.
 //
 // A control that fails is no verdict on any change: it is run again, and when it has
 // failed as often as a verdict needs, main has drifted (drift.go).
@@ -55,7 +54,7 @@ type need struct {
 	aim   queue.Aim
 	fresh queue.Instant // it is enough that main's key was seen to pass then or later; 0: it is not
 	since queue.Instant // else the control needs a run that began then or later
-	base  spot          // where it had better run; zero: on main's tip
+	base  spot          // where it has to run, or before that, if main has the key there; zero: anywhere
 }
 
 // spot is a commit on main's line.
@@ -119,10 +118,16 @@ func (n need) met(x *queue.Control) bool {
 	switch {
 	case x == nil || x.Commit == "":
 		return false
-	case x.Missing, x.Began >= n.since:
+	case x.Missing, x.Began >= n.since && !n.tooNew(x):
 		return true
 	}
 	return n.fresh != 0 && x.Good >= n.fresh
+}
+
+// tooNew reports whether the run that has passed a control stands on a newer commit than what has
+// failed, and another one may yet tell: something that has landed in between may have mended main.
+func (n need) tooNew(x *queue.Control) bool {
+	return n.base.commit != "" && !x.Late && x.Seq > n.base.seq
 }
 
 // mainCleared reports whether failing evidence against a link is known not to be main's
@@ -166,7 +171,12 @@ func (c *judging) keepControls() {
 			for _, n := range c.needs(l, e) {
 				id := n.aim.ID()
 				old, has := wanted[id]
-				if x := c.s.Controls[id]; n.met(x) {
+				x := c.s.Controls[id]
+				if x != nil && x.Began >= n.since && n.tooNew(x) {
+					x.Began, x.Build, x.Seq = 0, "", 0 // it is run once more
+					c.touch(queue.KindControl, id)
+				}
+				if n.met(x) {
 					n.since = 0
 				} else if at := n.base; at.commit != "" && (base.commit == "" || at.seq < base.seq) && (x == nil || !x.Late) {
 					base = at
@@ -209,7 +219,10 @@ func (c *judging) keepControls() {
 			c.touch(queue.KindControl, id)
 		}
 	}
-	c.askControls(cmp.Or(base.commit, m.Tip))
+	if base.commit == "" {
+		base = spot{m.Tip, m.Line.Seq}
+	}
+	c.askControls(base)
 }
 
 // wantedBefore has the controls kept of pending changes whose merge onto main's tip is still to
@@ -231,8 +244,8 @@ func (c *judging) wantedBefore(want func(*queue.Link)) {
 
 // askControls asks for main's keys of those controls that are new, or that are to be
 // run on another commit of main's line: all that are to be run at one time are run on one.
-func (c *judging) askControls(at queue.CommitID) {
-	m := &c.s.Main
+func (c *judging) askControls(on spot) {
+	m, at := &c.s.Main, on.commit
 	if len(c.s.Controls) == 0 {
 		if m.Control != "" {
 			m.Control = ""
@@ -267,7 +280,7 @@ func (c *judging) askControls(at queue.CommitID) {
 				c.touch(queue.KindControl, aim.ID())
 			}
 		}
-		c.upkeep.ask(queue.Watch{Commit: at, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Aims: aims})
+		c.upkeep.ask(queue.Watch{Commit: at, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Seq: on.seq, Aims: aims})
 	}
 }
 
@@ -357,8 +370,8 @@ func (c *judging) controlled(b queue.Controlled) {
 			if e == nil || !has || e.Passed == 0 {
 				continue
 			}
-			if x.Good = max(x.Good, e.Good()); e.Commit == b.Commit && !e.Head && e.Began > x.Began {
-				x.Began, x.Build = e.Began, e.By
+			if x.Good = max(x.Good, e.Good()); e.Commit == b.Commit && !e.Head {
+				passedOnMain(x, e.Began, e.By, t.Seq)
 			}
 		}
 		c.touch(queue.KindControl, x.ID())
@@ -370,20 +383,20 @@ func (c *judging) controlled(b queue.Controlled) {
 			}
 		}
 	}
-	m.Control = c.putAside(b, "@control", keys)
+	m.Control = c.putAside(b, "@control", keys, t.Seq)
 	c.touchMain()
 }
 
 // putAside makes a root link of keys of main that have passed, beside the root link of
 // the keys that are unproven on main.
-func (c *judging) putAside(b queue.Controlled, name queue.LinkID, keys []queue.Key) queue.LinkID {
+func (c *judging) putAside(b queue.Controlled, name queue.LinkID, keys []queue.Key, seq int) queue.LinkID {
 	c.facts.Links.Untidied("")
 	if len(keys) == 0 {
 		return ""
 	}
 	c.putSteps(b.Steps)
 	l := &queue.Link{ID: queue.LinkOf(b.Commit, "") + name, Parent: b.Commit, Outcome: queue.Merged, Commit: b.Commit, Tree: b.Tree,
-		Steps: b.Steps.ID, Keys: keys, At: c.facts.Now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: c.s.Main.Line}
+		Steps: b.Steps.ID, Keys: keys, At: c.facts.Now, Analyzer: b.Analyzer, Before: b.Analyzer, Since: queue.Line{Epoch: c.s.Main.Line.Epoch, Seq: seq}}
 	if old := c.s.Links[l.ID]; old != nil {
 		l.At, l.Attempts = old.At, old.Attempts
 		c.s.Links[l.ID] = l
@@ -423,11 +436,17 @@ func (c *judging) shownOnMain(b *queue.Build, j *queue.Job, passed []string, run
 				continue
 			}
 			x.Good = max(x.Good, run.ended)
-			if at := run.passBegan(b); at > x.Began {
-				x.Began, x.Build = at, b.ID
-			}
+			passedOnMain(x, run.passBegan(b), b.ID, l.Since.Seq)
 			c.touch(queue.KindControl, x.ID())
 		}
+	}
+}
+
+// passedOnMain notes the run that has passed a control. One on a newer commit does not take the place
+// of one that is enough: it would not be enough for each failure.
+func passedOnMain(x *queue.Control, began queue.Instant, by queue.BuildID, seq int) {
+	if began > x.Began && (seq <= x.Seq || x.Began == 0 || x.Began < x.Since) {
+		x.Began, x.Build, x.Seq = began, by, seq
 	}
 }
 

@@ -325,3 +325,51 @@ func TestAnotherHeadDuringAPushThatIsLost(t *testing.T) {
 		}
 	}
 }
+
+// As in TestMendedBeforeTheControl, and a control on main as it is by now has passed already, for
+// another change, when the run fails that began before main was mended.
+func TestMendedBeforeTheFailureIsKnown(t *testing.T) {
+	w := quiet(t, byStep, config.Rules{}, rule{target: "a", all: []string{"worse"}, unless: "fine"})
+	w.rules.Retries = 0
+	w.everything = true
+	w.pass(3 * time.Hour)
+	w.drifts, w.audit.drifting = []rule{{target: "b", all: []string{"base"}}}, true
+	mend, p := w.land(edit{"b/code": "-base mended"}), w.land(edit{"a/code": "fine"})
+	w.settleDown()
+	slow := map[queue.BuildID]bool{}
+	for _, r := range w.going() {
+		if r.build.Change == w.change(p).ID {
+			slow[r.build.ID] = true
+		}
+	}
+	if len(slow) != 1 {
+		t.Fatal(slow)
+	}
+	rest := func() {
+		for range 20 {
+			w.now = w.now.Add(minute)
+			for _, r := range w.going() {
+				if !slow[r.build.ID] && (r.build.Change == "" || w.core.s.Changes[r.build.Change].Number != p.number) {
+					w.tell(w.advance(r)...)
+					w.settleDown()
+				}
+			}
+		}
+	}
+	rest()
+	w.mustBe(mend, queue.Landed)
+	q := w.open(w.main, edit{"a/code": "worse"})
+	w.step(w.say(q, "dev", "/land"))
+	w.settleDown()
+	rest()
+	if len(w.core.s.Controls) == 0 {
+		t.Fatal("no control is kept")
+	}
+	for _, r := range w.going() {
+		if slow[r.build.ID] {
+			w.tell(w.advance(r)...)
+		}
+	}
+	w.waitOut()
+	w.mustBe(p, queue.Landed)
+}

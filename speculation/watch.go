@@ -36,7 +36,7 @@ func (c *judging) watch() {
 		c.wakeAt(m.Watched)
 	case c.facts.ProvenMain() && c.mainline.watching == 0:
 		c.pauseWatch() // a look without an answer is given up, and the next one comes after a pause, too
-		c.upkeep.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Before: c.facts.Now.Add(-every), Most: watchMost})
+		c.upkeep.ask(queue.Watch{Commit: m.Tip, Analyzer: m.Analyzer, Epoch: m.Line.Epoch, Seq: m.Line.Seq, Before: c.facts.Now.Add(-every), Most: watchMost})
 	}
 }
 
@@ -69,5 +69,5 @@ func (c *judging) watched(t queue.Watch, b queue.Controlled) {
 			keys = append(keys, x.Key)
 		}
 	}
-	m.Watch = c.putAside(b, "@watch", keys)
+	m.Watch = c.putAside(b, "@watch", keys, t.Seq)
 }
