@@ -51,6 +51,8 @@ type Edited struct {
 	Bot     bool   `json:"bot,omitempty"`     // the author is an App
 	Before  Said   `json:"before"`            // the comment as it was before
 	Command string `json:"command,omitempty"` // empty: it is no toggle
+
+	Made Instant `json:"made,omitempty"` // as in Commented
 }
 
 // HeadMoved says that a pull request has another head commit than before.

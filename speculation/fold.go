@@ -139,7 +139,8 @@ func (c *Core) edited(e queue.Event, b queue.Edited) {
 		return
 	}
 	for _, cmd := range c.entering.commands.Parse(b.Command) {
-		c.request(queue.Request{ID: "box/" + e.ID, Number: b.Number, User: b.Author, Command: cmd, At: e.At, Bot: b.Bot, Box: true})
+		c.request(queue.Request{ID: "box/" + e.ID, Number: b.Number, User: b.Author, Command: cmd, At: e.At, Bot: b.Bot, Box: true,
+			Made: b.Made, Late: isLate(e, b.Made, false)})
 	}
 }
 

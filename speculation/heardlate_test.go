@@ -84,3 +84,29 @@ func TestHeardLateDuringLanding(t *testing.T) {
 		t.Errorf("said %q", got)
 	}
 }
+
+// A box of our comment was ticked while the server was away, and the forge delivers that an hour
+// later. Somebody has pushed since, and our comment shows the same as before: the head that nobody has
+// asked for does not land.
+func TestBoxHeardLate(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		w := quiet(t, unit, config.Rules{})
+		p := w.open(w.main, edit{"a/code": "one"})
+		p.said = queue.Said{Marker: "<!-- submitqueue:acme/shop@main -->", Text: "a"}
+		w.step(w.say(p, "dev", "/land help"))
+		w.settleDown()
+		ticked := w.now
+		if late {
+			w.headMoves(p, edit{"a/code": "two"}) // and nobody tells the queue
+			p.changed = w.now.Add(10 * minute)
+			w.now = w.now.Add(time.Hour)
+		}
+		w.tell(queue.Edited{Number: p.number, Author: "boss", Before: p.said, Command: "/land", Made: ticked})
+		w.waitOut()
+		if ch := w.change(p); (ch != nil) == late {
+			t.Errorf("late %v: %+v", late, ch)
+		} else if got := w.core.s.Pulls[p.number].Notice.Code; late && got != queue.ReasonUnheard {
+			t.Errorf("said %q", got)
+		}
+	}
+}

@@ -54,7 +54,7 @@ func (p *payload) edited(event *queue.Event) error {
 	if p.Sender.Login == "" || p.Issue.Number <= 0 {
 		return fmt.Errorf("%w: an edit without who made it, or without a pull request's number", forge.ErrMalformed)
 	}
-	event.Body = queue.Edited{Number: p.Issue.Number, Author: p.Sender.Login, Bot: p.Sender.bot(), Before: before, Command: command}
+	event.Body = queue.Edited{Number: p.Issue.Number, Author: p.Sender.Login, Bot: p.Sender.bot(), Before: before, Command: command, Made: instantOf(p.Comment.UpdatedAt)}
 	return nil
 }
 

@@ -366,6 +366,8 @@ func TestEditOfAnOldComment(t *testing.T) {
 		d, err := r.Receive(forgetest.WebhookHeader("issue_comment", "guid", secret, []byte(body)), []byte(body))
 		if !isErr(err, c.want) || c.want == nil && len(d.Events) != 1 {
 			t.Errorf("%s: %+v, %v", name, d, err)
+		} else if c.want == nil && d.Events[0].Body.(queue.Edited).Made != queue.At(now.Add(-time.Minute)) {
+			t.Errorf("%s: it is not told when that was: %+v", name, d.Events[0].Body)
 		}
 	}
 }
