@@ -111,8 +111,8 @@
 // The tests use Bazel 4.2.3. Labels and fields as later versions print them are
 // understood, but repositories of MODULE.bazel are not fetched: a tree that
 // loads from one has no graph. Bazel is the program `bazel` of the server's
-// PATH, whatever .bazelversion says. Packages that --deleted_packages in a rc
-// file leaves out are loaded like all others. A tree with a prelude
-// (tools/build_rules/prelude_bazel) has no graph: Bazel does not say which
+// PATH, whatever .bazelversion says. A tree in which --deleted_packages leaves a
+// package out of some builds and not of others has no graph. A tree with a prelude
+// (tools/build_rules/prelude_bazel) has none either: Bazel does not say which
 // files it loads.
 package bazel

@@ -60,6 +60,11 @@ func (s *scanned) rcFiles(ctx context.Context) ([]string, error) {
 			todo = append(todo, e.Path)
 		}
 	}
+	return s.imported(ctx, todo)
+}
+
+// imported returns rc files and all files that they import.
+func (s *scanned) imported(ctx context.Context, todo []string) ([]string, error) {
 	files := map[string]bool{}
 	for len(todo) > 0 {
 		file := todo[len(todo)-1]

@@ -2,8 +2,11 @@ package bazel
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -101,28 +104,76 @@ func (s *scanned) madeFolders(ctx context.Context, made []string) ([]string, err
 // files belong to the packages around them.
 var deletedPackages = regexp.MustCompile(`--deleted_packages[= \t]+["']?([A-Za-z0-9_./+=~@,-]+)`)
 
-// deleted returns the folders that rc files say are no packages.
+// deleted returns the folders that rc files say are no packages. The targets of such a folder
+// are no targets, and nobody verifies them. So the option counts only where each build has it:
+// in a line for all builds, of the workspace's own rc file or of what that imports. Where it
+// is for some builds, of which it is not known whether the steps are such ones, the tree has no
+// graph. A rc file of another workspace in the tree says nothing of this one.
 func (s *scanned) deleted(ctx context.Context) (map[string]bool, error) {
-	out := map[string]bool{}
+	own, err := s.imported(ctx, []string{".bazelrc"})
+	if err != nil {
+		return nil, err
+	}
 	files, err := s.rcFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
+	out, some := map[string]bool{}, map[string]string{}
 	for _, file := range files {
+		ours := slices.Contains(own, file)
+		if !ours && s.elsewhere(file) {
+			continue
+		}
 		text, err := s.text(ctx, file)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range deletedPackages.FindAllSubmatch(text, -1) {
-			for name := range strings.SplitSeq(string(m[1]), ",") {
-				if _, dir, ok := strings.Cut(name, "//"); ok {
-					name = dir
+		for line := range strings.Lines(joinedLine.ReplaceAllString(string(text), "")) {
+			line, _, _ = strings.Cut(line, "#")
+			words := strings.Fields(line)
+			if len(words) == 0 {
+				continue
+			}
+			all := ours && slices.Contains([]string{"build", "common", "always"}, words[0])
+			command, _, _ := strings.Cut(words[0], ":")
+			if !all && !slices.Contains([]string{"build", "test", "coverage", "common", "always"}, command) {
+				continue
+			}
+			for _, m := range deletedPackages.FindAllStringSubmatch(line, -1) {
+				for name := range strings.SplitSeq(m[1], ",") {
+					if _, dir, ok := strings.Cut(name, "//"); ok {
+						name = dir
+					}
+					if all {
+						out[name] = true
+					} else {
+						some[name] = file
+					}
 				}
-				out[name] = true
 			}
 		}
 	}
+	for _, dir := range slices.Sorted(maps.Keys(some)) {
+		if _, is := s.layout.packages[dir]; is && !out[dir] {
+			return nil, fmt.Errorf("%s has --deleted_packages=%s for some builds only: have it in .bazelrc for all of them, as `build --deleted_packages=%s`", some[dir], dir, dir)
+		}
+	}
 	return out, nil
+}
+
+// joinedLine matches the end of a line of a rc file that goes on in the next one.
+var joinedLine = regexp.MustCompile(`\\\r?\n`)
+
+// elsewhere reports whether a file is in another workspace within the tree.
+func (s *scanned) elsewhere(file string) bool {
+	for dir := folder(file); dir != ""; dir = folder(dir) {
+		for _, root := range []string{"WORKSPACE.bazel", "WORKSPACE", "MODULE.bazel"} {
+			if _, ok := s.layout.resolve(path.Join(dir, root)); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // exclude removes packages in folders that Bazel does not count as part of the
