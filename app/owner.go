@@ -207,6 +207,7 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	o.owning.Store(true) // before Stands is asked: a report that was dropped until now is in its answer
 	defer o.owning.Store(false)
+	o.dropReports()
 	var wg sync.WaitGroup
 	do := newPerformer(o, ownership{token, ctx.Done()})
 	defer func() {
@@ -251,6 +252,16 @@ func (o *Owner) own(ctx context.Context, token int64) error {
 		return err
 	}
 	return t.run(ctx, arrived, lost)
+}
+
+// dropReports drops what the workers have said of themselves and no turn of an earlier ownership
+// has taken in: later reports may have been dropped since, and the answer of Stands comes first.
+func (o *Owner) dropReports() {
+	for range len(o.events) {
+		if e := <-o.events; !o.toldAnew(e.Body) { // nobody else receives: there are as many
+			o.kept = append(o.kept, e)
+		}
+	}
 }
 
 // liveBuilds returns the builds that a queue has asked for and that have not ended, as far as
