@@ -99,6 +99,7 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 		case ch.Notice != nil && (ch.Notice.Code == string(queue.ReasonUnknownLane) || ch.Notice.Code == string(queue.ReasonNoPermission)):
 			fmt.Printf("%s stays as it was: %s\n", asked.Called(), print.OneLine(ch.Notice.Text))
 			return print.ExitCode(1)
+		case !verdict && own.others: // whose own answer is still to come, perhaps
 		case !verdict:
 			return nil
 		default:
@@ -124,27 +125,37 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 	}
 }
 
-// own tells the answer to a command from those to later commands about the same pull
+// own tells the answer to a command from those to other commands about the same pull
 // request: a change shows only the latest answer of a command that was not followed, whoever
 // gave that command.
 type own struct {
 	asked    api.Accepted
-	followed bool // the command has been answered, and not by a refusal
+	followed bool        // the command has been answered, and not by a refusal
+	others   bool        // what has been answered is somebody else's command, as far as can be seen
+	before   *api.Reason // the notice that the change had before the command was answered
+	to       string      // whom it was for
 }
 
 // keep takes a notice off a change unless it may be the answer to the command. A notice
 // never hides a verdict that came after the command. Where the change itself says nothing
-// of the command, because there is none or its verdict is older, the notice stays.
+// of the command, because there is none or its verdict is older, the notice stays. That
+// somebody else's command was not followed says nothing of this one, whose answer may come.
 func (o *own) keep(ch *api.Change) {
-	if ch.Answered.Before(o.asked.At) || ch.ID == "" {
+	if ch.Answered.Before(o.asked.At) {
+		o.before, o.to = ch.Notice, ch.NoticeTo
+		return
+	}
+	if ch.ID == "" {
 		return
 	}
 	other := o.asked.User != "" && ch.NoticeTo != o.asked.User
 	old := ch.Final && ch.Decided.Before(o.asked.At)
+	news := ch.Notice != nil && (o.before == nil || o.before.Code != ch.Notice.Code || o.before.Text != ch.Notice.Text || o.to != ch.NoticeTo)
 	if o.followed || other && !old {
 		ch.Notice = nil
 	}
-	o.followed = o.followed || ch.Notice == nil
+	o.others = ch.Notice == nil && other && news && !o.followed
+	o.followed = o.followed || ch.Notice == nil && !o.others
 }
 
 // Cancel takes a change out.

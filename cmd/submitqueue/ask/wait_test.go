@@ -95,3 +95,20 @@ func TestWaitHeedsItsOwnAnswer(t *testing.T) {
 		}
 	}
 }
+
+// Nor does an answer to another command, which came before a command's own, hide that one.
+func TestWaitHeedsItsOwnAnswerAfterAnother(t *testing.T) {
+	for _, wait := range []bool{false, true} {
+		flags := served(t, func(asked time.Time) []api.Change {
+			other := api.Change{ID: "7.a", Number: 7, Phase: string(queue.Pending), Notice: notice(queue.ReasonUnknown), NoticeTo: "bob", Answered: asked.Add(time.Second)}
+			own := other
+			own.Notice, own.NoticeTo, own.Answered = notice(queue.ReasonNoPermission), "lena", asked.Add(2*time.Second)
+			landed := own
+			landed.Phase, landed.Final, landed.Decided = string(queue.Landed), true, asked.Add(3*time.Second)
+			return []api.Change{other, own, landed}
+		})
+		if err := (&Now{about: about{flags, "7"}, Reason: []string{"it burns"}, Wait: wait}).Run(t.Context()); err == nil {
+			t.Errorf("wait %v: no error: lena may not do that, and is not told", wait)
+		}
+	}
+}
