@@ -248,7 +248,8 @@ func (c *Core) inspectAgain(number int) {
 // change is looked at again, and the forge's answer decides whether it is taken out.
 // But the head of a command that is not followed yet is not known; the command is
 // refused, and the author gives it once more. A person who pushes and commands at once
-// means the head pushed, whichever of the two events comes first: the forge is asked anew. A command
+// means the head pushed, whichever of the two events comes first: the forge is asked anew. A push
+// long after the command is another one, also where the forge has not answered since. A command
 // that waits for the end of a push is about a head that is known (waitsForPush), and is compared then.
 func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if c.entering.movedByUs(b) {
@@ -258,7 +259,8 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 	if known == nil || known.Head != b.Head {
 		for _, id := range derived.Sorted(c.s.Requests) {
 			r := c.s.Requests[id]
-			if r.Number == b.Number && c.entering.mayRun(r.Command.Verb) && !r.Held && r.Head != b.Head && (b.By == "" || b.By != r.User || r.Head != "") {
+			if r.Number == b.Number && c.entering.mayRun(r.Command.Verb) && !r.Held && r.Head != b.Head &&
+				(b.By == "" || b.By != r.User || r.Head != "" || e.At.Sub(r.At) > lateAfter) {
 				c.upkeep.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 				c.entering.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
 			}

@@ -89,7 +89,8 @@ func (c *entering) unvouched(r *queue.Request, b queue.Inspected) queue.Inspecte
 
 // outdated says that a command is about an outdated commit, if so. A cancel is compared
 // with the queue's head, other commands with the pull request's. A command that was not
-// heard when it was given is about the present head only if nothing has changed since.
+// heard when it was given is about the present head only if nothing has changed since. One
+// that was given before that head had its verdict was heard in another way, and has its answer.
 func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	now := b.Head
 	if ch := c.facts.Links.Active(r.Number); r.Command.Verb == queue.CommandCancel && ch != nil {
@@ -97,7 +98,7 @@ func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	} else if try := c.settling.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
 		now = try.Head
 	}
-	if c.outrun(r, b) {
+	if c.outrun(r, b) && !c.isDecided(r, now) {
 		// The queue has the present head already where somebody has asked for that, and then the
 		// command adds nothing. But a delegation would speak for the head.
 		if ch := c.facts.Links.Active(r.Number); ch == nil || ch.Head != now || r.Command.Verb == queue.CommandDelegate {
