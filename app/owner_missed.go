@@ -25,6 +25,7 @@ func (o *Owner) watchMissed(ctx context.Context, reached queue.Instant, locate f
 		var events []queue.Event
 		_, err := locate(ctx)
 		if err == nil {
+			since = o.knownSince(since) // it may be long since the forge last answered
 			events, err = o.Forge.Missed(ctx, since, o.openPulls())
 		}
 		if err == nil {
@@ -70,16 +71,21 @@ func (o *Owner) watchMissed(ctx context.Context, reached queue.Instant, locate f
 
 // unheardSince returns the moment since which events may have been lost when an ownership begins:
 // nobody may have owned the queue since the last moment of its state, and a forge that does not
-// send failed deliveries again has nothing else that brings back what was said meanwhile. The
-// store must still know all ids of what was heard since: commands would be followed twice.
+// send failed deliveries again has nothing else that brings back what was said meanwhile.
 func (o *Owner) unheardSince(reached queue.Instant) time.Time {
 	now := o.Now()
 	since := now.Add(-missedLeast)
 	if last := reached.Time().Add(-2 * o.Missed); reached != 0 && last.Before(since) {
 		since = last
 	}
-	if most := now.Add(-missedMost); since.Before(most) {
-		since = most
+	return o.knownSince(since)
+}
+
+// knownSince returns a moment, or a later one since which the store still knows all ids of what
+// was heard: commands from before might be followed twice.
+func (o *Owner) knownSince(since time.Time) time.Time {
+	if most := o.Now().Add(-missedMost); since.Before(most) {
+		return most
 	}
 	return since
 }
