@@ -73,11 +73,12 @@ func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queu
 // changedSince lists the merge requests that have changed since a moment, those that changed
 // last at the end. A merge request that changes meanwhile goes to the end, and all after it
 // move up. So the next page begins at the time of the last one that was read, not at its place.
+// One that is listed twice is as the later page has it.
 func (f *Forge) changedSince(ctx context.Context, id int, since time.Time) (list []*gitlab.MergeRequest, err error) {
 	since = since.UTC().Truncate(time.Second)
 	o := &gitlab.ListProjectMergeRequestsOptions{Scope: gitlab.Ptr("all"), State: gitlab.Ptr("all"), OrderBy: gitlab.Ptr("updated_at"), Sort: gitlab.Ptr("asc"),
 		ListOptions: gitlab.ListOptions{PerPage: hundred}}
-	seen := map[int]bool{}
+	at := map[int]int{}
 	for {
 		o.UpdatedAfter = gitlab.Ptr(since)
 		page, resp, err := f.client.MergeRequests.ListProjectMergeRequests(id, o, gitlab.WithContext(ctx))
@@ -86,10 +87,11 @@ func (f *Forge) changedSince(ctx context.Context, id int, since time.Time) (list
 		}
 		last := since
 		for _, mr := range page {
-			if !seen[mr.IID] {
-				list = append(list, mr)
+			if i, seen := at[mr.IID]; seen {
+				list[i] = mr
+			} else {
+				at[mr.IID], list = len(list), append(list, mr)
 			}
-			seen[mr.IID] = true
 			if mr.UpdatedAt != nil {
 				last = mr.UpdatedAt.UTC().Truncate(time.Second)
 			}

@@ -249,6 +249,39 @@ func TestMissedWhileTheListMoves(t *testing.T) {
 	}
 }
 
+// Somebody pushes to a merge request while the changed ones are listed, which takes many pages.
+// The list has it twice then, and the later head is the present one.
+func TestMissedTellsThePresentHead(t *testing.T) {
+	t.Parallel()
+	var w *world
+	var moves atomic.Bool
+	o := fake.Options{Judge: func(x fake.Exchange) {
+		if strings.HasSuffix(x.Request.URL.Path, "/merge_requests") && len(x.Answer) > 2 && moves.CompareAndSwap(true, false) {
+			w.project.Push("ann", "first", map[string]string{"f": "pushed meanwhile"})
+		}
+	}}
+	w = newWorld(t, o)
+	since := time.Now().Add(-time.Minute)
+	w.project.Push("ann", "first", map[string]string{"f": "1"})
+	w.project.Push("ann", "topic", nil)
+	n := w.project.Open(fake.Opening{Author: "ann", Source: "first"})
+	w.server.Pass(time.Second)
+	for range 103 {
+		w.project.Close("ann", w.project.Open(fake.Opening{Author: "ann", Source: "topic"}))
+		w.server.Pass(time.Second)
+	}
+	w.server.Settle()
+	moves.Store(true)
+	events, err := w.forge.Missed(t.Context(), since, []int{n})
+	if err != nil || moves.Load() || len(events) != 1 {
+		t.Fatal(err, "nothing was pushed meanwhile: ", moves.Load(), events)
+	}
+	p, err := w.forge.PullRequest(t.Context(), n)
+	if got, _ := events[0].Body.(queue.HeadMoved); err != nil || got.Head != p.Head {
+		t.Errorf("told of %s, the head is %s (%v)", got.Head, p.Head, err)
+	}
+}
+
 // A label and an assignment that nobody has heard of are found; those of which our note says
 // that they were, or that was edited since, are not: nobody who has asked once is heard twice.
 func TestMissedTellsOnceOfLabelsAndAssignments(t *testing.T) {
