@@ -27,7 +27,7 @@ type goModule struct {
 // modules are all modules of the tree, with the additions of go.work.
 type modules struct {
 	byDir   map[string]*goModule
-	barrier []conflict.Entry // go.work and its sum, and what `go work vendor` writes beside it
+	barrier []conflict.Entry // go.work and its sum, and what `go work vendor` writes beside it, with what links in that lead to
 	vendors []string         // the directories that it writes
 	salt    []string
 
@@ -77,7 +77,8 @@ func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (
 		}
 	}
 	for _, e := range files {
-		if _, module := m.byDir[dirOf(e.Path)]; module && e.Mode == conflict.ModeLink && besideModule(e.Path) {
+		_, module := m.byDir[dirOf(e.Path)]
+		if e.Mode == conflict.ModeLink && (module && besideModule(e.Path) || slices.Contains(m.vendors, e.Path)) {
 			return nil, fmt.Errorf("%s is a symbolic link: put the file or folder itself there", e.Path)
 		}
 		if m.vendored(e.Path) {
@@ -149,6 +150,18 @@ func (b *builder) followCopies(ctx context.Context) error {
 			m.copies[dir] = append(m.copies[dir], found...)
 		}
 	}
+	for _, dir := range m.vendors { // of a workspace, whose vendored files are in every hash
+		for e := range l.under(dir) {
+			if e.Mode != conflict.ModeLink {
+				continue
+			}
+			found, err := l.follow(e, read, look)
+			if err != nil {
+				return err
+			}
+			m.barrier = append(m.barrier, found...)
+		}
+	}
 	return nil
 }
 
@@ -156,7 +169,7 @@ func (b *builder) followCopies(ctx context.Context) error {
 // other files.
 func (m *modules) moveCopies(c conflict.FileChange) bool {
 	if crossing(c.From) || crossing(c.To) {
-		if slices.ContainsFunc(m.dirs(), func(dir string) bool { return strings.HasPrefix(c.Path, below(dir, "vendor")+"/") }) ||
+		if m.vendored(c.Path) || slices.ContainsFunc(m.dirs(), func(dir string) bool { return strings.HasPrefix(c.Path, below(dir, "vendor")+"/") }) ||
 			slices.ContainsFunc(slices.Concat(m.watches, m.ways), func(at string) bool { return strings.HasPrefix(at+"/", c.Path+"/") }) {
 			return true
 		}
