@@ -260,11 +260,8 @@ func (c *entering) isDecided(r *queue.Request, head queue.CommitID) bool {
 	if last.Phase == queue.Rejected && c.anotherMethod(last, r) {
 		return false
 	}
-	given := r.At
-	if r.Late && r.Made != 0 { // found later, so that it was perhaps heard before, as a label is
-		given = min(given, r.Made)
-	}
-	return (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow || r.Held) && given < last.Decided
+	// One that was found later was perhaps heard before, as a label is.
+	return (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow || r.Held) && given(r) < last.Decided
 }
 
 // unmet returns the first requirement to enter that is not met, if any. Requirements

@@ -161,13 +161,16 @@ func (c *Core) request(r queue.Request) {
 }
 
 // inspect asks about the oldest command of each pull request, so that a cancel
-// is not followed before the landing that it cancels. Commands can be answered only
+// is not followed before the landing that it cancels; and so that a resume is not
+// followed before the pause that it ends, about the oldest of those that hold all
+// landings or end that, wherever they were given. Commands can be answered only
 // after the target branch has been read.
 func (c *Core) inspect() {
 	if c.s.Main.Tip == "" {
 		return
 	}
 	oldest := map[int]*queue.Request{}
+	var holds *queue.Request
 	for _, id := range derived.Sorted(c.s.Requests) {
 		r := c.s.Requests[id]
 		if r.Held {
@@ -175,14 +178,37 @@ func (c *Core) inspect() {
 				continue
 			}
 		}
-		if first := oldest[r.Number]; first == nil || r.At < first.At {
+		if first := oldest[r.Number]; first == nil || given(r) < given(first) {
 			oldest[r.Number] = r
+		}
+		if holdsAll(r) && c.facts.Now < r.At.Add(turnsAfter) && (holds == nil || given(r) < given(holds)) {
+			holds = r
 		}
 	}
 	for _, n := range derived.Sorted(oldest) {
 		r := oldest[n]
-		c.upkeep.ask(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
+		if holds != nil && holdsAll(r) && given(holds) < given(r) {
+			c.mainline.wakeAt(holds.At.Add(turnsAfter)) // one that the forge has no answer about does not hold up the others
+		} else {
+			c.upkeep.ask(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
+		}
 	}
+}
+
+// turnsAfter is how long a command that holds all landings waits for the answer to an earlier one.
+const turnsAfter = 30 * time.Second
+
+// given returns when a command was given: those that were found later were found in any order.
+func given(r *queue.Request) queue.Instant {
+	if r.Late && r.Made != 0 {
+		return min(r.At, r.Made)
+	}
+	return r.At
+}
+
+// holdsAll reports whether a command holds all landings, or ends that.
+func holdsAll(r *queue.Request) bool {
+	return r.Command.Verb == queue.CommandPause || r.Command.Verb == queue.CommandFreeze || r.Command.Verb == queue.CommandResume
 }
 
 func (c *Core) labeled(e queue.Event, b queue.Labeled) {

@@ -53,3 +53,34 @@ func TestPushLongAfterACommandThatWaits(t *testing.T) {
 		t.Errorf("said %q", why)
 	}
 }
+
+// Commands for the whole queue that were found later are followed in the order in which they were
+// given, though GitLab lists them by merge request: a queue that somebody has resumed goes on.
+func TestPauseAndResumeThatAreFoundLater(t *testing.T) {
+	for _, turns := range []int{1, 2} {
+		w := quiet(t, unit, config.Rules{})
+		w.roles = map[string]string{"boss": "admin"}
+		one, two := w.open(w.main, edit{"a/code": "one"}), w.open(w.main, edit{"b/code": "one"})
+		w.settleDown()
+		late := func(p *pull, text string, ago time.Duration) queue.Event {
+			e := w.say(p, "boss", text)
+			b := e.Body.(queue.Commented)
+			b.Made, b.Late = e.At.Add(-ago), true
+			e.Body = b
+			return e
+		}
+		resume, pause := late(two, "/queue resume", time.Hour), late(one, "/queue pause it burns", 2*time.Hour)
+		if turns == 1 {
+			w.step(resume, pause)
+		} else { // the answer about the first is the last to come
+			w.step(pause, resume)
+			first := w.mustTake("inspect")
+			w.settleDown()
+			w.tell(first...)
+		}
+		w.waitOut()
+		if p := w.core.s.Main.Paused; p != nil {
+			t.Errorf("it is paused: %+v", p)
+		}
+	}
+}
