@@ -107,7 +107,7 @@ func TestRequestOutlivesTheServer(t *testing.T) {
 	if d := cmp.Diff(want, pr); d != "" {
 		t.Error(d)
 	}
-	landID := "local/1/land/" + string(head) + "/request-1 {Number:1 Comment:request-1 Author:ada Body:/land Bot:false Head:}"
+	landID := "local/1/land/" + string(head) + "/request-1 {Number:1 Comment:request-1 Author:ada Body:/land Bot:false Head: Made:0 Late:false}"
 	if got := events(t, f, 1); got != landID+"\nlocal/1/head/"+string(head)+" {Number:1 Head:"+string(head)+" By:}" {
 		t.Error(got)
 	}
@@ -116,7 +116,7 @@ func TestRequestOutlivesTheServer(t *testing.T) {
 		t.Error(got)
 	}
 	must(f.Open(t.Context(), "-feature;x", "bob"))(t)
-	if got := events(t, f); got != "local/1/land/"+string(moved)+"/request-1 {Number:1 Comment:request-1 Author:bob Body:/land Bot:false Head:}" {
+	if got := events(t, f); got != "local/1/land/"+string(moved)+"/request-1 {Number:1 Comment:request-1 Author:bob Body:/land Bot:false Head: Made:0 Late:false}" {
 		t.Error(got)
 	}
 }
@@ -161,7 +161,7 @@ func TestRefusedRequestEnds(t *testing.T) {
 	f := r.open()
 	n := must(f.OpenOnce(t.Context(), "k", "x", "ada", "/land priority=urgent"))(t)
 	comment := forge.RequestComment(n, "/land priority=urgent")
-	asked := "local/1/land/" + string(head) + "/" + comment + " {Number:1 Comment:" + comment + " Author:ada Body:/land priority=urgent Bot:false Head:}"
+	asked := "local/1/land/" + string(head) + "/" + comment + " {Number:1 Comment:" + comment + " Author:ada Body:/land priority=urgent Bot:false Head: Made:0 Late:false}"
 	if got := events(t, f); got != asked {
 		t.Error(got)
 	}
@@ -173,7 +173,7 @@ func TestRefusedRequestEnds(t *testing.T) {
 	if again := must(f.OpenOnce(t.Context(), "l", "x", "ada", queue.PlainLand))(t); again != n {
 		t.Errorf("another request: %d", again)
 	}
-	plain := "local/1/land/" + string(head) + "/request-1 {Number:1 Comment:request-1 Author:ada Body:/land Bot:false Head:}"
+	plain := "local/1/land/" + string(head) + "/request-1 {Number:1 Comment:request-1 Author:ada Body:/land Bot:false Head: Made:0 Late:false}"
 	if got := events(t, f); got != asked+"\n"+plain {
 		t.Error(got)
 	}
@@ -206,7 +206,7 @@ func TestRequestsEnd(t *testing.T) {
 		t.Error(got)
 	}
 	third := string(must(f.List(t.Context()))(t)[2].Head)
-	if got := events(t, f, 1, 2); got != "local/3/land/"+third+"/request-3 {Number:3 Comment:request-3 Author:ada Body:/land Bot:false Head:}\n"+
+	if got := events(t, f, 1, 2); got != "local/3/land/"+third+"/request-3 {Number:3 Comment:request-3 Author:ada Body:/land Bot:false Head: Made:0 Late:false}\n"+
 		"local/1/closed {Number:1 Merged:true}\nlocal/2/closed {Number:2 Merged:false}" {
 		t.Error(got)
 	}
