@@ -64,8 +64,13 @@ func (p *inspection) requirements(pr forge.PullRequest) forge.Requirements {
 func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 	out, now := &p.out, p.now
 	f := p.Forge.Capabilities().Requirer
-	if f == nil || now.config == nil {
+	if now.config == nil {
 		return *out, nil
+	}
+	if f == nil {
+		// A forge without requirements keeps nothing out, but what would become of the
+		// merge is told all the same to whoever asks what /land would do.
+		return *out, p.outcome(ctx)
 	}
 	rules := &now.config.Queue
 	standing := p.lacks.Standing
@@ -94,23 +99,35 @@ func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 		return nil, err
 	}
 	out.Unmet = append(out.Unmet, depends...)
-	if p.pr.Base == p.branch() {
-		paths, err := p.clashes(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if len(paths) > 0 {
-			out.Unmet = append(out.Unmet, queue.Requirement{Kind: queue.RequireMerge, Names: paths})
-		}
+	if err := p.outcome(ctx); err != nil {
+		return nil, err
 	}
 	return *out, nil
 }
 
+// outcome adds what the merge itself would come to: that it does not merge, or, for an
+// explanation, that it changes nothing.
+func (p *inspection) outcome(ctx context.Context) error {
+	if p.pr.Base != p.branch() {
+		return nil
+	}
+	paths, empty, err := p.clashes(ctx)
+	if err != nil {
+		return err
+	}
+	if len(paths) > 0 {
+		p.out.Unmet = append(p.out.Unmet, queue.Requirement{Kind: queue.RequireMerge, Names: paths})
+	}
+	p.out.Already = empty && p.asks == queue.CommandExplain
+	return nil
+}
+
 // clashes returns the paths at which a pull request does not merge with main as it is,
-// by the method of its landing, or why that method cannot be used. A pull request that
+// by the method of its landing, or why that method cannot be used; and whether its merge
+// changes nothing there. A pull request that
 // waits for something else should know, and so should a person who asks what would
 // happen. A change that has entered gets its verdict from the merge that would land.
-func (p *inspection) clashes(ctx context.Context) ([]string, error) {
+func (p *inspection) clashes(ctx context.Context) (paths []string, empty bool, err error) {
 	pr, now := p.pr, p.now
 	k := queue.Pick{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef, Below: p.out.Below}
 	asks := len(p.out.Unmet) > 0 || pr.Draft
@@ -127,18 +144,18 @@ func (p *inspection) clashes(ctx context.Context) ([]string, error) {
 			k.Method, k.Below = ch.Method, ch.Below
 		}
 	}); err != nil || now.tip == "" || !asks {
-		return nil, err
+		return nil, false, err
 	}
 	missing, err := p.fetch(ctx, []queue.Pick{k})
 	if err = errors.Join(err, missing[pr.Head], p.hold(ctx, now.tip)); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	merged, err := p.Mirror.Merges.MergeWave(ctx, []mirror.Pick{p.mergeOf(k, now.tip)})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if merged[0].Refused != "" {
-		return []string{merged[0].Refused}, nil
+		return []string{merged[0].Refused}, false, nil
 	}
-	return merged[0].Conflicts[:min(len(merged[0].Conflicts), 10)], nil
+	return merged[0].Conflicts[:min(len(merged[0].Conflicts), 10)], merged[0].Empty, nil
 }

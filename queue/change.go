@@ -176,6 +176,7 @@ type Would struct {
 	Unmet     Reason     `json:"unmet,omitzero"`      // the requirement that keeps it out; of several, the first
 	Failed    []string   `json:"failed,omitempty"`    // steps for whose failures it was rejected before, at this very commit
 	Clashes   []string   `json:"clashes,omitempty"`   // paths at which it does not merge with the target branch, where nothing keeps it out
+	Already   bool       `json:"already,omitempty"`   // its merge changes nothing on the target branch, where nothing keeps it out
 	Conflicts []Conflict `json:"conflicts,omitempty"` // with pending changes, in their order
 	More      int        `json:"more,omitempty"`      // conflicts that are not listed
 	Pending   int        `json:"pending,omitempty"`   // changes in the queue

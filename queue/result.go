@@ -90,6 +90,7 @@ type Inspected struct {
 	Requires bool          `json:"requires,omitempty"` // the forge knows of requirements: Unmet are all that are not met, beside Draft and Protected
 	Unmet    []Requirement `json:"unmet,omitempty"`
 	Vouched  bool          `json:"vouched,omitempty"` // the person who asks is an administrator
+	Already  bool          `json:"already,omitempty"` // to explain it: its merge changes nothing
 }
 
 // Analyzed is the footprint of a change.

@@ -53,6 +53,7 @@ func (c *entering) explainTo(r *queue.Request, b queue.Inspected) {
 	if i := slices.IndexFunc(b.Unmet, func(q queue.Requirement) bool { return q.Kind == queue.RequireMerge }); i >= 0 && why.Code == "" {
 		ch.Would.Clashes = b.Unmet[i].Names
 	}
+	ch.Would.Already = b.Already && why.Code == ""
 	method, _ := c.MethodOf(r)
 	c.move(ch, queue.Trying, queue.Reason{Code: queue.ReasonAnalyzing})
 	c.settling.asItWouldLand(ch, method, b)

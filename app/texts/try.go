@@ -98,6 +98,8 @@ func (w voice) would(c queue.Change) []string {
 		out = append(out, "**It could not enter now.**"+gap(w.reason(x.Unmet)))
 	} else if len(x.Clashes) > 0 {
 		out = append(out, "**It would be rejected now:** it was to be "+w.put(c.Method)+", and does not merge there"+w.in(x.Clashes)+". "+w.reconcile()+".")
+	} else if x.Already {
+		out = append(out, "**It would land nothing now.** "+w.reason(queue.Reason{Code: queue.ReasonAlready}))
 	} else {
 		out = append(out, fmt.Sprintf("**It could enter now**, beside %s.", counted(x.Pending, "pending change", "pending changes")))
 	}
