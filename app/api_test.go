@@ -194,6 +194,8 @@ func TestAPICommands(t *testing.T) {
 		{"land in two lines", "/api/land", `{"number":7,"user":"lena","priority":"high\n/queue resume"}`, 400, "`priority` is the name of a lane", ""},
 		{"cancel a number", "/api/cancel", `{"number":7,"user":"lena"}`, 202, `"number":7`, "/land cancel"},
 		{"cancel a change", "/api/cancel", `{"id":"7.aaaaaaaa","user":"lena"}`, 202, `"number":7`, "/land cancel"},
+		{"cancel a branch", "/api/cancel", `{"id":"topic","user":"lena"}`, 202, `"number":7`, "/land cancel"},
+		{"cancel a branch that nobody asked for", "/api/cancel", `{"id":"gone","user":"lena"}`, 404, "no such change", ""},
 		{"cancel what has ended", "/api/cancel", `{"number":5,"user":"lena"}`, 409, "rejected", ""},
 		{"cancel what is not there", "/api/cancel", `{"number":6,"user":"lena"}`, 404, "no such change. It may have ended long ago.", ""},
 		{"pause", "/api/pause", `{"user":"lena","reason":"release  day\n/land"}`, 202, `"queue":"acme/store@main"`, "/queue pause release day /land"},

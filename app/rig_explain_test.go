@@ -30,5 +30,7 @@ func TestExplainOfAPlainRepository(t *testing.T) {
 		t.Errorf("of what has landed it is told: %+v", w)
 	}
 	n := r.land("other")
-	r.until(n, "rejected", func(v queue.View) bool { return v.Change.Phase == queue.Rejected && v.Change.Reason.Code == queue.ReasonMergeConflict })
+	r.until(n, "rejected", func(v queue.View) bool {
+		return v.Change.Phase == queue.Rejected && v.Change.Reason.Code == queue.ReasonMergeConflict
+	})
 }

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -55,7 +57,7 @@ func (s *Handlers) ChangeNamed(name, id string) (Brief, queue.View, error) {
 	if id == "" {
 		return q, queue.View{}, &Problem{http.StatusBadRequest, "Say which change: add &id= with the number or the id of one."}
 	}
-	v, ok := s.o.Source.Change(q.Name, id)
+	v, ok := s.o.Source.Change(q.Name, s.meantBy(q.Name, id))
 	if !ok && q.Away != "" {
 		return q, v, &Problem{http.StatusServiceUnavailable, "Changes cannot be shown now: " + q.Away + ". Try again in a moment."}
 	}
@@ -67,4 +69,32 @@ func (s *Handlers) ChangeNamed(name, id string) (Brief, queue.View, error) {
 		return q, v, &Problem{http.StatusNotFound, text + "."}
 	}
 	return q, v, nil
+}
+
+// meantBy returns the id of the change that a name means. On a forge without pull requests
+// the name of a branch stands for a number: it means the change of that branch which is in
+// the queue, else the one that was decided last. A number or an id stays what it is.
+func (s *Handlers) meantBy(name, id string) string {
+	if _, err := strconv.Atoi(id); err == nil || s.o.Requests == nil {
+		return id
+	}
+	v, _ := s.o.Source.Queue(name)
+	branch, found := strings.TrimPrefix(id, branchPrefix), ""
+	for _, c := range v.Order {
+		if string(c.Change.ID) == id {
+			return id
+		}
+		if found == "" && c.Change.Branch == branch {
+			found = string(c.Change.ID)
+		}
+	}
+	for _, c := range v.Recent {
+		if string(c.ID) == id {
+			return id
+		}
+		if found == "" && c.Branch == branch {
+			found = string(c.ID)
+		}
+	}
+	return cmp.Or(found, id)
 }

@@ -161,7 +161,7 @@ func (o *own) keep(ch *api.Change) {
 // Cancel takes a change out.
 type Cancel struct {
 	client.Flags
-	ID string `arg:"" help:"Id of a change, or number of a pull request, merge request or request."`
+	ID string `arg:"" help:"Id of a change, number of a pull request, merge request or request, or branch of a plain repository."`
 }
 
 // Run implements the command.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ import (
 // Logs prints the log of a build.
 type Logs struct {
 	client.Flags
-	ID     string `arg:"" help:"A build, or a change by its number (then the one that runs, or the one that failed last), or main."`
+	ID     string `arg:"" help:"A build, or a change by its number, or by its branch of a plain repository (then the one that runs, or the one that failed last), or main."`
 	Follow bool   `short:"f" help:"Go on printing until the build has ended, and wait for it to begin."`
 	Tail   int    `default:"0" help:"Print the last so many lines only; 0: all." placeholder:"LINES"`
 }
@@ -32,6 +33,9 @@ const (
 	logEvery  = time.Second
 	tailBytes = 1 << 20
 )
+
+// named is how builds are named (queue.NewBuildID).
+var named = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // Run implements the command.
 func (l *Logs) Run(ctx context.Context) error {
@@ -59,12 +63,12 @@ func (l *Logs) build(ctx context.Context, c *client.Client) (string, error) {
 		}
 		return l.one(q.MainBuilds, "Nothing is built of the branch itself now; submitqueue blame says what failed there.")
 	}
-	if _, err := strconv.Atoi(id); err != nil {
-		return id, nil
+	if _, err := strconv.Atoi(id); err != nil && named.MatchString(id) {
+		return id, nil // a build needs no queue
 	}
 	var ch api.Change
 	if err := c.Get(ctx, "/api/change?"+url.Values{"queue": {l.Queue}, "id": {id}}.Encode(), &ch); err != nil {
-		if a, ok := errors.AsType[*client.Answered](err); ok && a.Status == http.StatusNotFound && len(id) >= 16 {
+		if a, ok := errors.AsType[*client.Answered](err); ok && a.Status == http.StatusNotFound && named.MatchString(id) {
 			return id, nil // a build's name may be all digits
 		}
 		return "", err

@@ -19,7 +19,7 @@ import (
 // Status shows the queue.
 type Status struct {
 	client.Flags
-	ID   string `arg:"" optional:"" help:"Show one change: its id, or a number."`
+	ID   string `arg:"" optional:"" help:"Show one change: its id, a number, or a branch of a plain repository."`
 	Why  bool   `name:"why" help:"Of one change: why its builds were started, what it waits for and what is expected of it."`
 	JSON bool   `name:"json" help:"Print what the API answers."`
 }
