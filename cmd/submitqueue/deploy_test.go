@@ -61,3 +61,18 @@ func TestDeployFilesAreWellFormed(t *testing.T) {
 		}
 	}
 }
+
+// systemctl sends a signal to all processes of a unit, the steps' too, if it is not told
+// otherwise (systemctl(1), --kill-whom=; --kill-who= before systemd 252, and still taken). A
+// step that gets SIGQUIT ends, so that what was to drain a runner would end its jobs.
+func TestDrainingARunnerSparesItsSteps(t *testing.T) {
+	raw, err := os.ReadFile("../../deploy/submitqueue-runner.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		if strings.Contains(line, "systemctl kill") && !strings.Contains(line, "--kill-who=main") {
+			t.Errorf("this signal goes to the steps, too: %s", line)
+		}
+	}
+}
