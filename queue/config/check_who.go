@@ -42,21 +42,3 @@ func (d *document) who(path string, who Who) {
 		}
 	}
 }
-
-// Unrunnable returns the keys of a valid file that ask for things which no runner of
-// this version offers, as errors with their places; nil: none. A server takes such a
-// file: its steps wait for a runner.
-func Unrunnable(file string, data []byte, c *Config) error {
-	d := &document{findings: newFindings(file, string(data)), refused: map[string]bool{}}
-	d.guarded(func() { d.root = parseYAML(d.findings, strings.TrimPrefix(string(data), "\ufeff")) })
-	for i, s := range c.Steps {
-		path := fmt.Sprintf("steps[%d]", i)
-		if s.Image != "" {
-			d.report(path+".image", "the runners of this version run no images: take it out, and install on the runner what step %s needs", s.Name)
-		}
-		if len(s.Tags) > 0 {
-			d.report(path+".tags", "the runners of this version offer no tags (%s): take them out", strings.Join(s.Tags, ", "))
-		}
-	}
-	return d.result()
-}

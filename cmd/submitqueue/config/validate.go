@@ -34,15 +34,11 @@ func (c *Validate) Run(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, err)
 		return print.ExitCode(1)
 	}
-	if err := config.Unrunnable(c.File, data, cfg); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return print.ExitCode(1)
-	}
 	if _, err := analyzers.All().Of(cfg.Analysis); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: analysis: %v\n", c.File, err)
 		return print.ExitCode(1)
 	}
-	beside := freezeText(cfg, time.Now()) + quarantineText(cfg, time.Now()) + autoText(cfg) + ignoreText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
+	beside := freezeText(cfg, time.Now()) + quarantineText(cfg, time.Now()) + autoText(cfg) + ignoreText(cfg) + runnersText(cfg) + reportText(cfg) + unfetchedAt(ctx, filepath.Dir(c.File), cfg)
 	seen, err := inspect.Glance(ctx, filepath.Dir(c.File), cfg)
 	if err != nil {
 		return fmt.Errorf("%s is valid, but HEAD cannot be analyzed by it: %w", c.File, err)
@@ -86,6 +82,22 @@ func (c *Validate) read(ctx context.Context) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// runnersText names the steps that the server's own runners do not run, and which
+// runners do. Which there are is known to the server alone.
+func runnersText(c *config.Config) string {
+	text := ""
+	for _, s := range c.Steps {
+		if len(s.Tags) > 0 {
+			tags := strings.Join(s.Tags, ",")
+			text += "  step " + s.Name + ": waits for a runner with the tags " + tags + ", which the server's own have not; submitqueue runners add NAME --tags " + tags + " makes one\n"
+		}
+		if s.Image != "" {
+			text += "  step " + s.Name + ": waits for a GitLab Runner that runs images, such as one with the docker executor; the server's own and submitqueue runner run none\n"
+		}
+	}
+	return text
 }
 
 // reportText names the steps whose failed runs prove no pass, and says what helps.
