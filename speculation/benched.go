@@ -36,7 +36,7 @@ func (c *benching) touchHost(h *queue.Host) { c.touch(queue.KindHost, h.Name) }
 // fleet takes in which hosts there are. A benched host that has been away is probed at
 // once: somebody may have repaired it.
 func (c *benching) fleet(b queue.Fleet) {
-	slots, tools := map[string]int{}, false
+	slots, tools, more := map[string]int{}, false, false
 	for _, f := range b.Hosts {
 		slots[f.Name] = f.Slots
 		h := c.host(f.Name)
@@ -53,15 +53,35 @@ func (c *benching) fleet(b queue.Fleet) {
 		if h.Slots == 0 && h.Bench != nil {
 			h.Bench.Until = min(h.Bench.Until, c.facts.Now)
 		}
+		more = more || slots[name] > h.Slots
 		h.Slots = slots[name]
 		c.touchHost(h)
 		tools = tools || len(h.Tools) > 0
+	}
+	if more {
+		c.arrived()
 	}
 	if tools {
 		c.retool()
 	}
 	c.forgetHosts()
 	c.guarding.configured()
+}
+
+// arrived has builds asked for again that no runner could run: the one that has come now
+// may fit. What waits is told that it comes back when such a runner is there, and must not
+// sleep out its pause beside it.
+func (c *benching) arrived() {
+	for _, ch := range c.settling.parked() {
+		if ch.Reason.Code == queue.ReasonNoRunner && ch.Until > c.facts.Now {
+			ch.Until = c.facts.Now
+			c.touchChange(ch)
+		}
+	}
+	if m := &c.s.Main; m.Retry > c.facts.Now {
+		m.Retry = c.facts.Now // its own build may have waited for the same
+		c.touchMain()
+	}
 }
 
 // retool has main read again, and with it the toolset that is in force.

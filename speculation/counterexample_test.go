@@ -296,3 +296,30 @@ func (w *world) onMain(p *pull) int {
 func hasReason(rs []queue.Reason, code queue.ReasonCode) bool {
 	return slices.ContainsFunc(rs, func(r queue.Reason) bool { return r.Code == code })
 }
+
+// A change that no runner can build comes back when one that may is there, as it is told:
+// it does not sleep out its pause beside it. A runner that goes brings nothing back.
+func TestNoRunnerEndsWhenARunnerComes(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	away := true
+	w.infra = func(b *queue.Build) (bool, bool) { return away, true }
+	own := queue.FleetHost{Name: "own", Slots: 2}
+	w.tell(queue.Fleet{Hosts: []queue.FleetHost{own}}, queue.Capacity{Slots: 2})
+	p := w.land(edit{"a/code": "one"})
+	w.quiesce()
+	if ch := w.mustBe(p, queue.Parked); ch.Reason.Code != queue.ReasonNoRunner {
+		t.Fatalf("reason = %+v", ch.Reason)
+	}
+	builds := w.change(p).Spent
+	own.Slots = 1
+	w.tell(queue.Fleet{Hosts: []queue.FleetHost{own}}, queue.Capacity{Slots: 1})
+	w.quiesce()
+	if ch := w.mustBe(p, queue.Parked); ch.Spent != builds {
+		t.Error("it was built again because a runner went")
+	}
+	away = false
+	w.tell(queue.Fleet{Hosts: []queue.FleetHost{own, {Name: "box", Slots: 1}}}, queue.Capacity{Slots: 2})
+	w.quiesce()
+	w.mustBe(p, queue.Landed)
+	w.audit.final()
+}
