@@ -144,6 +144,7 @@ type Course struct {
 	Cut     []string `json:"cut,omitempty"`      // steps that have been ended by a learned time-out in a build for it: they get the whole time-out from now on
 	OwnCI   *OwnCI   `json:"own_ci,omitempty"`   // checks that have passed on its own head; nil: not looked at
 	Stuck   Instant  `json:"stuck,omitempty"`    // since when its merges cannot be made
+	Unfit   Instant  `json:"unfit,omitempty"`    // since when no runner has what its builds ask for
 }
 
 // Ending is how and when a change has ended, or what keeps it from that. The

@@ -360,7 +360,7 @@ func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 		c.touchMain()
 	}
 	c.forgetFailures(ch.ID)
-	ch.Builds, ch.Spent, ch.Infra, ch.InfraOn = 0, 0, 0, nil
+	ch.Builds, ch.Spent, ch.Infra, ch.InfraOn, ch.Unfit = 0, 0, 0, nil, 0
 	c.touchChange(ch)
 	c.askedFor(ch)
 	if ch.Phase == queue.Parked && c.guarding.admit(ch, b) {

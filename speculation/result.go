@@ -335,8 +335,8 @@ func (c *judging) jobDone(r queue.JobDone) {
 	c.observeFlakes(j, r, shaky, passed)
 	c.observeMain(b, r)
 	for _, id := range b.For() {
-		if ch := c.s.Changes[id]; ch != nil && (ch.Infra != 0 || ch.Apart) && c.heard(j, b) {
-			ch.Infra, ch.InfraOn, ch.Apart = 0, nil, false
+		if ch := c.s.Changes[id]; ch != nil && (ch.Infra != 0 || ch.Apart || ch.Unfit != 0) && c.heard(j, b) {
+			ch.Infra, ch.InfraOn, ch.Apart, ch.Unfit = 0, nil, false, 0
 			c.touchChange(ch)
 		}
 	}
@@ -524,6 +524,13 @@ func (c *judging) buildDone(r queue.BuildDone) {
 		case r.Refused != "" && queue.RefusalOf(r.Refused) == queue.RefusalContent:
 			c.landing.turnAway(ch, r.Refused, queue.RefusalContent)
 		case r.NoRunner:
+			// A build that nobody could run does not use up the change's builds: else the
+			// change would not come back when such a runner is there, as it is told.
+			// parked_limit bounds these tries.
+			if ch.Builds > 0 {
+				ch.Spent -= ch.Spent / float64(ch.Builds)
+				ch.Builds--
+			}
 			c.settling.park(ch, queue.Reason{Code: queue.ReasonNoRunner, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))
 		case r.NoCheck:
 			c.settling.park(ch, queue.Reason{Code: queue.ReasonNoCheck, Detail: r.Detail}, c.facts.Now.Add(parkedRetry))

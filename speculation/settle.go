@@ -414,6 +414,9 @@ func (c *settling) park(ch *queue.Change, why queue.Reason, until queue.Instant)
 	if why.Code == queue.ReasonStuck && ch.Stuck == 0 {
 		ch.Stuck = c.facts.Now
 	}
+	if why.Code == queue.ReasonNoRunner && ch.Unfit == 0 {
+		ch.Unfit = c.facts.Now
+	}
 	c.touchChange(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "parked", Reason: why})
 	c.topple(ch)
@@ -428,6 +431,9 @@ func (c *settling) unparkDue() {
 		end := ch.Decided.Add(limit)
 		if ch.Reason.Code == queue.ReasonStuck && ch.Stuck != 0 {
 			end = ch.Stuck.Add(limit)
+		}
+		if ch.Reason.Code == queue.ReasonNoRunner && ch.Unfit != 0 {
+			end = ch.Unfit.Add(limit)
 		}
 		if ch.Reason.Code == queue.ReasonProtected && ch.Refused != nil {
 			end = ch.Refused.Since.Add(limit)
