@@ -72,6 +72,7 @@ type Main struct {
 	Resumed    Instant        `json:"resumed,omitempty"` // when somebody last resumed landings: windows of freezes that were open then are over
 	Nows       []Emergency    `json:"nows,omitempty"`    // of the last day, the oldest first
 	Took       Instant        `json:"took,omitempty"`    // when the branch last took a push of ours
+	Unfit      Instant        `json:"unfit,omitempty"`   // when a build of the branch itself ended, as the latest, since no runner could run it; 0: the latest did not
 	Sought     Instant        `json:"sought,omitempty"`  // since when main stays where it is for a verdict that waits for a reading of it; 0: none does
 	Split      []ChangeID     `json:"split,omitempty"`   // changes of pushes that were refused with several changes: they are pushed in parts
 	Part       int            `json:"part,omitempty"`    // how many of Split may be pushed together; 0: half of them

@@ -3,6 +3,7 @@ package speculation
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/digest"
@@ -68,19 +69,26 @@ func (c *benching) fleet(b queue.Fleet) {
 	c.guarding.configured()
 }
 
+// arrivedEach is the least time between two builds that are asked for because runners come.
+const arrivedEach = time.Minute
+
 // arrived has builds asked for again that no runner could run: the one that has come now
 // may fit. What waits is told that it comes back when such a runner is there, and must not
-// sleep out its pause beside it.
+// sleep out its pause beside it. Runners that live for one job come all the time, so there
+// is a least time between two of these builds.
 func (c *benching) arrived() {
 	for _, ch := range c.settling.parked() {
-		if ch.Reason.Code == queue.ReasonNoRunner && ch.Until > c.facts.Now {
-			ch.Until = c.facts.Now
+		at := max(c.facts.Now, ch.Decided.Add(arrivedEach)) // it was parked then
+		if ch.Reason.Code == queue.ReasonNoRunner && ch.Until > at {
+			ch.Until = at
 			c.touchChange(ch)
 		}
 	}
-	if m := &c.s.Main; m.Retry > c.facts.Now {
-		m.Retry = c.facts.Now // its own build may have waited for the same
-		c.touchMain()
+	if m := &c.s.Main; m.Unfit != 0 {
+		if at := max(c.facts.Now, m.Unfit.Add(arrivedEach)); m.Retry > at {
+			m.Retry = at
+			c.touchMain()
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -317,7 +318,22 @@ func TestNoRunnerEndsWhenARunnerComes(t *testing.T) {
 	if ch := w.mustBe(p, queue.Parked); ch.Spent != builds {
 		t.Error("it was built again because a runner went")
 	}
+	for i := range 90 { // runners that live for one job, and do not fit
+		w.now = w.now.Add(time.Second)
+		w.tell(queue.Fleet{Hosts: []queue.FleetHost{own, {Name: fmt.Sprint("job-", i), Slots: 1}}}, queue.Capacity{Slots: 2})
+		w.quiesce()
+	}
+	vain := 0
+	for _, r := range w.runs {
+		if r.build.Change == w.change(p).ID {
+			vain++
+		}
+	}
+	if vain > 3 {
+		t.Errorf("%d builds in 90 seconds, and no runner was there for any", vain)
+	}
 	away = false
+	w.now = w.now.Add(arrivedEach)
 	w.tell(queue.Fleet{Hosts: []queue.FleetHost{own, {Name: "box", Slots: 1}}}, queue.Capacity{Slots: 2})
 	w.quiesce()
 	w.mustBe(p, queue.Landed)

@@ -499,6 +499,9 @@ func (c *judging) buildDone(r queue.BuildDone) {
 	case b.Change == "":
 		m := &c.s.Main
 		m.Backoff++
+		if m.Unfit = 0; r.NoRunner {
+			m.Unfit = c.facts.Now
+		}
 		m.Retry = c.facts.Now.Add(c.untilRetry(b, m.Backoff))
 		c.touchMain()
 		return
