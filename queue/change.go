@@ -156,7 +156,7 @@ type Ending struct {
 	Verdict *Verdict `json:"verdict,omitempty"`
 	Refused *Refused `json:"refused,omitempty"` // the forge's refusal to land it
 	Recall  string   `json:"recall,omitempty"`  // landing: who has taken it back since its push was written; that counts if the push does not move main
-	Unruled string   `json:"unruled,omitempty"` // landing: a label of its rule that was taken off since; counts as Recall does
+	Unruled []string `json:"unruled,omitempty"` // landing: the labels of its rule that were taken off since, and are off; they count as Recall does
 }
 
 // Consent is the last known state of the approvals that people must give to a pull request. The

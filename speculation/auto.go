@@ -283,13 +283,15 @@ func (c *entering) unlabelled(b queue.Labeled) {
 		return
 	}
 	switch rule, known := c.facts.Rules().AutoRule(ch.Rule); {
-	case b.On && strings.EqualFold(ch.Unruled, b.Label) && ch.Unruled != "":
-		ch.Unruled = ""
+	case b.On && len(ch.Unruled) > 0: // the others are still off
+		ch.Unruled = slices.DeleteFunc(slices.Clone(ch.Unruled), func(l string) bool { return strings.EqualFold(l, b.Label) })
 		c.touchChange(ch)
 	case b.On || !known || !rule.Labelled(b.Label):
 	case ch.Phase == queue.Landing:
-		ch.Unruled = b.Label
-		c.touchChange(ch)
+		if !slices.ContainsFunc(ch.Unruled, func(l string) bool { return strings.EqualFold(l, b.Label) }) {
+			ch.Unruled = append(slices.Clone(ch.Unruled), b.Label) // no more than the rule has labels
+			c.touchChange(ch)
+		}
 	default:
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonUnruled, Names: []string{ch.Rule, b.Label}}, nil)
 	}
@@ -299,17 +301,19 @@ func (c *entering) unlabelled(b queue.Labeled) {
 // rule was taken off while it was landing, when that was too late. Where a person has asked to
 // land it since, that stands (askedFor).
 func (c *entering) unruled(ch *queue.Change) {
-	label := ch.Unruled
-	ch.Unruled = ""
-	if rule, known := c.facts.Rules().AutoRule(ch.Rule); label != "" && known && rule.Labelled(label) {
-		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonUnruled, Names: []string{ch.Rule, label}}, nil)
+	gone := ch.Unruled
+	ch.Unruled = nil
+	if rule, known := c.facts.Rules().AutoRule(ch.Rule); known {
+		if i := slices.IndexFunc(gone, rule.Labelled); i >= 0 {
+			c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonUnruled, Names: []string{ch.Rule, gone[i]}}, nil)
+		}
 	}
 }
 
 // askedFor notes that somebody asks to land a change, after all that has taken it back so far.
 func (c *entering) askedFor(ch *queue.Change) {
-	if ch.Recall != "" || ch.Unruled != "" {
-		ch.Recall, ch.Unruled = "", ""
+	if ch.Recall != "" || len(ch.Unruled) > 0 {
+		ch.Recall, ch.Unruled = "", nil
 		c.touchChange(ch)
 	}
 }
