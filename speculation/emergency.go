@@ -112,6 +112,7 @@ func (c *entering) freeze(r *queue.Request) {
 		c.refuse(r, queue.Reason{Code: queue.ReasonPaused, Names: []string{p.By}, Detail: p.Reason}) // the end of the freeze would end the pause, which only a person may end
 		return
 	}
+	c.ruled(r)
 	c.s.Main.Paused = &queue.Pause{By: r.User, Reason: why, At: c.facts.Now, Until: until}
 	c.touchMain()
 	c.note(queue.Note{Number: r.Number, What: "frozen", Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{r.User}, Detail: why, Until: until}})

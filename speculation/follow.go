@@ -29,6 +29,7 @@ func followers() map[queue.Verb]follower {
 		queue.CommandPause: func(c *entering, r *queue.Request, _ queue.Inspected) { c.pause(r) },
 		queue.CommandResume: func(c *entering, r *queue.Request, _ queue.Inspected) {
 			c.mainline.resume(r.User)
+			c.ruled(r)
 			c.accept(r)
 		},
 		queue.CommandFreeze: func(c *entering, r *queue.Request, _ queue.Inspected) { c.freeze(r) },
@@ -43,6 +44,10 @@ func followers() map[queue.Verb]follower {
 
 // follow carries out a permitted command.
 func (c *entering) follow(r *queue.Request, b queue.Inspected) {
+	if holdsAll(r) && given(r) < c.s.Main.Ruled {
+		c.accept(r) // somebody has said since whether changes land, and that was followed already
+		return
+	}
 	if f := c.follows[r.Command.Verb]; f != nil {
 		f(c, r, b)
 		return
@@ -71,8 +76,17 @@ func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 	}
 }
 
+// ruled notes when a command was given that holds all landings, or ends that. Such commands
+// are followed as the forge answers about their authors, and are found later in any order; one that
+// was given before another one that was followed is over, so that the last word that people gave stands.
+func (c *entering) ruled(r *queue.Request) {
+	c.s.Main.Ruled = max(c.s.Main.Ruled, given(r))
+	c.touchMain()
+}
+
 // pause holds all landings; builds go on.
 func (c *entering) pause(r *queue.Request) {
+	c.ruled(r)
 	c.s.Main.Paused = &queue.Pause{By: r.User, Reason: r.Command.Text, At: c.facts.Now}
 	c.touchMain()
 	c.note(queue.Note{Number: r.Number, What: "paused", Reason: queue.Reason{Code: queue.ReasonPaused, Names: []string{r.User}, Detail: r.Command.Text}})
