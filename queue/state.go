@@ -121,6 +121,7 @@ type Pull struct {
 	Pushes   int        `json:"pushes,omitempty"`    // how often its head was heard to be another one
 	Auto     *Auto      `json:"auto,omitempty"`      // facts to enter it by a rule; nil: none
 	Answered Instant    `json:"answered,omitempty"`  // when a command on it last had any answer
+	Recalled Instant    `json:"recalled,omitempty"`  // when the latest command was given, of those that were followed, to take it out
 	At       Instant    `json:"at"`
 }
 

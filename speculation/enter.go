@@ -59,6 +59,8 @@ func (c *entering) inspected(b queue.Inspected) {
 	b = c.unvouched(r, b)
 	if why := c.refusal(r, b); why.Code != "" {
 		c.refuse(r, why)
+	} else if c.takenBack(r) {
+		c.forget(r)
 	} else if c.waitsForPush(r, b) {
 		r.Held, r.Head = true, b.Head // it is about this head, and not about one that is pushed while it waits
 		c.touch(queue.KindRequest, r.ID)
@@ -134,6 +136,13 @@ func (c *entering) landedMeanwhile(r *queue.Request) bool {
 	}
 	last := c.s.Changes[p.Last]
 	return last != nil && last.Phase == queue.Landed && r.At < last.Decided
+}
+
+// takenBack reports whether a command to land a pull request that was found later was given before
+// another one to take it out that was followed already. The last word that people gave stands.
+func (c *entering) takenBack(r *queue.Request) bool {
+	p := c.s.Pulls[r.Number]
+	return r.Late && p != nil && given(r) < p.Recalled && c.commands.Row(r.Command.Verb).Enters
 }
 
 // dropHeld ends the commands about a pull request that wait for the end of a push: they were given

@@ -58,6 +58,10 @@ func (c *entering) follow(r *queue.Request, b queue.Inspected) {
 // cancel takes a change, or a try, out of the queue.
 func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 	c.keepOut(r.Number, b.Head)
+	if r.Number != 0 {
+		p := c.pull(r.Number)
+		p.Recalled = max(p.Recalled, given(r))
+	}
 	ch := c.facts.Links.Active(r.Number)
 	switch try := c.settling.tryOf(r.Number); {
 	case ch == nil && try != nil:
