@@ -3,16 +3,23 @@ package github
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/go-github/v60/github"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
 
+// heardWithin is how long a command may take to be heard, and its check to begin. One that takes
+// longer counts as heard late (speculation.isLate).
+const heardWithin = 5 * time.Minute
+
 // WasHead implements forge.Recaller. GitHub does not tell when a head was pushed. It makes
 // check suites on a commit when that is pushed, so the date of one shows that the commit was
-// there by then. A check run of ours that has not ended shows the same: the queue has heard of
-// the command before, and would have heard of a push since.
+// there by then. A check run of ours that has not ended shows the same if it began when the queue
+// should have heard of the command: the queue has heard of it before, and would have heard of a
+// push since. One that began later is about somebody else's command for a head that was perhaps
+// pushed in between, and shows nothing of this one.
 func (f *Forge) WasHead(ctx context.Context, number int, head queue.CommitID, at queue.Instant) (bool, error) {
 	doing := fmt.Sprintf("read since when pull request %d has its head", number)
 	suites := &github.ListCheckSuiteOptions{ListOptions: github.ListOptions{PerPage: 100}}
@@ -36,7 +43,7 @@ func (f *Forge) WasHead(ctx context.Context, number int, head queue.CommitID, at
 		return false, failure(ctx, doing, err)
 	}
 	for _, run := range list.CheckRuns {
-		if run.GetStatus() != "completed" {
+		if began := instantOf(run.GetStartedAt().Time); run.GetStatus() != "completed" && began != 0 && began <= at.Add(heardWithin) {
 			return true, nil
 		}
 	}
