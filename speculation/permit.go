@@ -93,15 +93,18 @@ func (c *entering) unvouched(r *queue.Request, b queue.Inspected) queue.Inspecte
 // that was given before that head had its verdict was heard in another way, and has its answer.
 func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	now := b.Head
-	if ch := c.facts.Links.Active(r.Number); r.Command.Verb == queue.CommandCancel && ch != nil {
-		now = ch.Head
+	active := c.facts.Links.Active(r.Number)
+	if r.Command.Verb == queue.CommandCancel && active != nil {
+		now = active.Head
 	} else if try := c.settling.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
 		now = try.Head
 	}
-	if c.outrun(r, b) && !c.isDecided(r, now) {
+	// Where the queue has a change by now, the command would not get that answer, but take the change out
+	// for a head that came back since.
+	if answered := active == nil && c.isDecided(r, now); c.outrun(r, b) && !answered {
 		// The queue has the present head already where somebody has asked for that, and then the
 		// command adds nothing. But a delegation would speak for the head.
-		if ch := c.facts.Links.Active(r.Number); ch == nil || ch.Head != now || r.Command.Verb == queue.CommandDelegate {
+		if active == nil || active.Head != now || r.Command.Verb == queue.CommandDelegate {
 			return queue.Reason{Code: queue.ReasonUnheard, Names: []string{string(now)}}
 		}
 	}
