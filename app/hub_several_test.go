@@ -35,9 +35,18 @@ steps:
 		if err := os.WriteFile(ran, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		lines := strings.Fields(strings.ReplaceAll(strings.TrimSpace(string(data)), " ", "_"))
-		slices.Sort(lines)
-		return strings.ReplaceAll(strings.Join(slices.Compact(lines), ", "), "_", " ")
+		targets := map[string][]string{} // by step and folder: a step may run in several parts
+		for line := range strings.Lines(string(data)) {
+			f := strings.Fields(line)
+			targets[f[0]+" "+f[1]] = append(targets[f[0]+" "+f[1]], f[2:]...)
+		}
+		var all []string
+		for step, list := range targets {
+			slices.Sort(list)
+			all = append(all, step+" "+strings.Join(slices.Compact(list), " "))
+		}
+		slices.Sort(all)
+		return strings.Join(all, ", ")
 	}
 	since() // main itself
 	for _, c := range []struct{ branch, path, want string }{
