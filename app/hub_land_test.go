@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/app/api"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
@@ -124,7 +125,7 @@ func TestMainIsPushedMeanwhile(t *testing.T) {
 	h.seen()
 	h.github.HoldWebhooks() // the queue is not told
 	outside := h.push("ada", "main", map[string]string{"b": "b\n"})
-	mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "resume", Body: queue.Commented{Number: n, Comment: "1", Author: "max", Body: "/queue resume"}}))
+	mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "resume", At: queue.At(time.Now()), Body: queue.Commented{Number: n, Comment: "1", Author: "max", Body: "/queue resume"}}))
 	h.landed(n)
 	h.github.ReleaseWebhooks()
 	if parent := git(t, h.Dir(), "rev-parse", "main^"); parent != outside {
@@ -147,7 +148,7 @@ func TestMainIsPushedMeanwhileAndBreaksIt(t *testing.T) {
 	h.seen()
 	h.github.HoldWebhooks()
 	outside := h.push("ada", "main", map[string]string{"y": "y\n"})
-	mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "resume", Body: queue.Commented{Number: n, Comment: "1", Author: "max", Body: "/queue resume"}}))
+	mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "resume", At: queue.At(time.Now()), Body: queue.Commented{Number: n, Comment: "1", Author: "max", Body: "/queue resume"}}))
 	h.rejected(n, "x and y do not go together")
 	if h.Head("main") != outside {
 		t.Error("main has moved")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
@@ -103,7 +104,7 @@ func TestSquashWhoseBranchCannotMove(t *testing.T) {
 	h.seen()
 	h.github.HoldWebhooks()
 	h.push("ann", "late", map[string]string{"c": "c\n"})
-	mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "resume", Body: queue.Commented{Number: late, Comment: "1", Author: "max", Body: "/queue resume"}}))
+	mustNot(t, h.store.Append(t.Context(), hubQueue, queue.Event{ID: "resume", At: queue.At(time.Now()), Body: queue.Commented{Number: late, Comment: "1", Author: "max", Body: "/queue resume"}}))
 	h.settled(late)
 	h.github.ReleaseWebhooks()
 	h.closedAsLanded(late)

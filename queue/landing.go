@@ -70,7 +70,7 @@ type Main struct {
 	Broken     string         `json:"broken,omitempty"`     // why the present configuration is not used, with line and column
 	Paused     *Pause         `json:"paused,omitempty"`
 	Resumed    Instant        `json:"resumed,omitempty"` // when somebody last resumed landings: windows of freezes that were open then are over
-	Ruled      Instant        `json:"ruled,omitempty"`   // when the latest command was given, of those that were followed, that holds all landings or ends that
+	Ruled      Word           `json:"ruled,omitzero"`    // the latest command, of those that were followed, that holds all landings or ends that
 	Nows       []Emergency    `json:"nows,omitempty"`    // of the last day, the oldest first
 	Took       Instant        `json:"took,omitempty"`    // when the branch last took a push of ours
 	Unfit      Instant        `json:"unfit,omitempty"`   // when a build of the branch itself ended, as the latest, since no runner could run it; 0: the latest did not

@@ -88,6 +88,32 @@ type Request struct {
 	Own      bool     `json:"own,omitempty"`      // main's configuration asks for it: nobody's permission is needed, and it is nobody's approval
 }
 
+// Word is when a command was given. The two clocks may differ, and a webhook takes its time.
+type Word struct {
+	At   Instant `json:"at,omitempty"`   // when the server heard of it
+	Made Instant `json:"made,omitempty"` // by the forge's clock, of whole seconds on GitHub; 0: not told
+}
+
+// clocks is by how much the clocks of a server and of its forge may differ, with the time that a
+// webhook takes.
+const clocks = 5 * time.Minute
+
+// Before reports whether a command is known to have been given before another one: both by the
+// forge's clock, or both as they were heard. One that was found later, at an unknown time after it
+// was given, is before another one by the other clock only where there is no doubt.
+func (r *Request) Before(o Word) bool {
+	switch {
+	case r.Made != 0 && o.Made != 0:
+		return r.Made < o.Made
+	case r.Late:
+		return r.Made != 0 && r.Made.Add(clocks) < o.At
+	}
+	return r.At < o.At
+}
+
+// Word returns when the command was given.
+func (r *Request) Word() Word { return Word{At: r.At, Made: r.Made} }
+
 // touchedWithin is how long after a command the forge may show its pull request as changed
 // by that very command.
 const touchedWithin = time.Second
@@ -121,7 +147,7 @@ type Pull struct {
 	Pushes   int        `json:"pushes,omitempty"`    // how often its head was heard to be another one
 	Auto     *Auto      `json:"auto,omitempty"`      // facts to enter it by a rule; nil: none
 	Answered Instant    `json:"answered,omitempty"`  // when a command on it last had any answer
-	Recalled Instant    `json:"recalled,omitempty"`  // when the latest command was given, of those that were followed, to take it out
+	Recalled Word       `json:"recalled,omitzero"`   // the latest command, of those that were followed, to take it out
 	At       Instant    `json:"at"`
 }
 

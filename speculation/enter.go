@@ -142,7 +142,7 @@ func (c *entering) landedMeanwhile(r *queue.Request) bool {
 // another one to take it out that was followed already. The last word that people gave stands.
 func (c *entering) takenBack(r *queue.Request) bool {
 	p := c.s.Pulls[r.Number]
-	return r.Late && p != nil && given(r) < p.Recalled && c.commands.Row(r.Command.Verb).Enters
+	return r.Late && p != nil && r.Before(p.Recalled) && c.commands.Row(r.Command.Verb).Enters
 }
 
 // dropHeld ends the commands about a pull request that wait for the end of a push: they were given

@@ -178,16 +178,16 @@ func (c *Core) inspect() {
 				continue
 			}
 		}
-		if first := oldest[r.Number]; first == nil || given(r) < given(first) {
+		if first := oldest[r.Number]; first == nil || earlier(r, first) {
 			oldest[r.Number] = r
 		}
-		if holdsAll(r) && c.facts.Now < r.At.Add(turnsAfter) && (holds == nil || given(r) < given(holds)) {
+		if holdsAll(r) && c.facts.Now < r.At.Add(turnsAfter) && (holds == nil || earlier(r, holds)) {
 			holds = r
 		}
 	}
 	for _, n := range derived.Sorted(oldest) {
 		r := oldest[n]
-		if holds != nil && holdsAll(r) && given(holds) < given(r) {
+		if holds != nil && holdsAll(r) && earlier(holds, r) {
 			c.mainline.wakeAt(holds.At.Add(turnsAfter)) // one that the forge has no answer about does not hold up the others
 		} else {
 			c.upkeep.ask(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
@@ -197,6 +197,14 @@ func (c *Core) inspect() {
 
 // turnsAfter is how long a command that holds all landings waits for the answer to an earlier one.
 const turnsAfter = 30 * time.Second
+
+// earlier reports whether a command was given before another one, as far as can be told.
+func earlier(a, b *queue.Request) bool {
+	if (a.Late || b.Late) && a.Made != 0 && b.Made != 0 {
+		return a.Made < b.Made || a.Made == b.Made && a.At < b.At
+	}
+	return given(a) < given(b)
+}
 
 // given returns when a command was given: those that were found later were found in any order.
 func given(r *queue.Request) queue.Instant {

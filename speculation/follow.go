@@ -44,7 +44,7 @@ func followers() map[queue.Verb]follower {
 
 // follow carries out a permitted command.
 func (c *entering) follow(r *queue.Request, b queue.Inspected) {
-	if holdsAll(r) && given(r) < c.s.Main.Ruled {
+	if holdsAll(r) && r.Before(c.s.Main.Ruled) {
 		c.accept(r) // somebody has said since whether changes land, and that was followed already
 		return
 	}
@@ -59,8 +59,9 @@ func (c *entering) follow(r *queue.Request, b queue.Inspected) {
 func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 	c.keepOut(r.Number, b.Head)
 	if r.Number != 0 {
-		p := c.pull(r.Number)
-		p.Recalled = max(p.Recalled, given(r))
+		if p := c.pull(r.Number); !r.Before(p.Recalled) {
+			p.Recalled = r.Word()
+		}
 	}
 	ch := c.facts.Links.Active(r.Number)
 	switch try := c.settling.tryOf(r.Number); {
@@ -84,8 +85,10 @@ func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 // are followed as the forge answers about their authors, and are found later in any order; one that
 // was given before another one that was followed is over, so that the last word that people gave stands.
 func (c *entering) ruled(r *queue.Request) {
-	c.s.Main.Ruled = max(c.s.Main.Ruled, given(r))
-	c.touchMain()
+	if !r.Before(c.s.Main.Ruled) {
+		c.s.Main.Ruled = r.Word()
+		c.touchMain()
+	}
 }
 
 // pause holds all landings; builds go on.
