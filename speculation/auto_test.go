@@ -200,15 +200,22 @@ func TestAutoLabelTakenOffAtOnce(t *testing.T) {
 	}
 }
 
-// The label of a rule is taken off while the change lands, and the push is lost.
-func TestAutoLabelTakenOffDuringAPushThatIsLost(t *testing.T) {
-	w := quiet(t, unit, autoRules("high"))
-	p := w.open(w.main, edit{"a/code": "one"})
-	p.labels = []string{"ready"}
+// ruledThenLost has a rule enter a pull request with labels, and returns the answer to the push of
+// it, which has lost against somebody else's.
+func (w *world) ruledThenLost(labels ...string) (p *pull, lost []queue.Body) {
+	w.Helper()
+	p = w.open(w.main, edit{"a/code": "one"})
+	p.labels = labels
 	w.tell(w.offer(p))
 	w.untilPush()
 	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
-	lost := w.mustTake("land")
+	return p, w.mustTake("land")
+}
+
+// The label of a rule is taken off while the change lands, and the push is lost.
+func TestAutoLabelTakenOffDuringAPushThatIsLost(t *testing.T) {
+	w := quiet(t, unit, autoRules("high"))
+	p, lost := w.ruledThenLost("ready")
 	p.labels = nil
 	w.tell(queue.Labeled{Number: p.number, Label: "ready", Actor: "dev"}, w.offer(p))
 	w.tell(lost...)
@@ -406,12 +413,7 @@ func (h *history) hears(said ...queue.Body) {
 // push is lost: the person's word stands.
 func TestAskedForAfterTheLabelIsOff(t *testing.T) {
 	w := quiet(t, unit, autoRules("high"))
-	p := w.open(w.main, edit{"a/code": "one"})
-	p.labels = []string{"ready"}
-	w.tell(w.offer(p))
-	w.untilPush()
-	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
-	lost := w.mustTake("land")
+	p, lost := w.ruledThenLost("ready")
 	p.labels = nil
 	w.tell(queue.Labeled{Number: p.number, Label: "ready", Actor: "dev"}, w.offer(p))
 	w.step(w.say(p, "dev", "/land"))

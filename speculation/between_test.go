@@ -366,22 +366,6 @@ func TestProvenBeforeTheSurvey(t *testing.T) {
 	w.mustSeeRed("b")
 }
 
-// A run on a head ends between the look at it and the answer that it goes on: it is looked at
-// again.
-func TestHeadsRunEndsDuringTheLook(t *testing.T) {
-	w := headWorld(t, counting)
-	p := w.open(w.main, edit{"a/code": "new"})
-	w.step(w.say(p, "dev", "/land"))
-	late := w.mustTake("attest")[0].(queue.Attested)
-	late.Passed, late.Open = nil, true
-	w.tell(queue.HeadChecked{Head: p.head})
-	w.tell(late)
-	w.settleDown()
-	if own := w.change(p).OwnCI; own == nil || own.Keys != 1 || own.Open {
-		t.Errorf("it has %+v", own)
-	}
-}
-
 // CI runs everything and names no target, and main has drifted. A change fails of that, and
 // before a control shows it, another change lands that mends main: a control on main as it is by
 // then does not speak against the change. The control runs on main as it was, or, as the answer

@@ -9,6 +9,37 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
+// workButFor carries out all actions but those that take longer.
+func (w *world) workButFor(waits func(queue.Action) bool) {
+	for range 200 {
+		i := slices.IndexFunc(w.waits, func(a queue.Action) bool { return !waits(a) })
+		if i < 0 {
+			return
+		}
+		w.now++
+		w.work(i)
+	}
+}
+
+// landOthersUntil has another change land every ten seconds, until a pull request has its verdict
+// or far too much time is over. work carries out what is asked for.
+func (w *world) landOthersUntil(p *pull, work func()) {
+	for range 400 {
+		if w.change(p).Phase.Final() {
+			return
+		}
+		w.land(edit{"b/code": "at" + w.now.Time().Format("150405")})
+		work()
+		w.now = w.now.Add(10 * time.Second)
+		w.tell(queue.Tick{})
+		work()
+		for _, r := range w.going() {
+			w.tell(w.advance(r)...)
+			work()
+		}
+	}
+}
+
 // A change adds a target, which fails. To tell that main has no such target takes longer than main
 // stays where it is, and other changes land all the time: the change is rejected all the same.
 func TestMissingTargetOutrunByMain(t *testing.T) {
@@ -19,33 +50,12 @@ func TestMissingTargetOutrunByMain(t *testing.T) {
 	w.begin(8)
 	p := w.land(edit{"c/code": "-deleted bad"})
 	w.settleDown()
-	slow := func() {
-		for range 200 {
-			i := slices.IndexFunc(w.waits, func(a queue.Action) bool {
-				_, reads := a.Task.(queue.Watch)
-				return !reads || w.now.Sub(a.At) >= patienceToAsk+10*time.Second
-			})
-			if i < 0 {
-				return
-			}
-			w.now++
-			w.work(i)
-		}
-	}
-	for range 400 {
-		if w.change(p).Phase.Final() {
-			break
-		}
-		w.land(edit{"b/code": "at" + w.now.Time().Format("150405")})
-		slow()
-		w.now = w.now.Add(10 * time.Second)
-		w.tell(queue.Tick{})
-		slow()
-		for _, r := range w.going() {
-			w.tell(w.advance(r)...)
-			slow()
-		}
-	}
+	w.landOthersUntil(p, func() {
+		w.workButFor(func(a queue.Action) bool {
+			_, looks := a.Task.(queue.Watch)
+			return looks && w.now.Sub(a.At) < patienceToAsk+10*time.Second
+		})
+	})
 	w.mustBe(p, queue.Rejected)
 }
 
@@ -55,33 +65,12 @@ func TestRejectionOutrunByMain(t *testing.T) {
 	w := quiet(t, unit, config.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
 	p := w.land(edit{"a/code": "bad"})
 	w.settleDown()
-	slow := func() { // everything but readings of main that have not taken long enough
-		for range 200 {
-			i := slices.IndexFunc(w.waits, func(a queue.Action) bool {
-				_, reads := a.Task.(queue.Observe)
-				return !reads || w.now.Sub(a.At) >= 20*time.Second
-			})
-			if i < 0 {
-				return
-			}
-			w.now++
-			w.work(i)
-		}
-	}
-	for range 200 {
-		if w.change(p).Phase.Final() {
-			break
-		}
-		w.land(edit{"b/code": "at" + w.now.Time().Format("150405")})
-		slow()
-		w.now = w.now.Add(10 * time.Second)
-		w.tell(queue.Tick{})
-		slow()
-		for _, r := range w.going() {
-			w.tell(w.advance(r)...)
-			slow()
-		}
-	}
+	w.landOthersUntil(p, func() {
+		w.workButFor(func(a queue.Action) bool {
+			_, reads := a.Task.(queue.Observe)
+			return reads && w.now.Sub(a.At) < 20*time.Second
+		})
+	})
 	w.mustBe(p, queue.Rejected)
 }
 
@@ -93,47 +82,28 @@ func TestRejectionOutrunByMainOnce(t *testing.T) {
 		p := w.land(edit{"a/code": "bad"})
 		w.settleDown()
 		sought, failed := queue.Instant(0), false
-		slow := func() {
-			for range 200 {
-				if sought == 0 {
-					sought = w.core.s.Main.Sought
-				}
-				i := slices.IndexFunc(w.waits, func(a queue.Action) bool {
-					_, reads := a.Task.(queue.Observe)
-					takes := 20 * time.Second
-					if how == "slow" && sought != 0 && a.At <= sought.Add(30*time.Second) {
-						takes = 40 * time.Second
-					}
-					return !reads || w.now.Sub(a.At) >= takes
-				})
-				if i < 0 {
-					return
-				}
-				w.now++
-				if _, reads := w.waits[i].Task.(queue.Observe); reads && how == "fails" && sought != 0 && !failed {
-					failed = true
-					key := w.waits[i].Key
-					w.waits = slices.Delete(w.waits, i, i+1)
-					w.tell(queue.Failed{Action: key, Error: "away", Transient: true})
-					continue
-				}
-				w.work(i)
+		w.landOthersUntil(p, func() {
+			if sought == 0 {
+				sought = w.core.s.Main.Sought
 			}
-		}
-		for range 300 {
-			if w.change(p).Phase.Final() {
-				break
+			if i := slices.IndexFunc(w.waits, func(a queue.Action) bool {
+				_, reads := a.Task.(queue.Observe)
+				return reads && w.now.Sub(a.At) >= 20*time.Second
+			}); i >= 0 && how == "fails" && sought != 0 && !failed {
+				failed = true
+				key := w.waits[i].Key
+				w.waits = slices.Delete(w.waits, i, i+1)
+				w.tell(queue.Failed{Action: key, Error: "away", Transient: true})
 			}
-			w.land(edit{"b/code": "at" + w.now.Time().Format("150405")})
-			slow()
-			w.now = w.now.Add(10 * time.Second)
-			w.tell(queue.Tick{})
-			slow()
-			for _, r := range w.going() {
-				w.tell(w.advance(r)...)
-				slow()
-			}
-		}
+			w.workButFor(func(a queue.Action) bool {
+				_, reads := a.Task.(queue.Observe)
+				takes := 20 * time.Second
+				if how == "slow" && sought != 0 && a.At <= sought.Add(30*time.Second) {
+					takes = 40 * time.Second
+				}
+				return reads && w.now.Sub(a.At) < takes
+			})
+		})
 		if ch := w.change(p); ch.Phase != queue.Rejected {
 			t.Errorf("%s: it is %s after %v", how, ch.Phase, w.now.Sub(sought))
 		}
