@@ -309,7 +309,7 @@ const (
 	ReasonAlready       ReasonCode = "already"        // the merge changes nothing: already on main, or reverted there
 	ReasonCancelled     ReasonCode = "cancelled"      // Names: by whom
 	ReasonPushed        ReasonCode = "head-moved"     // the author pushed; the approval was for another head
-	ReasonUnheard       ReasonCode = "heard-late"     // the command was heard long after it was given, and the pull request has changed since: its head may be another one; Names: the present one
+	ReasonHeardLate     ReasonCode = "heard-late"     // the command was heard long after it was given, and the pull request has changed since: its head may be another one; Names: the present one
 	ReasonClosed        ReasonCode = "closed"
 	ReasonRetargeted    ReasonCode = "retargeted"
 	ReasonSuperseded    ReasonCode = "superseded"   // another command took its place

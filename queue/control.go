@@ -21,18 +21,18 @@ type Aimed struct {
 // on it, and is about one stretch of main's line (Line.Epoch).
 type Control struct {
 	Aim
-	Commit  CommitID `json:"commit,omitempty"`  // of main's line; the other fields are about it. Empty: not asked yet
-	Asked   CommitID `json:"asked,omitempty"`   // of main's line, where it was asked for last; empty once a change has landed since that may have brought a key
-	Key     Key      `json:"key,omitzero"`      // main's, at Commit
-	Late    bool     `json:"late,omitempty"`    // an older commit of main's line has no such key: it is asked for on the tip only
-	Missing bool     `json:"missing,omitempty"` // main has no such step or target at Commit: it cannot be to blame
-	Good    Instant  `json:"good,omitempty"`    // when Key was last seen to pass, wherever
-	Began   Instant  `json:"began,omitempty"`   // when the latest run began that has passed it on a commit of main's line; 0: none has
-	Build   BuildID  `json:"build,omitempty"`   // that run
-	Seq     int      `json:"seq,omitempty"`     // where on main's line that run stands (Line.Seq)
-	Since   Instant  `json:"since,omitempty"`   // only a run that began then, or later, is enough; 0: none is needed
-	Runs    int      `json:"runs,omitempty"`    // builds started for it
-	Retry   Instant  `json:"retry,omitempty"`   // no other is started before
+	Commit  CommitID `json:"commit,omitempty"`   // of main's line; the other fields are about it. Empty: not asked yet
+	Asked   CommitID `json:"asked,omitempty"`    // of main's line, where it was asked for last; empty once a change has landed since that may have brought a key
+	Key     Key      `json:"key,omitzero"`       // main's, at Commit
+	TipOnly bool     `json:"tip_only,omitempty"` // an older commit of main's line has no such key: it is asked for on the tip only
+	Missing bool     `json:"missing,omitempty"`  // main has no such step or target at Commit: it cannot be to blame
+	Good    Instant  `json:"good,omitempty"`     // when Key was last seen to pass, wherever
+	Began   Instant  `json:"began,omitempty"`    // when the latest run began that has passed it on a commit of main's line; 0: none has
+	Build   BuildID  `json:"build,omitempty"`    // that run
+	Seq     int      `json:"seq,omitempty"`      // where on main's line that run stands (Line.Seq)
+	Since   Instant  `json:"since,omitempty"`    // only a run that began then, or later, is enough; 0: none is needed
+	Runs    int      `json:"runs,omitempty"`     // builds started for it
+	Retry   Instant  `json:"retry,omitempty"`    // no other is started before
 }
 
 // Drift is a key of main that had passed and fails now, though nothing that its hash

@@ -315,6 +315,11 @@ func (c *upkeep) idle(t queue.Task) bool {
 	return false
 }
 
+// pauseAfter returns the pause before something is asked for again that was in vain so often.
+func pauseAfter(tries int, most time.Duration) time.Duration {
+	return min(minBackoff<<min(tries, 20), most)
+}
+
 // failed tries an action again after a pause, or gives up on it. Neither is
 // ever a verdict on a change.
 func (c *upkeep) failed(f queue.Failed) {
@@ -330,7 +335,7 @@ func (c *upkeep) failed(f queue.Failed) {
 	if _, reads := a.Task.(queue.Observe); reads || f.Outage {
 		most = mainBackoff
 	}
-	wait := min(minBackoff<<min(a.Attempt-1, 20), most)
+	wait := pauseAfter(a.Attempt-1, most)
 	wait = max(wait, f.After)
 	if f.Transient && a.Attempt < c.attempts(a.Task, f.Outage) {
 		c.askAttempt(a.Task, a.Attempt+1, wait, f.Error)

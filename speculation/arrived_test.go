@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Runners come and go all the time, as those that are made for one build do. What is red on main is not
-// run again each time one comes: that waits for its pause, which grows.
+// Runners come and go all the time, as those that are made for one build do. Red keys of main are not
+// run again each time one comes: they wait for their pause, which grows.
 func TestRunnersComeWhileMainIsRed(t *testing.T) {
 	builds := func(come bool) int {
 		w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})

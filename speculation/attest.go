@@ -114,18 +114,13 @@ func (c *judging) awaitsHead(ch *queue.Change) bool {
 // headChecked takes in that something has ended on a commit. If the commit is the head
 // of a change on which something still ran, the head is looked at again.
 func (c *judging) headChecked(b queue.HeadChecked) {
-	var looking []queue.ChangeID
 	for id, ch := range c.facts.Open {
 		if ch.Head == b.Head && ch.OwnCI != nil && ch.OwnCI.Open {
 			ch.OwnCI = nil
 			c.touch(queue.KindChange, string(id))
 		}
-		if ch.Head == b.Head && ch.OwnCI == nil {
-			looking = append(looking, id)
-		}
 	}
-	slices.Sort(looking)
-	for _, id := range looking {
+	for _, id := range derived.SortedIf(c.facts.Open, func(_ queue.ChangeID, ch *queue.Change) bool { return ch.Head == b.Head && ch.OwnCI == nil }) {
 		// A look under way may have read that before it ended. Runs end in masses, so the next one
 		// waits for more of them, and one that has not begun yet is soon enough.
 		a := c.s.Actions[c.facts.Asked(attestOf(c.s.Changes[id], &c.s.Main))]

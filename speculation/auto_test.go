@@ -207,7 +207,7 @@ func (w *world) ruledThenLost(labels ...string) (p *pull, lost []queue.Body) {
 	p = w.open(w.main, edit{"a/code": "one"})
 	p.labels = labels
 	w.tell(w.offer(p))
-	w.untilPush()
+	w.mustReachPush()
 	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
 	return p, w.mustTake("land")
 }
@@ -432,7 +432,7 @@ func TestRuleEditedDuringAPushThatIsLost(t *testing.T) {
 	p := w.open(w.main, edit{"a/code": "one"})
 	p.labels = []string{"ready"}
 	w.tell(w.offer(p))
-	w.untilPush()
+	w.mustReachPush()
 	w.mustTake("land")
 	w.rules.Auto = append([]config.Auto(nil), w.rules.Auto...)
 	w.rules.Auto[0].Labels = []string{"ready", "extra"}
@@ -442,5 +442,33 @@ func TestRuleEditedDuringAPushThatIsLost(t *testing.T) {
 	w.waitOut()
 	if ch := w.change(p); ch.Phase == queue.Cancelled {
 		t.Errorf("%s %+v", ch.Phase, ch.Reason)
+	}
+}
+
+// Two labels of a rule are taken off while its change is being pushed, and one is put back. The push
+// is lost: the other one is still off, so the change does not land.
+func TestTwoLabelsOffDuringAPushThatIsLost(t *testing.T) {
+	for _, back := range []string{"ready", "extra", "both"} {
+		t.Run(back, func(t *testing.T) {
+			rules := autoRules("high")
+			rules.Auto[0].Labels = []string{"ready", "extra"}
+			w := quiet(t, unit, rules)
+			p, lost := w.ruledThenLost("ready", "extra")
+			p.labels = nil
+			w.tell(queue.Labeled{Number: p.number, Label: "ready", Actor: "dev"}, queue.Labeled{Number: p.number, Label: "extra", Actor: "dev"}, w.offer(p))
+			w.settleDown()
+			for _, l := range []string{"ready", "extra"} {
+				if back == l || back == "both" {
+					p.labels = append(p.labels, l)
+					w.tell(queue.Labeled{Number: p.number, Label: l, On: true, Actor: "dev"}, w.offer(p))
+				}
+			}
+			w.settleDown()
+			w.tell(lost...)
+			w.waitOut()
+			if ch := w.change(p); (ch.Phase == queue.Landed) != (back == "both") {
+				t.Errorf("%s %+v", ch.Phase, ch.Reason)
+			}
+		})
 	}
 }

@@ -73,7 +73,7 @@ func (c *benching) fleet(b queue.Fleet) {
 const arrivedEach = time.Minute
 
 // arrived has builds asked for again that no runner could run: the one that has come now
-// may fit. What waits is told that it comes back when such a runner is there, and must not
+// may fit. Such a change is told that it comes back when such a runner is there, and must not
 // sleep out its pause beside it. Runners that live for one job come all the time, so there
 // is a least time between two of these builds.
 func (c *benching) arrived() {

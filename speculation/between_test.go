@@ -21,7 +21,7 @@ func TestQuarantineEndsDuringAPush(t *testing.T) {
 	w.tell(queue.Tick{})
 	w.quiesce()
 	red := w.land(edit{"a/code": "bad"})
-	w.untilPush()
+	w.mustReachPush()
 	pushed := w.mustTake("land")
 	w.now = midnight.Add(time.Second)
 	w.tell(queue.Tick{})
@@ -36,7 +36,7 @@ func TestQuarantineEndsDuringAPush(t *testing.T) {
 func TestForgottenDuringAPush(t *testing.T) {
 	w := quiet(t, unit, config.Rules{Retries: 1})
 	p := w.land(edit{"a/code": "fine"})
-	w.untilPush()
+	w.mustReachPush()
 	pushed := w.mustTake("land")
 	k := w.core.facts.Links.LinkTo(w.core.s.Push.Tip()).Keys[0]
 	w.now = w.now.Add(time.Second)
@@ -61,7 +61,7 @@ func TestQuarantineEndsAsTheConfigurationChanges(t *testing.T) {
 	w.tell(queue.Tick{})
 	w.quiesce()
 	p := w.land(edit{stepsFile: "~b"})
-	w.untilPush()
+	w.mustReachPush()
 	w.tell(w.mustTake("land")...)
 	read := w.mustTake("observe")
 	w.now = midnight.Add(time.Second)
@@ -75,7 +75,7 @@ func TestQuarantineEndsAsTheConfigurationChanges(t *testing.T) {
 func TestLateHeadWhileLanding(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "fine"})
-	w.untilPush()
+	w.mustReachPush()
 	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
 	lost := w.mustTake("land")
 	w.tell(queue.HeadMoved{Number: p.number, Head: "older"})
@@ -128,7 +128,7 @@ func TestLateHeadOfATry(t *testing.T) {
 	}
 }
 
-// What a late event says of the head of a change is forgotten once the forge was asked.
+// The head that a late event names is forgotten once the forge was asked.
 func TestLateHeadIsForgotten(t *testing.T) {
 	w := quiet(t, unit, config.Rules{})
 	p := w.land(edit{"a/code": "fine"})
@@ -153,15 +153,22 @@ func (w *world) mustSeeRed(target string) {
 	}
 }
 
-// untilPush goes on until a push of main is asked for.
-func (w *world) untilPush() {
-	for !w.pushesMain() {
-		if len(w.waits) > 0 {
+// mustReachPush goes on until a push of main is asked for.
+func (w *world) mustReachPush() {
+	w.Helper()
+	for range 1000 {
+		switch going := w.going(); {
+		case w.pushesMain():
+			return
+		case len(w.waits) > 0:
 			w.work(0)
-		} else if len(w.going()) > 0 {
-			w.tell(w.advance(w.going()[0])...)
+		case len(going) > 0:
+			w.tell(w.advance(going[0])...)
+		default:
+			w.Fatalf("no push of main is asked for, and nothing goes on")
 		}
 	}
+	w.Fatalf("no push of main is asked for")
 }
 
 // A try fails on a main that is red for another reason, and main is mended meanwhile.
@@ -279,7 +286,7 @@ func TestProtectedPathsChangeDuringAPushThatIsRefused(t *testing.T) {
 			w.quiesce()
 			p, q := w.open(w.main, edit{"a/code": "fine"}), w.open(w.main, edit{"b/code": "fine"})
 			w.step(w.say(p, "dev", "/land"), w.say(q, "dev", "/land"))
-			w.untilPush()
+			w.mustReachPush()
 			w.refuses = how == "refused"
 			answer := w.mustTake("land")
 			if w.refuses = false; how == "lost" {
@@ -299,48 +306,12 @@ func TestProtectedPathsChangeDuringAPushThatIsRefused(t *testing.T) {
 	}
 }
 
-// Somebody takes a change back, or pushes to it, while it is being pushed, and is told that this
-// is too late. The push is lost: it was not too late.
-func TestTooLateForAPushThatIsLost(t *testing.T) {
-	for _, how := range []string{"cancelled", "pushed"} {
-		t.Run(how, func(t *testing.T) {
-			w := quiet(t, unit, config.Rules{})
-			p := w.land(edit{"a/code": "one"})
-			w.mustReachLanding(p)
-			w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
-			lost := w.mustTake("land")
-			want := queue.ReasonCancelled
-			if how == "cancelled" {
-				w.step(w.say(p, "dev", "/land cancel"))
-				for len(w.inspections()) > 0 {
-					w.work(0)
-				}
-			} else {
-				want = queue.ReasonPushed
-				w.headIsNow(p, edit{"a/code": "two"})
-			}
-			if n := w.core.s.Pulls[p.number].Notice; n.Code != queue.ReasonTooLate {
-				t.Fatalf("the answer is %+v", n)
-			}
-			w.tell(lost...)
-			w.waitOut()
-			if ch := w.mustBe(p, queue.Cancelled); ch.Reason.Code != want {
-				t.Errorf("%+v", ch.Reason)
-			}
-			if n := w.core.s.Pulls[p.number].Notice; n.Code != "" {
-				t.Errorf("people are told %+v", n)
-			}
-		})
-	}
-}
-
 // headIsNow has the author push to a pull request, and the queue hear of it.
 func (w *world) headIsNow(p *pull, e edit) {
-	p.head = w.put(commit{parent: p.head, tree: w.commits[p.head].tree.with(e)}).id
-	w.tell(queue.HeadMoved{Number: p.number, Head: p.head})
+	w.step(w.headMoves(p, e))
 }
 
-// What was unproven on main passes while it is asked which keys of a later commit of others are:
+// The unproven keys of main pass while it is asked which keys of a later commit of others are:
 // nobody is told that this commit is proven, and it stays a suspect.
 func TestProvenBeforeTheSurvey(t *testing.T) {
 	w := quiet(t, unit, config.Rules{Retries: 1}, rule{target: "b", all: []string{"bad"}})
@@ -449,7 +420,7 @@ func TestCancelDuringLanding(t *testing.T) {
 	}{{false, false, queue.Landed, queue.ReasonTooLate}, {true, false, queue.Cancelled, ""}, {true, true, queue.Landed, ""}} {
 		w := quiet(t, unit, config.Rules{})
 		p := w.land(edit{"a/code": "one"})
-		w.untilPush()
+		w.mustReachPush()
 		if test.lost {
 			w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
 		}
@@ -496,7 +467,7 @@ func TestCommandHeardLate(t *testing.T) {
 		w.waitOut()
 		if ch := w.change(p); (ch != nil && ch.Phase == queue.Landed) != x.lands {
 			t.Errorf("%s: %+v, %+v", what, ch, w.core.s.Pulls[p.number])
-		} else if why := w.core.s.Pulls[p.number].Notice.Code; !x.lands && why != queue.ReasonUnheard {
+		} else if why := w.core.s.Pulls[p.number].Notice.Code; !x.lands && why != queue.ReasonHeardLate {
 			t.Errorf("%s: %s", what, why)
 		}
 	}

@@ -127,7 +127,7 @@ func (n need) met(x *queue.Control) bool {
 // tooNew reports whether the run that has passed a control stands on a newer commit than what has
 // failed, and another one may yet tell: something that has landed in between may have mended main.
 func (n need) tooNew(x *queue.Control) bool {
-	return n.base.commit != "" && !x.Late && x.Seq > n.base.seq
+	return n.base.commit != "" && !x.TipOnly && x.Seq > n.base.seq
 }
 
 // mainCleared reports whether failing evidence against a link is known not to be main's
@@ -178,7 +178,7 @@ func (c *judging) keepControls() {
 				}
 				if n.met(x) {
 					n.since = 0
-				} else if at := n.base; at.commit != "" && (base.commit == "" || at.seq < base.seq) && (x == nil || !x.Late) {
+				} else if at := n.base; at.commit != "" && (base.commit == "" || at.seq < base.seq) && (x == nil || !x.TipOnly) {
 					base = at
 				}
 				if !has {
@@ -261,7 +261,7 @@ func (c *judging) askControls(on spot) {
 	ask := false
 	for _, id := range derived.Sorted(c.s.Controls) {
 		x := c.s.Controls[id]
-		if x.Late && at != m.Tip {
+		if x.TipOnly && at != m.Tip {
 			continue
 		}
 		ask = ask || x.Commit == "" || x.Since != 0 && x.Commit != at && !c.controlRuns(x)
@@ -364,7 +364,7 @@ func (c *judging) controlled(b queue.Controlled) {
 		k, has := found[aim]
 		x.Commit, x.Key, x.Missing = b.Commit, k, !has
 		if !has && b.Commit != m.Tip && x.Asked != b.Commit {
-			x.Commit, x.Missing, x.Late = "", false, true // a change that has landed meanwhile may have brought it
+			x.Commit, x.Missing, x.TipOnly = "", false, true // a change that has landed meanwhile may have brought it
 		}
 		for _, e := range []*queue.Entry{known[k.ID()], c.s.Ledger[k.ID()]} {
 			if e == nil || !has || e.Passed == 0 {

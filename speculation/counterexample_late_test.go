@@ -27,6 +27,9 @@ func TestA9PushDuringLanding(t *testing.T) {
 			if ch := w.mustBe(p, queue.Cancelled); ch.Reason.Code != queue.ReasonPushed {
 				t.Errorf("reason = %+v", ch.Reason)
 			}
+			if n := w.core.s.Pulls[p.number].Notice; n.Code != "" {
+				t.Errorf("people are told %+v", n)
+			}
 		} else if ch := w.mustBe(p, queue.Landed); ch.Head != old || w.core.State().Pulls[p.number].Notice.Code != queue.ReasonTooLate {
 			t.Errorf("landed %s with notice %+v", ch.Head, w.core.State().Pulls[p.number].Notice)
 		}

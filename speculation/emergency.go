@@ -26,13 +26,8 @@ func (c *entering) emergency(r *queue.Request, b queue.Inspected) {
 		c.accept(r)
 		return
 	}
-	if c.facts.Links.Active(r.Number) == nil && c.isDecided(r, b.Head) {
-		c.accept(r)
-		return
-	}
-	if why := c.unmet(r.Number, b); why.Code != "" {
-		c.refuse(r, why) // as enter would; a change that may not enter has no emergency, and uses none up
-		return
+	if c.turnedAway(r, b) {
+		return // a change that may not enter has no emergency, and uses none up
 	}
 	if why := c.nowLeft(); why.Code != "" {
 		c.refuse(r, why)
@@ -40,8 +35,8 @@ func (c *entering) emergency(r *queue.Request, b queue.Inspected) {
 	}
 	c.enter(r, b)
 	ch := c.facts.Links.Active(r.Number)
-	if ch == nil || ch.Head != b.Head || ch.Phase == queue.Landing {
-		return // it was refused, or lands anyway
+	if ch == nil || ch.Head != b.Head {
+		return // it was refused
 	}
 	e := queue.Emergency{By: r.User, Reason: r.Command.Text, At: c.facts.Now, Change: ch.ID}
 	c.s.Main.Nows = append(slices.Clone(c.s.Main.Nows), e)

@@ -54,7 +54,7 @@ func (c *entering) inspected(b queue.Inspected) {
 		return
 	}
 	if r.Late && r.Comment != "" && r.Number != 0 {
-		c.upkeep.ask(queue.React{Number: r.Number, Comment: r.Comment, Seen: true}) // what hear does of others at once
+		c.upkeep.ask(queue.React{Number: r.Number, Comment: r.Comment, Seen: true}) // one heard at once was acknowledged by hear
 	}
 	b = c.unvouched(r, b)
 	if why := c.refusal(r, b); why.Code != "" {
@@ -119,8 +119,7 @@ func (c *entering) waitsForPush(r *queue.Request, b queue.Inspected) bool {
 	case queue.CommandNow:
 		return ch.Now == nil
 	case queue.CommandLand:
-		m, ok := c.facts.Rules().MethodFor(r.Command.Method)
-		return lane || ok && r.Command.Method != "" && m != ch.Method
+		return lane || c.anotherMethod(ch, r)
 	case queue.CommandRetry:
 		return lane
 	}
@@ -161,21 +160,12 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		c.forget(r)
 		return
 	}
-	if c.facts.Links.Active(r.Number) == nil && c.isDecided(r, b.Head) { // before unmet: a verdict may have closed it
-		c.accept(r)
-		return
-	}
-	if why := c.unmet(r.Number, b); why.Code != "" {
-		c.refuse(r, why)
+	if c.turnedAway(r, b) {
 		return
 	}
 	arrival, lane := r.At, c.facts.Rules().DefaultLane
 	var former queue.Change // the change in the queue that this one replaces under another method or restacked
 	if ch := c.facts.Links.Active(r.Number); ch != nil {
-		if ch.Phase == queue.Landing && ch.Head != b.Head {
-			c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}})
-			return
-		}
 		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
 			c.askedFor(ch)
 			c.inStack(ch, b)
@@ -254,6 +244,20 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	c.accept(r)
 }
 
+// turnedAway answers a command whose head cannot enter: it has its verdict already, or does not
+// meet what it takes.
+func (c *entering) turnedAway(r *queue.Request, b queue.Inspected) bool {
+	if c.facts.Links.Active(r.Number) == nil && c.isDecided(r, b.Head) { // before unmet: a verdict may have closed it
+		c.accept(r)
+		return true
+	}
+	if why := c.unmet(r.Number, b); why.Code != "" {
+		c.refuse(r, why)
+		return true
+	}
+	return false
+}
+
 // isDecided reports whether a command asks for a head that has its verdict: the command
 // was given in another way, or a second time, before the verdict was known. A failure
 // by one method says nothing of another.
@@ -270,7 +274,7 @@ func (c *entering) isDecided(r *queue.Request, head queue.CommitID) bool {
 		return false
 	}
 	// One that was found later was perhaps heard before, as a label is.
-	return (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow || r.Held) && given(r) < last.Decided
+	return (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow || r.Held) && r.Given() < last.Decided
 }
 
 // unmet returns the first requirement to enter that is not met, if any. Requirements

@@ -28,7 +28,7 @@ func (c *Core) fold(e queue.Event) {
 		}
 		for i, cmd := range c.entering.commands.Parse(b.Body) {
 			c.request(queue.Request{ID: id + "#" + strconv.Itoa(i), Number: b.Number, User: b.Author,
-				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot, Head: b.Head, Made: b.Made, Late: isLate(e, b.Made, b.Late)})
+				Comment: b.Comment, Command: cmd, At: e.At, Bot: b.Bot, Head: b.Head, Made: b.Made, Late: b.Late || heardLate(e, b.Made)})
 		}
 	case queue.Edited:
 		c.edited(e, b)
@@ -140,7 +140,7 @@ func (c *Core) edited(e queue.Event, b queue.Edited) {
 	}
 	for _, cmd := range c.entering.commands.Parse(b.Command) {
 		c.request(queue.Request{ID: "box/" + e.ID, Number: b.Number, User: b.Author, Command: cmd, At: e.At, Bot: b.Bot, Box: true,
-			Made: b.Made, Late: isLate(e, b.Made, false)})
+			Made: b.Made, Late: heardLate(e, b.Made)})
 	}
 }
 
@@ -178,16 +178,16 @@ func (c *Core) inspect() {
 				continue
 			}
 		}
-		if first := oldest[r.Number]; first == nil || earlier(r, first) {
+		if first := oldest[r.Number]; first == nil || r.Earlier(first) {
 			oldest[r.Number] = r
 		}
-		if holdsAll(r) && c.facts.Now < r.At.Add(turnsAfter) && (holds == nil || earlier(r, holds)) {
+		if holdsAll(r) && c.facts.Now < r.At.Add(turnsAfter) && (holds == nil || r.Earlier(holds)) {
 			holds = r
 		}
 	}
 	for _, n := range derived.Sorted(oldest) {
 		r := oldest[n]
-		if holds != nil && holdsAll(r) && earlier(holds, r) {
+		if holds != nil && holdsAll(r) && holds.Earlier(r) {
 			c.mainline.wakeAt(holds.At.Add(turnsAfter)) // one that the forge has no answer about does not hold up the others
 		} else {
 			c.upkeep.ask(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
@@ -197,22 +197,6 @@ func (c *Core) inspect() {
 
 // turnsAfter is how long a command that holds all landings waits for the answer to an earlier one.
 const turnsAfter = 30 * time.Second
-
-// earlier reports whether a command was given before another one, as far as can be told.
-func earlier(a, b *queue.Request) bool {
-	if (a.Late || b.Late) && a.Made != 0 && b.Made != 0 {
-		return a.Made < b.Made || a.Made == b.Made && a.At < b.At
-	}
-	return given(a) < given(b)
-}
-
-// given returns when a command was given: those that were found later were found in any order.
-func given(r *queue.Request) queue.Instant {
-	if r.Late && r.Made != 0 {
-		return min(r.At, r.Made)
-	}
-	return r.At
-}
 
 // holdsAll reports whether a command holds all landings, or ends that.
 func holdsAll(r *queue.Request) bool {
@@ -254,15 +238,12 @@ func (c *Core) labeled(e queue.Event, b queue.Labeled) {
 			return // the change is in another lane by now, which this label did not ask for
 		}
 	}
-	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: cmd, At: e.At, Bot: b.Bot, Made: b.Made, Late: isLate(e, b.Made, b.Late)})
+	c.request(queue.Request{ID: "label/" + e.ID, Number: b.Number, User: b.Actor, Command: cmd, At: e.At, Bot: b.Bot, Made: b.Made, Late: b.Late || heardLate(e, b.Made)})
 }
 
-// lateAfter is how long a webhook may take, or clocks may differ, before a command counts as late.
-const lateAfter = 5 * time.Minute
-
-// isLate reports whether a command was not heard when it was given.
-func isLate(e queue.Event, made queue.Instant, late bool) bool {
-	return late || made != 0 && e.At.Sub(made) > lateAfter
+// heardLate reports whether a command was not heard when it was given, by the forge's clock.
+func heardLate(e queue.Event, made queue.Instant) bool {
+	return made != 0 && e.At.Sub(made) > queue.ClocksDiffer
 }
 
 // inspectAgain asks anew about the commands that wait on a pull request, which has
@@ -294,7 +275,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		for _, id := range derived.Sorted(c.s.Requests) {
 			r := c.s.Requests[id]
 			if r.Number == b.Number && c.entering.mayRun(r.Command.Verb) && !r.Held && r.Head != b.Head &&
-				(b.By == "" || b.By != r.User || r.Head != "" || e.At.Sub(r.At) > lateAfter) {
+				(b.By == "" || b.By != r.User || r.Head != "" || e.At.Sub(r.At) > queue.ClocksDiffer) {
 				c.upkeep.drop(queue.Inspect{Request: r.ID, Number: r.Number, User: r.User})
 				c.entering.refuse(r, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}})
 			}

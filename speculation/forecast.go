@@ -62,16 +62,16 @@ func (*telling) secondsOf(seconds float64) time.Duration {
 	return time.Duration(min(seconds, predict.Longest.Seconds()) * float64(time.Second))
 }
 
-// stands reports whether nothing lands until somebody does something about it, or until a moment
+// standsStill reports whether nothing lands until somebody does something about it, or until a moment
 // that has nothing to do with builds: landings are paused, or the repository is out of reach.
-func (c *telling) stands() bool { return c.s.Main.Paused != nil || c.s.Main.Away != "" }
+func (c *telling) standsStill() bool { return c.s.Main.Paused != nil || c.s.Main.Away != "" }
 
 // foresee goes through the order. A change is decided when its own builds are over and
 // the changes ahead of it are decided. If one of these does not land, it is decided one
 // build later.
 func (c *telling) foresee() map[queue.ChangeID]foreseen {
 	out := map[queue.ChangeID]foreseen{}
-	if m := c.s.Main; m.Tip == "" || m.Config == nil || c.stands() || c.facts.Changing() || c.s.Slots == 0 ||
+	if m := c.s.Main; m.Tip == "" || m.Config == nil || c.standsStill() || c.facts.Changing() || c.s.Slots == 0 ||
 		c.facts.External() == config.ExternalHold && !c.facts.ProvenMain() {
 		return out
 	}

@@ -119,7 +119,7 @@ func TestApprovalTakenBackAfterALostPush(t *testing.T) {
 	w.mustBe(p, queue.Landed)
 	p = w.open(w.main, edit{"b/code": "fine"})
 	w.step(w.say(p, "dev", "/land"))
-	w.untilPush()
+	w.mustReachPush()
 	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
 	lost := w.mustTake("land")
 	w.step(w.say(p, "boss", "/queue pause"))

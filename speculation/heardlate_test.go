@@ -72,7 +72,7 @@ func TestHeardLateVouchesForNothing(t *testing.T) {
 func TestHeardLateDuringLanding(t *testing.T) {
 	w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}}})
 	p := w.land(edit{"a/code": "one"})
-	w.untilPush()
+	w.mustReachPush()
 	pushed := w.mustTake("land")
 	p.changed = w.now.Add(-minute)
 	w.step(w.foundLater(p, "dev", "/land method=rebase", time.Hour))
@@ -105,7 +105,7 @@ func TestBoxHeardLate(t *testing.T) {
 		w.waitOut()
 		if ch := w.change(p); (ch != nil) == late {
 			t.Errorf("late %v: %+v", late, ch)
-		} else if got := w.core.s.Pulls[p.number].Notice.Code; late && got != queue.ReasonUnheard {
+		} else if got := w.core.s.Pulls[p.number].Notice.Code; late && got != queue.ReasonHeardLate {
 			t.Errorf("said %q", got)
 		}
 	}

@@ -22,13 +22,16 @@ func TestCommandsDuringLanding(t *testing.T) {
 					w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}},
 						Lanes: []config.Lane{{Name: "high", Least: "write"}, {Name: "normal", Least: "write"}}, DefaultLane: "normal"})
 					p := w.land(edit{"a/code": "one"})
-					w.untilPush()
+					w.mustReachPush()
 					if lost {
 						w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
 					}
 					pushed := w.mustTake("land")
 					w.step(w.say(p, "boss", words))
 					w.settleDown()
+					if n := w.core.s.Pulls[p.number].Notice; n.Code != "" {
+						t.Fatalf("said %+v before the push has ended", n)
+					}
 					if cancelled {
 						w.step(w.say(p, "boss", "/land cancel"))
 						w.settleDown()
@@ -77,7 +80,7 @@ func TestEmergencyThatMayNotEnter(t *testing.T) {
 }
 
 // Two steps of a target drift, and one of them heals: that takes the failures of the other with it.
-// What was read before they drifted, and comes late, does not bring the revoked pass back.
+// An answer that was read before they drifted, and comes late, does not bring the revoked pass back.
 func TestRevokedPassStaysRevoked(t *testing.T) {
 	for _, how := range []string{"archive", "another version"} {
 		w := quiet(t, unit+" vet:go-test-json:targets:vet", config.Rules{Retries: 1, VerifyMain: "1h"})
@@ -252,10 +255,10 @@ func TestMendedBeforeAControlBegins(t *testing.T) {
 // A command that waits for the end of a push is about the head that it was given for: its author
 // pushes another one, which is heard of or not, and has not asked for that.
 func TestHeldCommandIsAboutItsHead(t *testing.T) {
-	for _, heard := range []string{"yes", "no", "an older one"} {
+	for _, heard := range []string{"yes", "by another person", "no", "an older one"} {
 		w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodRebase}}})
 		p := w.land(edit{"a/code": "one"})
-		w.untilPush()
+		w.mustReachPush()
 		w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
 		pushed := w.mustTake("land")
 		w.step(w.say(p, "dev", "/land method=rebase"))
@@ -265,7 +268,11 @@ func TestHeldCommandIsAboutItsHead(t *testing.T) {
 			w.tell(queue.HeadMoved{Number: p.number, Head: "older", By: "eve"})
 		default:
 			moved := w.headMoves(p, edit{"a/code": "two"})
-			if moved.Body = (queue.HeadMoved{Number: p.number, Head: p.head, By: "dev"}); heard == "yes" {
+			by := "dev"
+			if heard == "by another person" {
+				by = "eve"
+			}
+			if moved.Body = (queue.HeadMoved{Number: p.number, Head: p.head, By: by}); heard != "no" {
 				w.step(moved)
 			}
 		}
@@ -289,7 +296,7 @@ func TestAnotherHeadDuringAPushThatIsLost(t *testing.T) {
 		for _, event := range []string{"before", "after", "never"} {
 			w := quiet(t, unit, config.Rules{})
 			p := w.land(edit{"a/code": "one"})
-			w.untilPush()
+			w.mustReachPush()
 			if lost {
 				w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "outside"}))
 			}

@@ -58,7 +58,7 @@ func (c *Core) ByCommit(r *queue.Request) bool {
 // anotherMethod reports whether a command asks a change to land in another way.
 func (c *entering) anotherMethod(ch *queue.Change, r *queue.Request) bool {
 	m, ok := c.facts.Rules().MethodFor(r.Command.Method)
-	return ok && r.Command.Method != "" && m != ch.Method && ch.Phase != queue.Landing
+	return ok && r.Command.Method != "" && m != ch.Method
 }
 
 // standOn notes the head of the change that this one is on top of, if that change

@@ -72,7 +72,7 @@ func (c *entering) comesTo(r *queue.Request, b queue.Inspected) queue.Verb {
 }
 
 // outrun reports whether a command was not heard when it was given, and its pull request has changed
-// since: who gave it may not have seen the present head.
+// since: its author may not have seen the present head.
 func (c *entering) outrun(r *queue.Request, b queue.Inspected) bool {
 	return c.mayRun(r.Command.Verb) && r.Doubtful(b.Changed) && !b.Unmoved
 }
@@ -105,7 +105,7 @@ func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 		// The queue has the present head already where somebody has asked for that, and then the
 		// command adds nothing. But a delegation would speak for the head.
 		if active == nil || active.Head != now || r.Command.Verb == queue.CommandDelegate {
-			return queue.Reason{Code: queue.ReasonUnheard, Names: []string{string(now)}}
+			return queue.Reason{Code: queue.ReasonHeardLate, Names: []string{string(now)}}
 		}
 	}
 	if r.Head == "" || r.Head == now {

@@ -23,7 +23,7 @@ const (
 func (c *telling) promise() {
 	for _, id := range derived.SortedIf(c.s.Promises, func(id queue.ChangeID, _ *queue.Promises) bool {
 		ch := c.s.Changes[id]
-		return ch == nil || ch.Phase != queue.Pending && ch.Phase != queue.Landing || c.stands()
+		return ch == nil || ch.Phase != queue.Pending && ch.Phase != queue.Landing || c.standsStill()
 	}) {
 		if ch := c.s.Changes[id]; ch != nil && (ch.Phase == queue.Landed || ch.Phase == queue.Rejected || ch.Phase == queue.NothingToLand) {
 			c.kept(c.s.Promises[id], ch.Decided)
@@ -32,7 +32,7 @@ func (c *telling) promise() {
 		c.touch(queue.KindPromises, string(id))
 	}
 	since := c.facts.Now.Sub(c.s.Learned.Promised)
-	if len(c.facts.Order.IDs) == 0 || c.stands() || since >= 0 && since < promiseEvery {
+	if len(c.facts.Order.IDs) == 0 || c.standsStill() || since >= 0 && since < promiseEvery {
 		return
 	}
 	foreseen, foresight := c.foresee(), c.foresight()

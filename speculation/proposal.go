@@ -127,7 +127,7 @@ func (c *Core) pauseRoot(root queue.LinkID) queue.Instant {
 	if n := m.Next; n != nil && n.Root == root {
 		retry, tries = &n.Retry, n.Backoff
 	} else {
-		m.Unfit = 0 // what is red is not run again because a runner comes
+		m.Unfit = 0 // a red key is not run again because a runner comes
 	}
 	*retry = c.facts.Now.Add(backoff(tries))
 	c.touchMain()

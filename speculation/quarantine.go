@@ -76,7 +76,8 @@ func (c *judging) excused(j *queue.Job, r queue.JobDone) (queue.JobDone, []strin
 // it are forgotten, is not written at all: the run may have named no target, so that it would be
 // evidence against a key that did not fail; and the key is run again.
 func (c *judging) excuse(b *queue.Build, j *queue.Job, k queue.Key, r queue.JobDone) {
-	if !c.facts.Ledger.Passed(k) && c.tooOld(k, c.shownIn(b, k, r)) {
+	s := c.shownIn(b, k, r)
+	if !c.facts.Ledger.Passed(k) && c.tooOld(k, s) {
 		j.Outdated = true
 		return
 	}
@@ -88,7 +89,7 @@ func (c *judging) excuse(b *queue.Build, j *queue.Job, k queue.Key, r queue.JobD
 	}
 	e := c.entry(k)
 	c.writeFailure(e, b, r, tail)
-	c.excuseAs(e, c.shownIn(b, k, r))
+	c.excuseAs(e, s)
 	id := derived.DurationID(j.Step.Name, k.Target)
 	next := queue.Duration{ID: id} // a target that has never passed may have no record yet
 	if d := c.s.Durations[id]; d != nil {
@@ -102,7 +103,7 @@ func (c *judging) excuse(b *queue.Build, j *queue.Job, k queue.Key, r queue.JobD
 
 // excuseAs marks an entry of one key that has failed as excused: it counts as passed now.
 func (c *judging) excuseAs(e *queue.Entry, s shown) {
-	if e.Passed != 0 || c.tooOld(e.Keys[0], s) {
+	if e.Passed != 0 {
 		return
 	}
 	e.Excused, e.Confirmed, e.Began = s.ended, 0, s.began
@@ -140,8 +141,11 @@ func (c *judging) excuseFailed(e *queue.Entry, own config.Step) {
 		return
 	}
 	for _, k := range e.Keys {
-		c.excuseAs(c.entry(k), shown{span: span{last.Start(), last.At}, asked: last.Start(), by: last.Build, change: last.Ran.Change, commit: last.Ran.Commit,
-			step: own, machine: last.Machine, host: last.Host})
+		s := shown{span: span{last.Start(), last.At}, asked: last.Start(), by: last.Build, change: last.Ran.Change, commit: last.Ran.Commit,
+			step: own, machine: last.Machine, host: last.Host}
+		if !c.tooOld(k, s) {
+			c.excuseAs(c.entry(k), s)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func (c *landing) refused(p *queue.Push, rule string) {
 	c.touchMain()
 	kind := queue.RefusalOf(rule)
 	switch {
-	case kind == queue.RefusalBranch && (m.Paused == nil || m.Paused.Until == 0): // a freeze goes on, and holds not all pushes
+	case kind == queue.RefusalBranch && (m.Paused == nil || m.Paused.Until == 0): // a freeze stays as it is: a pause in its place would forget when it ends
 		c.closeBranch(rule, 0)
 	case len(p.Changes) > 1:
 		half := (len(p.Changes) + 1) / 2

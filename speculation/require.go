@@ -81,8 +81,8 @@ func (c *guarding) endKept(ch *queue.Change, b queue.Inspected) {
 	if !ch.Kept || ch.Head != b.Head || !b.Requires || c.facts.Now < ch.KeptAt.Add(keptFor) {
 		return
 	}
-	gone := ch.Approved && !b.Approved && len(b.Protected)+len(b.Guarded) > 0
-	if !gone && !slices.ContainsFunc(b.Unmet, func(r queue.Requirement) bool { return ofReviews(r.Kind) }) {
+	kept := asKept(ch, b)
+	if len(kept.Unmet) == len(b.Unmet) && (kept.Approved == b.Approved || len(b.Protected)+len(b.Guarded) == 0) {
 		ch.Kept, ch.KeptAt = false, 0
 		c.touchChange(ch)
 	}

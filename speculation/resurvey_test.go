@@ -11,7 +11,7 @@ import (
 func TestSurveyByAnotherVersionDuringAPush(t *testing.T) {
 	w := versioned(t, unit)
 	p := w.land(edit{"a/code": "fine"})
-	w.untilPush()
+	w.mustReachPush()
 	pushed := w.mustTake("land")
 	w.versions = []string{"go/2"}
 	w.mustRestart()

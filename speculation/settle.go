@@ -411,15 +411,24 @@ func (c *settling) park(ch *queue.Change, why queue.Reason, until queue.Instant)
 	c.facts.Links.Left()
 	c.move(ch, queue.Parked, why)
 	ch.Until, ch.Decided = until, c.facts.Now
-	if why.Code == queue.ReasonStuck && ch.Stuck == 0 {
-		ch.Stuck = c.facts.Now
-	}
-	if why.Code == queue.ReasonNoRunner && ch.Unfit == 0 {
-		ch.Unfit = c.facts.Now
+	if at := firstParked(ch); at != nil && *at == 0 {
+		*at = c.facts.Now
 	}
 	c.touchChange(ch)
 	c.note(queue.Note{Change: ch.ID, Number: ch.Number, What: "parked", Reason: why})
 	c.topple(ch)
+}
+
+// firstParked returns where a change keeps since when it is parked for its present reason, though
+// it returns in between; nil: it does not for this reason.
+func firstParked(ch *queue.Change) *queue.Instant {
+	switch ch.Reason.Code {
+	case queue.ReasonStuck:
+		return &ch.Stuck
+	case queue.ReasonNoRunner:
+		return &ch.Unfit
+	}
+	return nil
 }
 
 // unparkDue brings parked changes back when their cause has ended, and cancels changes
@@ -429,11 +438,8 @@ func (c *settling) unparkDue() {
 	limit := c.facts.Rules().ParkedLimit
 	for _, ch := range c.parked() {
 		end := ch.Decided.Add(limit)
-		if ch.Reason.Code == queue.ReasonStuck && ch.Stuck != 0 {
-			end = ch.Stuck.Add(limit)
-		}
-		if ch.Reason.Code == queue.ReasonNoRunner && ch.Unfit != 0 {
-			end = ch.Unfit.Add(limit)
+		if at := firstParked(ch); at != nil && *at != 0 {
+			end = at.Add(limit)
 		}
 		if ch.Reason.Code == queue.ReasonProtected && ch.Refused != nil {
 			end = ch.Refused.Since.Add(limit)

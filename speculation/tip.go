@@ -67,7 +67,7 @@ func (c *mainline) observed(b queue.Observed) {
 	first := m.Tip == ""
 	old, proven := m.Tip, c.facts.ProvenMain()
 	if p := c.s.Push; p != nil {
-		proven = proven && c.stands(p.Commits)
+		proven = proven && c.stillPassed(p.Commits)
 	}
 	m.Tip = b.Tip
 	c.upkeep.tidyAll = true
@@ -252,7 +252,7 @@ func (c *mainline) configure(b queue.Observed) {
 	read := m.Unread
 	m.Unread = false
 	if b.Config != nil && !reflect.DeepEqual(m.Config, b.Config) {
-		c.judging.endQuarantine() // by the former configuration: what has ended by now ended there, too
+		c.judging.endQuarantine() // by the former configuration: entries that have ended by now ended there, too
 		m.Config, m.ConfigAt, m.Lapsed = b.Config, b.Tip, c.facts.Now
 		c.guarding.configured()
 		c.facts.Futures.NewRules()
@@ -287,7 +287,7 @@ func (c *mainline) surveyed(b queue.Surveyed) {
 	}
 	if b.Analyzer != m.Analyzer {
 		if c.s.Push != nil { // the version in force where main will be is known; a push may be without an answer for long
-			c.upkeep.reissue(a, min(minBackoff<<min(a.Renewed, 20), mainBackoff), a.Error)
+			c.upkeep.reissue(a, pauseAfter(a.Renewed, mainBackoff), a.Error)
 			return
 		}
 		c.judgeBy(b.Analyzer)
@@ -368,7 +368,7 @@ func (c *mainline) pushed(b queue.Pushed) {
 	switch {
 	case b.Moved:
 		m := &c.s.Main
-		proven := c.facts.ProvenMain() && c.stands(p.Commits)
+		proven := c.facts.ProvenMain() && c.stillPassed(p.Commits)
 		if l := c.facts.Links.LinkTo(p.Tip()); l != nil {
 			m.Analyzer = l.Analyzer
 			c.judging.unread(l)
@@ -403,9 +403,9 @@ func (c *mainline) pushed(b queue.Pushed) {
 	}
 }
 
-// stands reports whether all that commits of a push have brought still counts as passed: since
+// stillPassed reports whether all that commits of a push have brought still counts as passed: since
 // the push was written, passes may have been forgotten or revoked, or a quarantine has ended.
-func (c *mainline) stands(commits []queue.CommitID) bool {
+func (c *mainline) stillPassed(commits []queue.CommitID) bool {
 	return !slices.ContainsFunc(commits, func(at queue.CommitID) bool {
 		l := c.facts.Links.LinkTo(at)
 		return l == nil || slices.ContainsFunc(c.facts.Links.Info(l).Facts, func(f *derived.Fact) bool { return !f.Passed() })

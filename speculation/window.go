@@ -11,10 +11,10 @@ import (
 // A freeze on a schedule (config.Freeze) is a pause like one that somebody asks for by
 // /queue freeze, and ends on its own. Only the clock of the turn and the configuration of
 // the branch open and close it, so nothing is lost if the server was away at its start or
-// its end. The schedule does not touch a pause because the branch takes no pushes, but the pushes
-// that try the branch are held as all others. The schedule does not touch a pause or freeze by people. After that ends, the
-// schedule holds landings again if its window has not ended. /queue resume ends the
-// windows that are open, and no later ones.
+// its end. The schedule does not touch a pause or freeze by people, nor the pause of a branch
+// that takes no pushes; but while a window is open, the pushes that try such a branch are held
+// as all others. After that pause ends, the schedule holds landings again if its window has not
+// ended. /queue resume ends the windows that are open, and no later ones.
 
 // mostJoined bounds the windows that count as one because they leave no gap.
 const mostJoined = 60

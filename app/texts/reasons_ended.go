@@ -48,7 +48,7 @@ func reasonsEnded() []reasonRow {
 		{code: queue.ReasonPushed, doc: "reasons#head-moved",
 			title: "new commits were pushed",
 			full:  pushed},
-		{code: queue.ReasonUnheard, doc: "reasons#heard-late",
+		{code: queue.ReasonHeardLate, doc: "reasons#heard-late",
 			title: "the command was heard too late",
 			full: func(w voice, r queue.Reason) string {
 				head := "the present commit"

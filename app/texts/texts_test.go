@@ -205,7 +205,7 @@ func textStates() map[string]queue.View {
 		"cancelled":       {Change: textChange(queue.Cancelled, reason(queue.ReasonCancelled, "ann"))},
 		"head-moved":      {Change: textChange(queue.Cancelled, reason(queue.ReasonPushed, "1f8e0c3a5b7d", "2222222222222222"))},
 		"refused-moved":   notice(reason(queue.ReasonPushed, "", "2222222222222222"), "ann"),
-		"refused-late":    notice(reason(queue.ReasonUnheard, "2222222222222222"), "ann"),
+		"refused-late":    notice(reason(queue.ReasonHeardLate, "2222222222222222"), "ann"),
 		"nothing":         {Change: textChange(queue.NothingToLand, reason(queue.ReasonAlready))},
 		"refused":         notice(reason(queue.ReasonNoPermission, "mallory", "write"), "mallory"),
 		"refused-lane":    notice(reason(queue.ReasonNoPermission, "ann", "maintain", "high"), "ann"),

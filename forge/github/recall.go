@@ -3,16 +3,11 @@ package github
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/go-github/v60/github"
 
 	"github.com/submitqueue/submitqueue/queue"
 )
-
-// heardWithin is how long a command may take to be heard, and its check to begin. One that takes
-// longer counts as heard late (speculation.isLate).
-const heardWithin = 5 * time.Minute
 
 // WasHead implements forge.Recaller. GitHub does not tell when a head was pushed. It makes
 // check suites on a commit when that is pushed, so the date of one shows that the commit was
@@ -43,7 +38,7 @@ func (f *Forge) WasHead(ctx context.Context, number int, head queue.CommitID, at
 		return false, failure(ctx, doing, err)
 	}
 	for _, run := range list.CheckRuns {
-		if began := instantOf(run.GetStartedAt().Time); run.GetStatus() != "completed" && began != 0 && began <= at.Add(heardWithin) {
+		if began := instantOf(run.GetStartedAt().Time); run.GetStatus() != "completed" && began != 0 && began <= at.Add(queue.ClocksDiffer) {
 			return true, nil
 		}
 	}
