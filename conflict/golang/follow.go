@@ -47,8 +47,11 @@ func (a *Analyzer) Follow(ctx context.Context, memo any, files []conflict.FileCh
 // sameModules reports whether the modules are as they were, except for versions
 // of external modules.
 func (b *builder) sameModules(ctx context.Context, files []conflict.FileChange) (bool, error) {
+	if b.now.modules.moveCopies(files) {
+		return false, nil
+	}
 	for _, c := range files {
-		if b.now.modules.vendored(c.Path) || c.To.Mode == conflict.ModeLink && besideModule(c.Path) || b.now.modules.moveCopies(c) {
+		if b.now.modules.vendored(c.Path) || c.To.Mode == conflict.ModeLink && besideModule(c.Path) {
 			return false, nil
 		}
 		if !setsModules(c.Path) {

@@ -125,10 +125,7 @@ func besideModule(file string) bool {
 func (b *builder) followCopies(ctx context.Context) error {
 	m, l := b.now.modules, b.now.layout
 	m.copies = map[string][]conflict.Entry{}
-	read := func(e conflict.Entry) (string, error) {
-		to, err := b.tree.Blob(ctx, e.OID)
-		return string(to), err
-	}
+	read := b.linkReader(ctx)
 	look := func(path string) { m.watches = append(m.watches, path) }
 	pass := func(path string) { m.ways = append(m.ways, path) }
 	for _, dir := range m.dirs() {
@@ -165,18 +162,20 @@ func (b *builder) followCopies(ctx context.Context) error {
 	return nil
 }
 
-// moveCopies reports whether a change may lead links among vendored files elsewhere, or to
-// other files.
-func (m *modules) moveCopies(c conflict.FileChange) bool {
-	if crossing(c.From) || crossing(c.To) {
-		if m.vendored(c.Path) || slices.ContainsFunc(m.dirs(), func(dir string) bool { return strings.HasPrefix(c.Path, below(dir, "vendor")+"/") }) ||
-			slices.ContainsFunc(slices.Concat(m.watches, m.ways), func(at string) bool { return strings.HasPrefix(at+"/", c.Path+"/") }) {
-			return true
+// moveCopies reports whether changes may lead links among the vendored files of modules
+// elsewhere, or to other files.
+func (m *modules) moveCopies(files []conflict.FileChange) bool {
+	crossings := crossingsOf(files)
+	for _, dir := range m.dirs() {
+		vendor := below(dir, "vendor") + "/"
+		for at := range crossings {
+			if strings.HasPrefix(at, vendor) {
+				return true
+			}
 		}
 	}
-	return slices.ContainsFunc(m.watches, func(at string) bool {
-		return at == "" || c.Path == at || strings.HasPrefix(c.Path, at+"/")
-	})
+	return slices.ContainsFunc(m.watches, func(at string) bool { return touches(files, at) || crossings.cross(at) }) ||
+		slices.ContainsFunc(m.ways, crossings.cross)
 }
 
 // vendored reports whether a file is a copy of an external module for all modules of

@@ -68,11 +68,15 @@ func (b *builder) linked(ctx context.Context, p *pkg, e conflict.Entry) ([]confl
 	if e.Mode != conflict.ModeLink {
 		return nil, nil
 	}
-	read := func(link conflict.Entry) (string, error) {
+	return b.now.layout.follow(e, b.linkReader(ctx), func(path string) { p.watches = append(p.watches, path) })
+}
+
+// linkReader returns a function that reads where a symbolic link leads.
+func (b *builder) linkReader(ctx context.Context) func(link conflict.Entry) (string, error) {
+	return func(link conflict.Entry) (string, error) {
 		goal, err := b.tree.Blob(ctx, link.OID)
 		return string(goal), err
 	}
-	return b.now.layout.follow(e, read, func(path string) { p.watches = append(p.watches, path) })
 }
 
 // read makes the package of one directory.
