@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"sync"
@@ -105,6 +106,7 @@ type scanned struct {
 	layout    *layout
 	workspace string   // its name
 	outer     []string // labels in other repositories that packages load
+	rc        []string // rc files, and all files that they import
 	deletes   []string // folders that would be packages, were there no option that says otherwise
 	version   string   // Bazel's
 	externals *externals
@@ -140,19 +142,21 @@ func (a *Analyzer) scan(ctx context.Context, t conflict.Tree) (*scanned, error) 
 	if s.workspace, err = s.workspaceName(ctx); err != nil {
 		return nil, err
 	}
+	if s.rc, err = s.rcFiles(ctx); err != nil {
+		return nil, err
+	}
 	deleted, err := s.deleted(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.remove(func(dir string) bool {
-		if deleted[dir] {
+	for _, dir := range slices.Sorted(maps.Keys(deleted)) {
+		if _, is := l.packages[dir]; is {
 			s.deletes = append(s.deletes, dir)
 		}
-		return deleted[dir]
-	}); err != nil {
+	}
+	if err := l.remove(func(dir string) bool { return deleted[dir] }); err != nil {
 		return nil, err
 	}
-	slices.Sort(s.deletes)
 	s.outer, err = a.outerLoads(ctx, s)
 	return s, err
 }

@@ -192,7 +192,7 @@ func (b *builder) addOutside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for repo := range b.outside {
+	for _, repo := range slices.Sorted(maps.Keys(b.outside)) {
 		t := conflict.Target{Name: externalPrefix + repo, Kind: "bazel repository", Internal: true,
 			Attrs: b.externals.digest(b.layout, repo), Sources: made, Reads: reads, Deps: back.deps, Inputs: back.files}
 		dir, ok := b.externals.inTree(repo)
@@ -200,17 +200,24 @@ func (b *builder) addOutside(ctx context.Context) error {
 			dir = b.layout.given[repo]
 		}
 		if dir != "" {
-			inside := b.layout.entries(dir)
-			t.Sources = slices.Concat(made, inside)
-			own, err := b.refersBack(ctx, definitionsOf(inside))
+			inside, own, err := b.repoAt(ctx, dir)
 			if err != nil {
 				return err
 			}
+			t.Sources = slices.Concat(made, inside)
 			t.Deps, t.Inputs = slices.Concat(back.deps, own.deps), slices.Concat(back.files, own.files)
 		}
 		b.g.Targets = append(b.g.Targets, t)
 	}
 	return nil
+}
+
+// repoAt returns the files of a repository that is a folder of the tree, and what these use
+// of the tree.
+func (b *builder) repoAt(ctx context.Context, dir string) ([]conflict.Entry, references, error) {
+	inside := b.layout.entries(dir)
+	own, err := b.refersBack(ctx, definitionsOf(inside))
+	return inside, own, err
 }
 
 // definitionsOf returns the files among some that may name targets.
@@ -267,11 +274,7 @@ func (s *scanned) barrier(ctx context.Context) ([]conflict.Entry, error) {
 	for _, file := range globals {
 		files[file] = true
 	}
-	rc, err := s.rcFiles(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range rc {
+	for _, file := range s.rc {
 		files[file] = true
 		text, err := s.text(ctx, file)
 		if err != nil {

@@ -3,6 +3,7 @@ package bazel
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"regexp"
@@ -108,18 +109,14 @@ var deletedPackages = regexp.MustCompile(`--deleted_packages[= \t]+["']?([A-Za-z
 // are no targets, and nobody verifies them. So the option counts only where each build has it:
 // in a line for all builds, of the workspace's own rc file or of what that imports. Where it
 // is for some builds, of which it is not known whether the steps are such ones, the tree has no
-// graph. A rc file of another workspace in the tree says nothing of this one.
+// graph. An rc file of another workspace in the tree says nothing of this one.
 func (s *scanned) deleted(ctx context.Context) (map[string]bool, error) {
 	own, err := s.imported(ctx, []string{".bazelrc"})
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.rcFiles(ctx)
-	if err != nil {
-		return nil, err
-	}
 	out, some := map[string]bool{}, map[string]string{}
-	for _, file := range files {
+	for _, file := range s.rc {
 		ours := slices.Contains(own, file)
 		if !ours && s.elsewhere(file) {
 			continue
@@ -128,28 +125,13 @@ func (s *scanned) deleted(ctx context.Context) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		for line := range strings.Lines(joinedLine.ReplaceAllString(string(text), "")) {
-			line, _, _ = strings.Cut(line, "#")
-			words := strings.Fields(line)
-			if len(words) == 0 {
-				continue
-			}
-			all := ours && slices.Contains([]string{"build", "common", "always"}, words[0])
-			command, _, _ := strings.Cut(words[0], ":")
-			if !all && !slices.Contains([]string{"build", "test", "coverage", "common", "always"}, command) {
-				continue
-			}
-			for _, m := range deletedPackages.FindAllStringSubmatch(line, -1) {
-				for name := range strings.SplitSeq(m[1], ",") {
-					if _, dir, ok := strings.Cut(name, "//"); ok {
-						name = dir
-					}
-					if all {
-						out[name] = true
-					} else {
-						some[name] = file
-					}
-				}
+		for word, dir := range deletions(string(text)) {
+			command, _, _ := strings.Cut(word, ":")
+			switch {
+			case ours && slices.Contains([]string{"build", "common", "always"}, word):
+				out[dir] = true
+			case slices.Contains([]string{"build", "test", "coverage", "common", "always"}, command):
+				some[dir] = file
 			}
 		}
 	}
@@ -161,13 +143,34 @@ func (s *scanned) deleted(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// joinedLine matches the end of a line of a rc file that goes on in the next one.
+// joinedLine matches the end of a line of an rc file that goes on in the next one.
 var joinedLine = regexp.MustCompile(`\\\r?\n`)
+
+// deletions yields the folders that the text of an rc file says are no packages, each with
+// the first word of its line.
+func deletions(text string) iter.Seq2[string, string] {
+	return func(yield func(word, dir string) bool) {
+		for line := range strings.Lines(joinedLine.ReplaceAllString(text, "")) {
+			line, _, _ = strings.Cut(line, "#")
+			words := strings.Fields(line)
+			for _, m := range deletedPackages.FindAllStringSubmatch(line, -1) {
+				for name := range strings.SplitSeq(m[1], ",") {
+					if _, dir, ok := strings.Cut(name, "//"); ok {
+						name = dir
+					}
+					if !yield(words[0], name) { // there are words, or nothing would match
+						return
+					}
+				}
+			}
+		}
+	}
+}
 
 // elsewhere reports whether a file is in another workspace within the tree.
 func (s *scanned) elsewhere(file string) bool {
 	for dir := folder(file); dir != ""; dir = folder(dir) {
-		for _, root := range []string{"WORKSPACE.bazel", "WORKSPACE", "MODULE.bazel"} {
+		for _, root := range roots {
 			if _, ok := s.layout.resolve(path.Join(dir, root)); ok {
 				return true
 			}
@@ -182,6 +185,8 @@ func (l *layout) exclude(dirs map[string]bool) error {
 	return l.remove(func(dir string) bool { return below(dir, dirs) })
 }
 
+// remove takes away the packages whose folders out reports: their files belong to the packages
+// around them. out may be called in any order, and only reports.
 func (l *layout) remove(out func(dir string) bool) error {
 	changed := false
 	for dir := range l.packages {

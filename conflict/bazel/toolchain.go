@@ -67,14 +67,12 @@ func (b *builder) toolchains(ctx context.Context) error {
 		}
 	}
 	if outer { // it is not known of which repository the toolchains are
-		for _, dir := range slices.Concat(slices.Collect(maps.Values(b.layout.repos)), slices.Collect(maps.Values(b.layout.given)), b.externals.within) {
-			inside := b.layout.entries(dir)
-			made = append(made, inside...)
-			own, err := b.refersBack(ctx, definitionsOf(inside))
+		for _, dir := range slices.Concat(slices.Sorted(maps.Values(b.layout.repos)), slices.Sorted(maps.Values(b.layout.given)), b.externals.within) {
+			inside, own, err := b.repoAt(ctx, dir)
 			if err != nil {
 				return err
 			}
-			made = append(made, own.files...)
+			made = slices.Concat(made, inside, own.files)
 			for _, rule := range own.deps {
 				registered[rule] = true
 			}
