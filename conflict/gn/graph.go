@@ -153,12 +153,10 @@ func (s *scanned) built(g *conflict.Graph, toolchains []string) {
 				n.Deps = append(n.Deps, g.Targets[i].Name)
 			}
 		}
-		nodes = append(nodes, n)
-	}
-	for _, n := range nodes {
-		for _, i := range members[strings.TrimPrefix(n.Name, "toolchain:")] {
+		for _, i := range members[toolchain] {
 			g.Targets[i].Deps = append(g.Targets[i].Deps, n.Name)
 		}
+		nodes = append(nodes, n)
 	}
 	g.Targets = append(g.Targets, nodes...)
 }
