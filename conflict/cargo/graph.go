@@ -215,7 +215,7 @@ func (l *loader) definitions() []conflict.Definition {
 // the whole file.
 func (l *loader) workspaceNode(w *workspace, taken map[string]bool) conflict.Target {
 	t := conflict.Target{Name: workspaceNode + layout.Dotted(w.dir), Kind: "cargo workspace", Internal: true, Reads: w.reads}
-	attrs := []string{"cargo workspace1", string(w.m.rest), string(digest.Of(append(slices.Clip(w.astray), l.twice(w)...)...))}
+	attrs := []string{"cargo workspace1", string(w.m.rest), string(digest.Of(slices.Concat(w.astray, l.twice(w))...))}
 	if w.m.workspace != nil {
 		for _, part := range slices.Sorted(maps.Keys(w.m.workspace.parts)) {
 			if !taken[part] && (!strings.HasPrefix(part, "dep ") || w.m.workspace.odd[part]) {
