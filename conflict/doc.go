@@ -54,7 +54,8 @@
 //
 // A link that is unowned or a barrier file brings the file that it leads to, whoever
 // owns it: a target that reads the link reads that file. A link to a folder brings
-// nothing.
+// nothing. A declared link (`inputs`) stands for what it leads to, a folder with all
+// below it.
 //
 // Targets may read files that no analyzer sees them read: a test that reads
 // README.md, or another package's sources. `inputs` declares them: each entry is

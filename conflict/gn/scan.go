@@ -77,7 +77,7 @@ func scan(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*scanne
 }
 
 // way keeps a link from GN by which it could load definition files under other names.
-// What a file needs is known for its own name only: a relative name in it would lead
+// The needs of a file are known for its own name only: a relative name in it would lead
 // elsewhere, even out of the tree.
 func (s *scanned) way(link conflict.Entry) error {
 	goal, _, ok, err := s.Resolve(link.Path, s.link)

@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/conflict"
 )
 
-// What a toolchain depends on is built before each of its targets, and `gn desc` says
-// nothing of it: the tools of one toolchain may be programs that another has built.
+// A toolchain's dependencies are built before each of its targets, and `gn desc` says
+// nothing of them: the tools of one toolchain may be programs that another has built.
 func TestToolsThatAreBuilt(t *testing.T) {
 	p := mustOpen(t, 1)
 	main := shop().With("build/BUILD.gn", strings.Replace(strings.Replace(toolchain, "toolchain(target_name) {", "toolchain(target_name) {\n    if (defined(invoker.deps)) { deps = invoker.deps }", 1),

@@ -202,7 +202,7 @@ func TestNothingBuildsUnderAnOldConstraint(t *testing.T) {
 	}
 }
 
-// What a C file includes may have any name. Importers are built of it, too.
+// A C file may include a file of any name. Importers are built of it, too.
 func TestWhatCgoIncludes(t *testing.T) {
 	base := conflicttest.New(external).
 		With("cgo/cgo.go", "package cgo\n\n// #include \"codes.txt\"\n// #include \"../std/impl.inl\"\nimport \"C\"\n").

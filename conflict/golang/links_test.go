@@ -49,7 +49,7 @@ func TestALinkOnTheWayAppears(t *testing.T) {
 	}
 }
 
-// What the go command reads beside a go.mod may be a link to another module's: an edit
+// A go.sum or vendor folder may be a link to another module's: an edit
 // there must not leave what it has proven as it is.
 func TestSumsAndCopiesBehindLinks(t *testing.T) {
 	base := conflicttest.New(map[string]string{
