@@ -199,19 +199,19 @@ func stateOf(state string, mayFail bool, reason string) forge.CIState {
 	return forge.CIQueued
 }
 
-// wordOf returns a state for people: why a failed job is no result.
-func wordOf(word string, state forge.CIState, reason string) string {
-	if word == "failed" && state == forge.CINone {
-		return word + " (" + reason + ")"
-	}
-	return word
-}
-
-// mayBegin reports whether a job that is no result yet may begin under the id that it has: a
+// inState fills in what a result says of the state of its job. For people, it says why a
+// failed job is no result. A job that is no result yet may begin under the id that it has: a
 // skipped one when the failed jobs before it are retried, which get new ids
 // (app/services/ci/retry_pipeline_service.rb), and a manual one when somebody plays it.
-func mayBegin(word string, state forge.CIState) bool {
-	return state == forge.CINone && (word == "skipped" || word == "manual")
+func inState(r forge.CIResult, word string, mayFail bool, reason string) forge.CIResult {
+	r.State, r.Word, r.Title = stateOf(word, mayFail, reason), word, reason
+	if r.State == forge.CINone {
+		r.Waits = word == "skipped" || word == "manual"
+		if word == "failed" {
+			r.Word = word + " (" + reason + ")"
+		}
+	}
+	return r
 }
 
 func timeOf(t *time.Time) time.Time {
@@ -222,8 +222,8 @@ func timeOf(t *time.Time) time.Time {
 }
 
 func jobResult(j *gitlab.Job, r *gitlab.PipelineInfo) forge.CIResult {
-	return forge.CIResult{ID: int64(j.ID), App: ciApp, Name: j.Name, Commit: queue.CommitID(r.SHA), Suite: int64(r.ID), Branch: r.Ref, Bound: true,
-		State: jobState(j), Waits: mayBegin(j.Status, jobState(j)), Word: wordOf(j.Status, jobState(j), j.FailureReason), At: timeOf(j.CreatedAt), Ended: timeOf(j.FinishedAt), URL: j.WebURL, Title: j.FailureReason}
+	return inState(forge.CIResult{ID: int64(j.ID), App: ciApp, Name: j.Name, Commit: queue.CommitID(r.SHA), Suite: int64(r.ID), Branch: r.Ref, Bound: true,
+		At: timeOf(j.CreatedAt), Ended: timeOf(j.FinishedAt), URL: j.WebURL}, j.Status, j.AllowFailure, j.FailureReason)
 }
 
 func runOf(p *gitlab.PipelineInfo) forge.CIRun {

@@ -133,9 +133,8 @@ func (p *payload) pipeline(ref string) (news forge.CINews) {
 		Push: !pull, Pull: pull, Done: over(a.Status), Word: a.Status, URL: a.URL}}
 	for _, b := range p.Builds {
 		ended, _ := time.Parse("2006-01-02 15:04:05 MST", b.FinishedAt)
-		state := stateOf(b.Status, b.MayFail, b.Reason)
-		news.Results = append(news.Results, forge.CIResult{ID: b.ID, App: ciApp, Name: b.Name, Commit: queue.CommitID(a.SHA), Suite: int64(a.ID), Branch: ref, Bound: true,
-			State: state, Waits: mayBegin(b.Status, state), Word: wordOf(b.Status, state, b.Reason), Ended: ended, Title: b.Reason})
+		news.Results = append(news.Results, inState(forge.CIResult{ID: b.ID, App: ciApp, Name: b.Name, Commit: queue.CommitID(a.SHA), Suite: int64(a.ID), Branch: ref, Bound: true,
+			Ended: ended}, b.Status, b.MayFail, b.Reason))
 	}
 	return news
 }
