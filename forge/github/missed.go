@@ -136,8 +136,8 @@ func (f *Forge) listed(ctx context.Context, numbers []int) (map[int]*github.Pull
 // missedPull tells how one pull request stands.
 func (f *Forge) missedPull(ctx context.Context, number int) ([]queue.Event, error) {
 	p, _, err := f.client.PullRequests.Get(ctx, f.o.Owner, f.o.Name, number)
-	if isNotFound(err) {
-		p, err = &github.PullRequest{Number: &number, UpdatedAt: &github.Timestamp{Time: time.Now()}}, nil // GitHub hides those of accounts that it has flagged
+	if isNotFound(err) { // GitHub hides those of accounts that it has flagged
+		return []queue.Event{f.closed(number, false, time.Now())}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -153,8 +153,7 @@ func (f *Forge) standing(p *github.PullRequest) []queue.Event {
 		return fmt.Sprintf("github/%s/%d/%d", kind, number, p.GetUpdatedAt().Unix())
 	}
 	if p.GetState() != "open" {
-		forget(f, f.inspects, number)
-		return []queue.Event{{ID: id("closed"), Body: queue.Closed{Number: number, Merged: p.GetMerged()}}}
+		return []queue.Event{f.closed(number, p.GetMerged(), p.GetUpdatedAt().Time)}
 	}
 	head := p.GetHead().GetSHA()
 	events := []queue.Event{{ID: id("head") + "/" + head, Body: queue.HeadMoved{Number: number, Head: queue.CommitID(head)}}}
@@ -163,6 +162,12 @@ func (f *Forge) standing(p *github.PullRequest) []queue.Event {
 		events = append(events, queue.Event{ID: id("retargeted"), Body: queue.Retargeted{Number: number}})
 	}
 	return events
+}
+
+// closed tells that a pull request is not open any more, and since when.
+func (f *Forge) closed(number int, merged bool, at time.Time) queue.Event {
+	forget(f, f.inspects, number)
+	return queue.Event{ID: fmt.Sprintf("github/closed/%d/%d", number, at.Unix()), Body: queue.Closed{Number: number, Merged: merged}}
 }
 
 // Redeliver asks GitHub to send again the webhooks of the App that failed since a

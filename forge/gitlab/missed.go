@@ -19,7 +19,8 @@ import (
 // while it has switched a hook off. Notes are listed for each merge request that has
 // changed since; a note has the same event id here and in its webhook. Our note shows
 // whether the queue has acted on a label or an assignment: an event that is older than the
-// note's last edit was handled, or was overtaken by a later event.
+// note's last edit was handled, or was overtaken by a later event. A known gap: where webhooks
+// are lost, a label that is taken off is overlooked if our own note was edited after that.
 func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error) {
 	const doing = "list what webhooks may have lost"
 	id, err := f.project(ctx)
@@ -58,8 +59,9 @@ func (f *Forge) Missed(ctx context.Context, since time.Time, open []int) ([]queu
 		mr := known[number]
 		if mr == nil {
 			mr, _, err = f.get(ctx, number)
-			if errors.Is(err, gitlab.ErrNotFound) {
-				mr, err = &gitlab.MergeRequest{IID: number, UpdatedAt: gitlab.Ptr(time.Now())}, nil // somebody has deleted it, which no webhook says
+			if errors.Is(err, gitlab.ErrNotFound) { // somebody has deleted it, which no webhook says
+				events = append(events, closedEvent(number, false, time.Now().UnixMilli()))
+				continue
 			}
 			if err != nil {
 				return nil, failure(ctx, fmt.Sprintf("read merge request %d", number), err)
@@ -212,9 +214,14 @@ func standing(mr *gitlab.MergeRequest) queue.Event {
 	}
 	p := pull(mr)
 	if !p.Open {
-		return queue.Event{ID: fmt.Sprintf("gitlab/closed/%d/%d", p.Number, at), Body: queue.Closed{Number: p.Number, Merged: p.Merged}}
+		return closedEvent(p.Number, p.Merged, at)
 	}
 	return queue.Event{ID: fmt.Sprintf("gitlab/head/%d/%d/%s", p.Number, at, p.Head), Body: queue.HeadMoved{Number: p.Number, Head: p.Head}}
+}
+
+// closedEvent tells that a merge request is not open any more, and since when, in milliseconds.
+func closedEvent(number int, merged bool, at int64) queue.Event {
+	return queue.Event{ID: fmt.Sprintf("gitlab/closed/%d/%d", number, at), Body: queue.Closed{Number: number, Merged: merged}}
 }
 
 // noteEvent returns the same event in whichever way we learn of a note.
