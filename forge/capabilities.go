@@ -2,10 +2,9 @@ package forge
 
 import (
 	"context"
-
-	"github.com/submitqueue/submitqueue/queue"
 	"time"
 
+	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
