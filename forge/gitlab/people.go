@@ -12,8 +12,8 @@ import (
 )
 
 // user finds the number of an account by its name; 0: there is none. A known number may be out
-// of date: an account can be renamed, and anybody may take its former name. So who uses it
-// compares the name in the answer, and asks again (byName).
+// of date: an account can be renamed, and anybody may take its former name. So its users go
+// through byName, which compares the name in the answer.
 func (f *Forge) user(ctx context.Context, name string) (int, error) {
 	key := strings.ToLower(name)
 	if id, ok := recall(f, f.users, key); ok {

