@@ -230,7 +230,7 @@ func (m *History) noteBranch(name string, tip queue.CommitID) {
 }
 
 func (m *Remotes) setBranch(ctx context.Context, name string, tip queue.CommitID) error {
-	if err := m.names.transact(ctx, []byte("update "+remoteRefs+name+"\x00"+string(tip)+"\x00\x00")); err != nil {
+	if err := m.names.transact(ctx, transactWithin, []byte("update "+remoteRefs+name+"\x00"+string(tip)+"\x00\x00")); err != nil {
 		return err
 	}
 	m.history.noteBranch(name, tip)

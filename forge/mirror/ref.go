@@ -130,30 +130,25 @@ func (m *Refs) updateRefs(ctx context.Context, commits []queue.CommitID, write f
 			write(&b, string(id))
 		}
 	}
-	return m.transact(ctx, b.Bytes())
+	return m.transact(ctx, transactWithin, b.Bytes())
 }
 
 // transactWithin bounds the time in which git moves refs, as many as there may be; only a git that
 // hangs takes as long.
 const transactWithin = 5 * time.Minute
 
-// transact carries out `update-ref -z --stdin` commands, all or none. A caller that gives up does
-// not end it halfway: git, killed, would leave the locks of the refs, the refs could not be moved
-// any more, and the mirror would count as damaged.
-func (m *Refs) transact(ctx context.Context, commands []byte) error {
+// transact carries out `update-ref -z --stdin` commands, all or none, within a time. A caller that
+// gives up does not end it halfway: git, killed, would leave the locks of the refs, nobody could
+// move the refs any more, and the mirror would count as damaged.
+func (m *Refs) transact(ctx context.Context, within time.Duration, commands []byte) error {
 	if len(commands) == 0 {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), transactWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
-	return m.carryOut(ctx, commands)
-}
-
-// carryOut is transact, ended with ctx.
-func (m *Refs) carryOut(ctx context.Context, commands []byte) error {
 	request := append([]byte("start\x00"), commands...)
 	request = append(request, "commit\x00"...)
 	err := m.refs.call(ctx, func(p *process) error {

@@ -82,17 +82,15 @@ func (s *Store) Put(ctx context.Context, ref string, data []byte, version string
 	if version == "" {
 		version = strings.Repeat("0", len(id))
 	}
-	err = s.update(ctx, ref, id, version)
-	var failed *GitError
-	if errors.As(err, &failed) && lockedRef(failed.Stderr) {
-		if takeStaleLock(forge.Remote{URL: s.repo.dir}, ref, failed.Stderr) != "" {
-			err = s.update(ctx, ref, id, version)
-		}
-		if failed = nil; errors.As(err, &failed) && lockedRef(failed.Stderr) {
-			return "", &forge.Transient{Err: err} // the document is as it was: to read it again would not help
-		}
+	command := []byte("update " + ref + "\x00" + id + "\x00" + version + "\x00")
+	err = s.names.transact(ctx, updateWithin, command)
+	if said := stderrOf(err); lockedRef(said) && takeStaleLock(forge.Remote{URL: s.repo.dir}, ref, said) != "" {
+		err = s.names.transact(ctx, updateWithin, command)
 	}
-	if errors.As(err, &failed) && strings.Contains(failed.Stderr, "cannot lock ref") {
+	switch said := stderrOf(err); {
+	case lockedRef(said):
+		return "", &forge.Transient{Err: err} // the document is as it was: to read it again would not help
+	case strings.Contains(said, "cannot lock ref"):
 		return "", fmt.Errorf("%w: %s", ErrChanged, ref)
 	}
 	return id, err
@@ -100,17 +98,6 @@ func (s *Store) Put(ctx context.Context, ref string, data []byte, version string
 
 // updateWithin bounds the time in which git moves one ref.
 const updateWithin = 30 * time.Second
-
-// update moves a ref. A caller that gives up does not end it halfway: git, killed, would leave
-// the lock of the ref in somebody's repository, and nobody could move the ref any more.
-func (s *Store) update(ctx context.Context, ref, id, version string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), updateWithin)
-	defer cancel()
-	return s.names.carryOut(ctx, []byte("update "+ref+"\x00"+id+"\x00"+version+"\x00"))
-}
 
 // lockedRef reports whether git could not move a ref because a process holds its lock, or has
 // left it behind: this says nothing of the ref's value.
