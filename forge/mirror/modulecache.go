@@ -248,11 +248,13 @@ func emptyFolder(dir, path string) (string, error) {
 	for part := range strings.SplitSeq(path, "/") {
 		dir = filepath.Join(dir, part)
 		info, err := os.Lstat(dir)
-		if err == nil && !info.IsDir() {
-			err = os.Remove(dir)
-			info = nil
+		if err == nil && info.IsDir() {
+			continue
 		}
-		if err == nil && info == nil || errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = os.Remove(dir)
+		}
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			err = os.Mkdir(dir, 0o755)
 		}
 		if err != nil {
