@@ -62,16 +62,23 @@ func TestAFetchOfASubmoduleIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
 	go func() {
 		<-slow
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
 		for { // git has read that the pack comes
 			locks, _ := filepath.Glob(filepath.Join(c.Mirror.Dir(), "submodules", "*", "shallow.lock"))
 			if len(locks) > 0 {
-				break
+				stop()
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
 			}
 		}
-		stop()
 	}()
 	if err := c.Fill(ctx, a, to, config.Checkout{Submodules: config.SubmodulesTop}); err == nil || !strings.Contains(err.Error(), "canceled") {
 		t.Fatalf("it was not cut off: %v", err)
@@ -180,15 +187,32 @@ func TestACallerGivesUpWhileRefsMove(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for try := range 20 {
+	keep()
+	began := time.Now()
+	if err := m.Refs.Release(t.Context(), commits); err != nil {
+		t.Fatal(err)
+	}
+	whole, cut := time.Since(began), 0
+	const tries = 20
+	for try := range tries {
+		within := whole * time.Duration(try+1) / 16
+		if try == tries-1 {
+			within = time.Minute // one that is in time
+		}
 		keep()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(3*try)*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), within)
 		_ = m.Refs.Release(ctx, commits)
+		if ctx.Err() != nil {
+			cut++
+		}
 		cancel()
 		keep()
 		if err := m.Refs.Release(t.Context(), commits); err != nil {
-			t.Fatalf("after it was cut off within %d ms: %v; suspected: %t, damaged: %s", 3*try, err, m.Suspect(err), m.Examine(t.Context(), err))
+			t.Fatalf("after it was cut off within %v: %v; suspected: %t, damaged: %s", within, err, m.Suspect(err), m.Examine(t.Context(), err))
 		}
+	}
+	if cut == 0 || cut == tries {
+		t.Errorf("%d of %d callers gave up: too few or too many to show anything", cut, tries)
 	}
 }
 
