@@ -71,12 +71,12 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 	}
 	path := "/api/change?" + url.Values{"queue": {asked.Queue}, "id": {strconv.Itoa(asked.Number)}}.Encode()
 	shown, trouble := "", ""
-	own := own{asked: asked}
+	answers := own{asked: asked}
 	for {
 		var ch api.Change
 		err := c.Get(ctx, path, &ch)
 		if err == nil {
-			own.keep(&ch)
+			answers.keep(&ch)
 		}
 		switch {
 		case err != nil:
@@ -99,7 +99,7 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 		case ch.Notice != nil && (ch.Notice.Code == string(queue.ReasonUnknownLane) || ch.Notice.Code == string(queue.ReasonNoPermission)):
 			fmt.Printf("%s stays as it was: %s\n", asked.Called(), print.OneLine(ch.Notice.Text))
 			return print.ExitCode(1)
-		case !verdict && own.others: // whose own answer is still to come, perhaps
+		case !verdict && answers.others: // whose own answer is still to come, perhaps
 		case !verdict:
 			return nil
 		default:
@@ -138,8 +138,8 @@ type own struct {
 
 // keep takes a notice off a change unless it may be the answer to the command. A notice
 // never hides a verdict that came after the command. Where the change itself says nothing
-// of the command, because there is none or its verdict is older, the notice stays. That
-// somebody else's command was not followed says nothing of this one, whose answer may come.
+// of the command, because there is none or its verdict is older, the notice stays. A
+// refusal of somebody else's command says nothing of this one, whose answer may come.
 func (o *own) keep(ch *api.Change) {
 	if ch.Answered.Before(o.asked.At) {
 		o.before, o.to = ch.Notice, ch.NoticeTo

@@ -194,14 +194,16 @@ const orderLimit = 2 * time.Minute
 func answered(ctx context.Context, c *client.Client, asked api.Accepted, enough func(api.Change) bool) (ch api.Change, err error) {
 	path := "/api/change?" + url.Values{"queue": {asked.Queue}, "id": {strconv.Itoa(asked.Number)}}.Encode()
 	end := time.After(orderLimit)
-	own := own{asked: asked}
+	answers := own{asked: asked}
 	for heard := false; ; {
 		ch = api.Change{}
-		if c.Get(ctx, path, &ch) == nil && !ch.Answered.Before(asked.At) {
-			heard = true
-			own.keep(&ch)
-			if enough(ch) {
-				return ch, nil
+		if c.Get(ctx, path, &ch) == nil {
+			answers.keep(&ch)
+			if !ch.Answered.Before(asked.At) {
+				heard = true
+				if enough(ch) {
+					return ch, nil
+				}
 			}
 		}
 		if heard { // a build may take long
