@@ -91,18 +91,24 @@ func (c *Coordinator) saveAs(j *job, soon bool) {
 func (c *Coordinator) unsave(j *job) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	c.unsaveLocked(j)
-	for _, path := range j.files {
-		_ = os.Remove(path) // the folder is emptied at the next start
-	}
-	j.files = nil // it takes no more
+	c.forget(j)
+	j.dropFiles()
 }
 
-// unsaveLocked is unsave for a caller that holds the job's lock.
-func (c *Coordinator) unsaveLocked(j *job) {
+// forget removes the record of a job. The caller holds the job's lock.
+func (c *Coordinator) forget(j *job) {
 	if err := os.Remove(c.path(j.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.o.Log.Warn("forget a job", "error", err)
 	}
+}
+
+// dropFiles removes what a job has uploaded, and has it take no more. The caller holds the job's
+// lock.
+func (j *job) dropFiles() {
+	for _, path := range j.files {
+		_ = os.Remove(path) // the folder is emptied at the next start
+	}
+	j.files = nil
 }
 
 // resume takes back the jobs of the process before this one, the oldest first, and removes all
@@ -167,8 +173,8 @@ func (c *Coordinator) restore(r record, known []Runner) {
 	now := time.Now()
 	j := &job{id: r.ID, hash: r.Hash, mark: r.Mark, reports: r.Reports, agent: r.Held.Agent, machine: c.machineOf(runner, r.System, r.Info, r.Tools), slot: r.Slot,
 		handed: r.Held.Handed, heard: now, begun: r.Begun, done: r.Held.Done, end: r.Held.End, ended: r.Held.Ended, gone: make(chan struct{}), files: map[string]string{}}
-	// The pool has its jobs under the name of then. Who gets a name that several machines say would
-	// go by the order of the records.
+	// The pool has its jobs under the name of then. Without this, the order of the records would
+	// decide which of several machines keeps a name.
 	if host := r.Held.Agent.Host; host != "" && j.end == nil {
 		j.machine.name = host
 	}

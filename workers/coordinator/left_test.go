@@ -30,10 +30,7 @@ func TestUploadsOfAJobThatWasLost(t *testing.T) {
 		t.Fatal(res.Status, left())
 	}
 	b.until("the job is closed", func() bool { _, ok := b.c.Job(r.job.Token); return !ok })
-	time.Sleep(500 * time.Millisecond)
-	if n := left(); n != 0 {
-		t.Errorf("%d files are left", n)
-	}
+	b.until("no file is left", func() bool { return left() == 0 })
 	if res := r.upload("raw", "out.xml", []byte("<testsuites/>")); res.StatusCode == 201 || left() != 0 {
 		t.Error(res.Status, left())
 	}

@@ -12,7 +12,8 @@ import (
 
 // gitlab-runner 18.7 and newer begins each line of a trace with a time (FF_TIMESTAMPS is on by
 // default there). Jobs ask it not to, and a trace of a runner that does so all the same can be
-// read.
+// read. A line of the report that comes in two parts is one line, also if a line of the other stream
+// comes between them.
 func TestTraceWithTimes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -32,8 +33,9 @@ func TestTraceWithTimes(t *testing.T) {
 	}
 	say("00O ", "Running with gitlab-runner 18.7.0\x1b[0;m")
 	say("01O ", r.mark()+" begin "+commit)
-	say("01E ", "go: downloading example.com/x v1.0.0")
+	say("01E ", "go: finding example.com/x v1.0.0")
 	say("01O ", `{"Action":"pass",`+strings.Repeat(" ", 8<<10)+`"Package":"example.com/sh`) // gitlab-runner has no larger buffer
+	say("01E ", "go: downloading example.com/x v1.0.0")
 	say("01O+", `op/cart","Elapsed":2}`)
 	say("01O ", `{"Action":"output","Package":"example.com/shop/web","Output":"--- FAIL: TestX\n"}`)
 	say("01O ", `{"Action":"fail","Package":"example.com/shop/web","Elapsed":1}`)

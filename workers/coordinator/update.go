@@ -101,14 +101,12 @@ func (c *Coordinator) finish(j *job, u protocol.Update) {
 		defer c.free(j)
 	}
 	defer func() {
-		for _, path := range j.files {
-			_ = os.Remove(path) // the folder is emptied at the next start
-		}
-		j.files, j.trial, j.report, j.commit = nil, nil, nil, nil
+		j.dropFiles()
+		j.trial, j.report, j.commit = nil, nil, nil
 	}()
 	if p != running {
 		if p != over {
-			c.unsaveLocked(j)
+			c.forget(j)
 		}
 		return
 	}
