@@ -71,11 +71,11 @@ func (s *slot) checkout(ctx context.Context, j protocol.Job, t *trace) error {
 		return err
 	}
 	err = s.files(ctx, repo, g.SHA)
-	if err != nil && ctx.Err() == nil && repo.damaged(err) {
+	if repo.discarded(ctx, err) {
 		return fmt.Errorf("the repository of the slot is damaged; the next job makes it anew: %w", err)
 	}
 	if err != nil && ctx.Err() == nil {
-		// What a step has left may be the cause, such as folders that cannot be written (Go's module
+		// A step may have left the cause, such as folders that cannot be written (Go's module
 		// cache): it must not keep the next jobs from the slot.
 		t.say("submitqueue runner: %v; trying in a new folder", err)
 		if err = errors.Join(workers.RemoveAll(s.place.Checkout()), s.place.Fresh()); err == nil {
@@ -163,7 +163,7 @@ func (r repository) fetch(ctx context.Context, auth string, args []string) (err 
 		if err = r.git(ctx, auth, args...); err == nil || try == 3 || ctx.Err() != nil {
 			return err
 		}
-		if r.damaged(err) {
+		if r.discarded(ctx, err) {
 			if err := r.open(ctx); err != nil {
 				return err
 			}
@@ -175,14 +175,18 @@ func (r repository) fetch(ctx context.Context, auth string, args []string) (err 
 }
 
 // damageWords are git's messages about a repository that it cannot read, as a power failure leaves
-// it; in lower case.
+// it; in lower case. forge/mirror/damage.go has a longer list, which agents may not import.
 var damageWords = []string{"not a git repository", "is corrupt", "inflate: ", "bad object", "bad tree object", "unable to read",
 	"unable to unpack", "unable to parse", "packfile ", "index file ", "multi-pack-index", "commit-graph", "bad config", "invalid sha1 pointer", "reference broken",
 	"did not send all necessary objects", "bad shallow line", "unterminated line in", "unexpected line in"}
 
-// damaged removes the repository if git has failed because it cannot read it: all that it has
-// comes from the server, and open makes it anew. Else no job of the slot would ever work again.
-func (r repository) damaged(err error) bool {
+// discarded removes the repository if git has failed because it cannot read it, and reports
+// whether it did: all that the repository has comes from the server, and open makes it anew. Else no
+// job of the slot would ever work again. It removes nothing where err is nil, or ctx has ended.
+func (r repository) discarded(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
 	said := strings.ToLower(err.Error())
 	return slices.ContainsFunc(damageWords, func(words string) bool { return strings.Contains(said, words) }) && os.RemoveAll(r.dir) == nil
 }

@@ -170,7 +170,7 @@ func (o outside) submodule(ctx context.Context, root *os.Root, number int, m pro
 		return err
 	}
 	err = repo.git(ctx, "", "read-tree", "--reset", "-u", "--no-recurse-submodules", m.Commit)
-	if err != nil && ctx.Err() == nil && repo.damaged(err) {
+	if repo.discarded(ctx, err) {
 		err = fmt.Errorf("the slot's repository of it is damaged; the next job makes it anew: %w", err)
 	}
 	return err
