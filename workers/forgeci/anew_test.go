@@ -101,20 +101,5 @@ func TestStoppedBeforeItsRefIsPushedAnew(t *testing.T) {
 	if err := c.Stop(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	for range 400 {
-		a.mu.Lock()
-		left := len(a.refs)
-		a.mu.Unlock()
-		if left == 0 {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for branch := range a.refs {
-		if strings.HasPrefix(branch, "submitqueue-targets/") {
-			t.Errorf("%s is left", branch)
-		}
-	}
+	a.until(t, "no ref is left", func() bool { return len(a.refs) == 0 })
 }

@@ -72,9 +72,8 @@ type Controller struct {
 	ended  []queue.BuildID // oldest first
 	gone   []string        // branches to delete
 	goneAt time.Time       // since when the first of these waits
-	apart  bool            // these do not go into a push with builds, as a rule may forbid to delete them
-	stay   map[bool]bool   // a rule forbids to delete the refs of builds (false), or those beside them (true)
-	fine   map[bool]bool   // since apart is set, refs of that kind could be deleted
+	apart  map[string]bool // kinds of refs of which it is not known whether a rule forbids to delete them: until it is, refs are deleted in pushes of their own
+	stay   map[string]bool // kinds of refs that a rule forbids to delete
 	skew   time.Duration   // forge's clock less ours
 	synced bool            // skew is known
 	heard  time.Time       // the last webhook
@@ -112,7 +111,7 @@ func New(o Options) (*Controller, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Controller{o: o, events: workers.NewStream(), stop: stop, toPush: make(chan struct{}, 1), toSee: make(chan struct{}, 1),
-		builds: map[queue.BuildID]*entry{}, stay: map[bool]bool{}, fine: map[bool]bool{}}
+		builds: map[queue.BuildID]*entry{}, apart: map[string]bool{}, stay: map[string]bool{}}
 	c.events.Put(queue.Capacity{Forge: o.Slots})
 	c.tasks.Go(func() { c.pushes(ctx) })
 	c.tasks.Go(func() { c.watching(ctx) })

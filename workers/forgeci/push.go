@@ -183,20 +183,20 @@ func (c *Controller) nextBatch() (b *batch, synced bool) {
 	slices.SortFunc(b.entries, func(x, y *entry) int {
 		return cmp.Or(cmp.Compare(y.build.Value, x.build.Value), cmp.Compare(x.build.ID, y.build.ID))
 	})
-	if c.apart && gone && c.o.Now().Sub(c.goneAt) > goneLate {
+	if len(c.apart) > 0 && gone && c.o.Now().Sub(c.goneAt) > goneLate {
 		b.entries = nil // a busy queue may have no moment without builds
 	}
 	if i := slices.IndexFunc(b.entries, func(e *entry) bool { return e.single }); i >= 0 {
 		b.entries = b.entries[i : i+1]
 	}
 	b.entries = b.entries[:min(len(b.entries), pushAtOnce)]
-	if len(b.entries) == 0 && gone || len(b.entries) > 0 && !c.apart {
+	if len(b.entries) == 0 && gone || len(b.entries) > 0 && len(c.apart) == 0 {
 		b.gone, c.gone = c.gone, nil
 	}
-	if c.apart && len(b.gone) > 0 {
-		side := c.isSide(b.gone[0])
+	if len(c.apart) > 0 && len(b.gone) > 0 {
+		kind := c.kindOf(b.gone[0])
 		b.gone = slices.DeleteFunc(b.gone, func(branch string) bool {
-			if c.isSide(branch) == side {
+			if c.kindOf(branch) == kind {
 				return false
 			}
 			c.gone = append(c.gone, branch)
@@ -258,10 +258,20 @@ func (c *Controller) pushEnded(e *entry, b *batch, fresh bool, why error) {
 	e.log.say("the push to %s was refused together with others; it is pushed by itself", e.branch)
 }
 
-// isSide reports whether a branch of ours has the targets of a build.
-func (c *Controller) isSide(branch string) bool {
-	return strings.HasPrefix(branch, c.o.Prefix+"-targets/")
+// kinds returns the kinds of our refs: those of builds, and those beside them.
+func (c *Controller) kinds() []string { return []string{c.o.Prefix, c.o.Prefix + "-targets"} }
+
+// kindOf returns the kind of a ref of ours.
+func (c *Controller) kindOf(branch string) string {
+	kinds := c.kinds()
+	if strings.HasPrefix(branch, kinds[1]+"/") {
+		return kinds[1]
+	}
+	return kinds[0]
 }
+
+// stays reports whether a rule forbids to delete a ref of ours. The caller holds mu.
+func (c *Controller) stays(branch string) bool { return c.stay[c.kindOf(branch)] }
 
 // deleted keeps the refs that could not be deleted, to try again. Where a rule may forbid it,
 // such as GitLab's for protected branches, which also has all other refs of the push refused,
@@ -271,6 +281,7 @@ func (c *Controller) isSide(branch string) bool {
 // whole says nothing of that: the queue may lack the right to push for a while. The caller holds mu.
 func (c *Controller) deleted(b *batch, each []error, err error) {
 	var again, stay []string
+	apart := len(c.apart) > 0 && len(b.entries) == 0
 	for i, branch := range b.gone {
 		why := err
 		if why == nil {
@@ -278,25 +289,28 @@ func (c *Controller) deleted(b *batch, each []error, err error) {
 		}
 		switch {
 		case why == nil, c.wanted(branch):
-		case err == nil && refusedForGood(why) && c.apart && len(b.entries) == 0:
+		case err == nil && refusedForGood(why) && apart:
 			stay = append(stay, branch)
 		default:
 			again = append(again, branch)
 		}
 	}
 	if len(stay) > 0 {
-		c.stay[c.isSide(stay[0])] = true
-		c.gone = slices.DeleteFunc(c.gone, func(branch string) bool { return c.stay[c.isSide(branch)] })
+		kind := c.kindOf(stay[0])
+		c.stay[kind] = true
+		delete(c.apart, kind)
+		c.gone, again = slices.DeleteFunc(c.gone, c.stays), slices.DeleteFunc(again, c.stays)
 		c.o.Log.Warn("the forge lets nobody delete branches of ours by git, so they stay; delete old ones by hand", "for example", stay[0], "error", errors.Join(each...))
 	}
-	if c.apart && len(b.entries) == 0 && len(b.gone) > 0 && len(again)+len(stay) == 0 {
-		c.fine[c.isSide(b.gone[0])] = true
+	if apart && len(b.gone) > 0 && len(again)+len(stay) == 0 {
+		delete(c.apart, c.kindOf(b.gone[0]))
 	}
-	if c.apart && (c.fine[false] || c.stay[false]) && (c.fine[true] || c.stay[true]) {
-		c.apart = false
-	}
-	if !c.apart && slices.ContainsFunc(append(each, err), refusedForGood) && len(again) > 0 {
-		c.apart, c.fine = true, map[bool]bool{}
+	if refused := refusedForGood(err) || slices.ContainsFunc(each, refusedForGood); refused && len(c.apart) == 0 && len(again) > 0 {
+		for _, kind := range c.kinds() {
+			if !c.stay[kind] {
+				c.apart[kind] = true
+			}
+		}
 		c.gone, c.goneAt = append(c.gone, again...), c.o.Now()
 		return
 	}

@@ -219,7 +219,7 @@ func (c *Controller) drop(e *entry) {
 		c.goneAt = c.o.Now()
 	}
 	for _, branch := range []string{e.branch, e.side} {
-		if !c.stay[c.isSide(branch)] {
+		if !c.stays(branch) {
 			c.gone = append(c.gone, branch)
 		}
 	}
