@@ -32,7 +32,8 @@ type bep struct {
 
 // outer are the exit codes of Bazel for what is not in the sources (bazel.build/run/scripts, "What
 // exit code will I get?"): an interrupt, a lock, the environment here and elsewhere, remote
-// execution, its cache, and the service that takes the results. What failed then says nothing.
+// execution, its cache, and the service that takes the results. A failure then says nothing of the
+// sources.
 var outer = map[int]bool{8: true, 9: true, 32: true, 34: true, 36: true, 38: true, 39: true, 45: true}
 
 // need is a test that must have passed.

@@ -112,42 +112,40 @@ func TestCareful(t *testing.T) {
 
 // Bazel tells a failure of the sources from one of remote execution or of the machine by its exit
 // code. The tests that could not be run then look like tests that have failed.
-func TestBazelInTrouble(t *testing.T) {
-	for code, want := range map[int]queue.JobOutcome{1: queue.JobFailed, 3: queue.JobFailed, 7: queue.JobFailed,
-		32: queue.JobInfra, 34: queue.JobInfra, 36: queue.JobInfra, 38: queue.JobInfra, 39: queue.JobInfra, 45: queue.JobInfra} {
-		r, err := report.All().For(fstest.MapFS{}, config.Step{Report: config.ReportBazelBEP, Run: "bazel test --build_event_json_file=r", ReportFiles: []string{"r"}, Scope: config.ScopeTargets}, []string{"a", "b"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		events := `{"id":{"started":{}},"started":{"command":"test"}}
-{"id":{"targetCompleted":{"label":"a"}},"completed":{"failureDetail":{"message":"UNAVAILABLE: io exception","spawn":{"code":"REMOTE_CACHE_FAILED"}}}}
-{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"REMOTE_ERROR","code":` + strconv.Itoa(code) + `}},"lastMessage":true}`
-		if err := r.File("r", strings.NewReader(events), tidy); err != nil {
-			t.Fatal(err)
-		}
-		v := r.Judge(code, []string{"a", "b"})
-		if v.Outcome != want || want == queue.JobInfra && (len(v.Failed) > 0 || !strings.Contains(v.Trouble, "REMOTE_ERROR")) {
-			t.Errorf("%d: %+v", code, v)
-		}
-	}
-}
-
+//
 // A command may bound Bazel's time itself (timeout 10m bazel test ...). Then Bazel says that it was
 // interrupted, and it is the sources that have hung: nothing outside has kept it from its work.
-func TestBazelThatTakesTooLong(t *testing.T) {
-	for code, want := range map[int]queue.JobOutcome{8: queue.JobInfra, 124: queue.JobFailed} {
+func TestBazelInTrouble(t *testing.T) {
+	const began = `{"id":{"started":{}},"started":{"command":"test"}}` + "\n"
+	remote := func(code int) string {
+		return began + `{"id":{"targetCompleted":{"label":"a"}},"completed":{"failureDetail":{"message":"UNAVAILABLE: io exception","spawn":{"code":"REMOTE_CACHE_FAILED"}}}}
+{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"REMOTE_ERROR","code":` + strconv.Itoa(code) + `}},"lastMessage":true}`
+	}
+	const interrupted = began + `{"id":{"targetCompleted":{"label":"a"}},"aborted":{"reason":"USER_INTERRUPTED"}}
+{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"INTERRUPTED","code":8}},"lastMessage":true}`
+	for _, test := range []struct {
+		events string
+		code   int
+		want   queue.JobOutcome
+	}{
+		{remote(1), 1, queue.JobFailed}, {remote(3), 3, queue.JobFailed}, {remote(7), 7, queue.JobFailed},
+		{remote(32), 32, queue.JobInfra}, {remote(34), 34, queue.JobInfra}, {remote(36), 36, queue.JobInfra},
+		{remote(38), 38, queue.JobInfra}, {remote(39), 39, queue.JobInfra}, {remote(45), 45, queue.JobInfra},
+		{interrupted, 8, queue.JobInfra}, {interrupted, 124, queue.JobFailed},
+	} {
 		r, err := report.All().For(fstest.MapFS{}, config.Step{Report: config.ReportBazelBEP, Run: "timeout 10m bazel test --build_event_json_file=r", ReportFiles: []string{"r"}, Scope: config.ScopeTargets}, []string{"a", "b"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		events := `{"id":{"started":{}},"started":{"command":"test"}}
-{"id":{"targetCompleted":{"label":"a"}},"aborted":{"reason":"USER_INTERRUPTED"}}
-{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"INTERRUPTED","code":8}},"lastMessage":true}`
-		if err := r.File("r", strings.NewReader(events), tidy); err != nil {
+		if err := r.File("r", strings.NewReader(test.events), tidy); err != nil {
 			t.Fatal(err)
 		}
-		if v := r.Judge(code, []string{"a", "b"}); v.Outcome != want || len(v.Passed) > 0 {
-			t.Errorf("%d: %+v", code, v)
+		v := r.Judge(test.code, []string{"a", "b"})
+		if v.Outcome != test.want || len(v.Passed) > 0 {
+			t.Errorf("%d: %+v", test.code, v)
+		}
+		if remote := test.events != interrupted; remote && test.want == queue.JobInfra && (len(v.Failed) > 0 || !strings.Contains(v.Trouble, "REMOTE_ERROR")) {
+			t.Errorf("%d: %+v", test.code, v)
 		}
 	}
 }
