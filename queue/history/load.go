@@ -18,7 +18,7 @@ import (
 type Loaded struct {
 	Queue   string // of the first file
 	Rows    []queue.Row
-	Torn    []string // files whose last line was cut off, and left out
+	Torn    []string // files that were not written to their end: a last line that was cut off is left out, and of some not even the first is there
 	Unknown int      // rows of a newer version, which are left out
 }
 
@@ -45,7 +45,7 @@ func Load(path string) (*Loaded, error) {
 			return nil, fmt.Errorf("%s: there are several queues in it; name the folder of one of them", path)
 		}
 		err := l.file(file)
-		if begun := errors.Is(err, errEmpty) || errors.Is(err, errBegun); begun && len(files) > 1 {
+		if errors.Is(err, errBegun) && len(files) > 1 {
 			l.Torn = append(l.Torn, file)
 			continue
 		}

@@ -34,12 +34,9 @@ type Reader struct {
 	unknown int
 }
 
-// A file that was begun, and whose first line was not written: the disk was full, or the writer was
-// killed.
-var (
-	errEmpty = errors.New("line 1: the history is empty")
-	errBegun = errors.New("line 1: it ends in the middle of its header")
-)
+// errBegun says that a file was begun, and its first line was not written: the disk was full, or
+// the writer was killed.
+var errBegun = errors.New("it was only begun")
 
 // NewReader reads the header of a file, which may be gzip. An error names its line.
 func NewReader(from io.Reader) (*Reader, error) {
@@ -55,13 +52,13 @@ func NewReader(from io.Reader) (*Reader, error) {
 	text, whole, err := r.next()
 	switch {
 	case err == io.EOF:
-		return nil, errEmpty
+		return nil, fmt.Errorf("line 1: the history is empty: %w", errBegun)
 	case err != nil:
 		return nil, err
 	}
 	if err := json.Unmarshal(text, &r.header); err != nil || r.header.History == 0 {
 		if !whole && err != nil {
-			return nil, errBegun
+			return nil, fmt.Errorf("line 1: it ends in the middle of its header: %w", errBegun)
 		}
 		return nil, errors.New(`line 1: this is no history: its first line is not {"history":1,...}`)
 	}

@@ -37,7 +37,7 @@ func (p *progress) out() io.Writer {
 // Warn tells a person what a history lacks.
 func Warn(l *history.Loaded) {
 	for _, file := range l.Torn {
-		fmt.Fprintf(os.Stderr, "%s: its last line was cut off, and is left out: the program that wrote it was killed\n", file)
+		fmt.Fprintf(os.Stderr, "%s: it was not written to its end, and what was cut off is left out: the program was killed, or the disk was full\n", file)
 	}
 	if l.Unknown > 0 {
 		fmt.Fprintf(os.Stderr, "%d rows are of a newer version, and are left out\n", l.Unknown)
