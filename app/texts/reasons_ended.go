@@ -55,8 +55,8 @@ func reasonsEnded() []reasonRow {
 				if len(r.Names) > 0 {
 					head = w.commit(queue.CommitID(r.Names[0]))
 				}
-				return w.fill("The queue did not hear of this when it was said, and the {noun} has changed since. Whether ") + head +
-					" was its head then is not known, and an approval is for one commit. To land that, " + w.again()
+				return w.fill("The queue did not hear of this when it was said, and the {noun} has changed since. It is not known whether ") + head +
+					" was its head then, and an approval is for one commit. To land it, " + w.again()
 			}},
 		{code: queue.ReasonClosed, doc: "reasons#closed",
 			title: "the {noun} was closed", local: "the branch is gone",
