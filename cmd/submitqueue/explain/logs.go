@@ -34,8 +34,8 @@ const (
 	tailBytes = 1 << 20
 )
 
-// named is how builds are named (queue.NewBuildID).
-var named = regexp.MustCompile(`^[0-9a-f]{16}$`)
+// buildName is how builds are named (queue.NewBuildID).
+var buildName = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // Run implements the command.
 func (l *Logs) Run(ctx context.Context) error {
@@ -63,12 +63,12 @@ func (l *Logs) build(ctx context.Context, c *client.Client) (string, error) {
 		}
 		return l.one(q.MainBuilds, "Nothing is built of the branch itself now; submitqueue blame says what failed there.")
 	}
-	if _, err := strconv.Atoi(id); err != nil && named.MatchString(id) {
+	if _, err := strconv.Atoi(id); err != nil && buildName.MatchString(id) {
 		return id, nil // a build needs no queue
 	}
 	var ch api.Change
 	if err := c.Get(ctx, "/api/change?"+url.Values{"queue": {l.Queue}, "id": {id}}.Encode(), &ch); err != nil {
-		if a, ok := errors.AsType[*client.Answered](err); ok && a.Status == http.StatusNotFound && named.MatchString(id) {
+		if a, ok := errors.AsType[*client.Answered](err); ok && a.Status == http.StatusNotFound && buildName.MatchString(id) {
 			return id, nil // a build's name may be all digits
 		}
 		return "", err
