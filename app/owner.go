@@ -89,8 +89,8 @@ const (
 	missedSoon = 20 * time.Second // until the forge is asked again after it did not answer
 	lostKept   = 72 * time.Hour   // for so long, GitHub keeps deliveries that failed
 
-	missedLeast = 24 * time.Hour // of what was said before an ownership begins, so much is read at least
-	missedMost  = 90 * time.Hour // and so much at most: stores know ids of events for longer (96 h)
+	missedLeast = 24 * time.Hour              // of what was said before an ownership begins, so much is read at least
+	missedMost  = queue.SeenFor - 6*time.Hour // and so much at most: stores know ids of events for a bit longer
 )
 
 // NewOwner returns an owner that does not run yet.
@@ -330,10 +330,10 @@ func (o *Owner) readInbox(ctx context.Context, out chan<- []queue.Arrived, lost 
 	}
 }
 
-// pumpBuilds hands on the reports of builds, for as long as this process lives. What the workers
-// say of themselves is dropped while the queue is not owned: own asks for it (workers.Standing).
-// There is no end of it on a server that stands by, nobody takes it in, and workers that several
-// queues share would wait here for ever.
+// pumpBuilds hands on the reports of builds, for as long as this process lives. Reports of the
+// workers about themselves are dropped while the queue is not owned: own asks for them
+// (workers.Standing). A server that stands by takes none in, and workers that several queues share
+// would wait here for ever.
 func (o *Owner) pumpBuilds(ctx context.Context) {
 	n := 0
 	for {

@@ -78,7 +78,7 @@ func (o *Owner) unheardSince(reached queue.Instant) time.Time {
 	if last := reached.Time().Add(-2 * o.Missed); reached != 0 && last.Before(since) {
 		since = last
 	}
-	return o.knownSince(since)
+	return since
 }
 
 // knownSince returns a moment, or a later one since which the store still knows all ids of what

@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// SeenFor is how long a store remembers an event's id at least. It is longer than forges repeat
+// failed deliveries, and than receivers accept them (80 h).
+const SeenFor = 96 * time.Hour
+
 // Store keeps queues, each under its key: a name for it that never changes, and that no
 // store takes apart. queue/memstore and queue/redisstore pass one conformance
 // suite (queue/storetest).
@@ -15,7 +19,7 @@ import (
 // error may mean that the write happened or not: load again.
 type Store interface {
 	// Append adds events to a queue's inbox, durably, before it returns. An event
-	// whose ID the inbox has seen before (within 24 hours) is dropped.
+	// whose ID the inbox has seen before (within SeenFor) is dropped.
 	Append(ctx context.Context, queue string, events ...Event) error
 	// Acquire makes owner the owner of a queue for ttl, or extends that. The
 	// token is larger than every one given before for the queue to another owner.

@@ -11,10 +11,6 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// seenFor is how long an event's id is remembered: longer than forges repeat
-// failed deliveries, and than receivers accept them (80 h).
-const seenFor = 96 * time.Hour
-
 type arrived struct {
 	cursor int64
 	data   []byte
@@ -35,7 +31,7 @@ func (s *seen) add(id string, now time.Time) bool {
 	if _, known := s.until[id]; known {
 		return false
 	}
-	s.until[id] = now.Add(seenFor)
+	s.until[id] = now.Add(queue.SeenFor)
 	s.order = append(s.order, id)
 	return true
 }

@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// seenFor is how long an event's id is remembered: longer than forges repeat
-	// failed deliveries, and than receivers accept them (80 h).
-	seenFor = 96 * time.Hour
 	// appendChunk is how many events one script adds.
 	appendChunk = 200
 	// blockMax is how long one command blocks, so that a connection that died
@@ -40,7 +37,7 @@ func (s *Store) Append(ctx context.Context, name string, events ...queue.Event) 
 		datas[i] = data
 	}
 	for first := 0; first < len(events); first += appendChunk {
-		names, args := []string{k.inbox()}, []any{seenFor.Milliseconds()}
+		names, args := []string{k.inbox()}, []any{queue.SeenFor.Milliseconds()}
 		for i := first; i < min(first+appendChunk, len(events)); i++ {
 			seen := k.inbox() // says: without an id
 			if id := events[i].ID; id != "" {
