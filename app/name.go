@@ -67,6 +67,16 @@ func (q *Queues) owner(name string) *Owner {
 	return nil
 }
 
+// Means reports whether a name, of a queue or of a repository, is the queue's key or name, or was
+// its name.
+func (o *Owner) Means(name string) bool {
+	called := o.Called()
+	repository, branch, whole := strings.Cut(name, "@")
+	return name == o.Queue || name == called ||
+		!whole && (name == repositoryOf(o.Queue) || strings.EqualFold(name, repositoryOf(called))) ||
+		o.Had(repository) && (!whole || o.landsOn(branch))
+}
+
 // Had reports whether the repository has, or had, a name.
 func (o *Owner) Had(repository string) bool {
 	return slices.ContainsFunc(*o.names.Load(), func(n string) bool { return strings.EqualFold(n, repository) })

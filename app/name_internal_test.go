@@ -11,6 +11,23 @@ import (
 	"github.com/submitqueue/submitqueue/queue/memstore"
 )
 
+// A queue is meant by its key, by its name and by its repository's, as they are now and as they
+// were before they changed.
+func TestNamesOfAQueue(t *testing.T) {
+	o := NewOwner(OwnerOptions{Queue: "github:77@main", Branch: "trunk", Called: []string{"acme/store"}, Store: memstore.New(time.Now), Now: time.Now})
+	o.Renamed("acme/shop")
+	if o.Called() != "acme/shop@trunk" {
+		t.Fatal(o.Called())
+	}
+	for name, want := range map[string]bool{"acme/shop": true, "acme/shop@trunk": true, "Acme/Shop@trunk": true, "acme/shop@main": true, "acme/store": true, "acme/store@main": true,
+		"github:77": true, "github:77@main": true,
+		"acme/shop@next": false, "acme/shopping": false, "github:7": false, "github:77@trunk": false, "acme": false, "": false} {
+		if got := o.Means(name); got != want {
+			t.Errorf("%q means it: %t", name, got)
+		}
+	}
+}
+
 // A person who says the name of a queue gets that one and no other: by what it is called
 // now, by its key, by its repository alone, or by what it was called; where two are meant,
 // none. What is submitted so is in that queue's inbox.

@@ -88,7 +88,7 @@ func (f *follower) unsent(ctx context.Context) (list []waiting, end string, err 
 			return list, end, err
 		}
 		for _, n := range notes {
-			if k, ok := kindOf(f.kinds, n.Note); ok && f.target.wants(f.name, f.source, k) {
+			if k, ok := kindOf(f.kinds, n.Note); ok && f.target.wants(f.source, k) {
 				list = append(list, waiting{n, k})
 			}
 		}

@@ -37,12 +37,12 @@ const (
 )
 
 // Source is what a notifier needs of the owner of a queue: a channel that is closed
-// when the queue changes, the queue as it stands, and whether its repository has, or had,
-// a name.
+// when the queue changes, the queue as it stands, and whether a name, of a queue or of a
+// repository, means it.
 type Source interface {
 	Changed() <-chan struct{}
 	View() queue.QueueView
-	Had(repository string) bool
+	Means(name string) bool
 }
 
 // Notifier sends the notifications of all queues that a server owns. A nil Notifier

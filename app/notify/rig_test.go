@@ -36,7 +36,7 @@ type rig struct {
 	mu      sync.Mutex
 	changed chan struct{}
 	view    queue.QueueView
-	had     []string // names of the repository
+	names   []string // that mean the queue, beside its key and its repository
 	results map[Result]int
 }
 
@@ -70,8 +70,11 @@ func (r *rig) View() queue.QueueView {
 	return r.view
 }
 
-// Had implements Source.
-func (r *rig) Had(repository string) bool { return slices.Contains(r.had, repository) }
+// Means implements Source.
+func (r *rig) Means(name string) bool {
+	repository, _, _ := strings.Cut(r.key, "@")
+	return name == r.key || name == repository || slices.Contains(r.names, name)
+}
 
 // note has a turn note things.
 func (r *rig) note(notes ...queue.Note) {

@@ -39,25 +39,10 @@ func (t Target) String() string { return t.Name() }
 // GoString implements fmt.GoStringer, so that no log shows an address.
 func (t Target) GoString() string { return t.Name() }
 
-// wants reports whether the target is told of a kind in a queue. Whoever has written the
-// target knows the queue by its name, which is not its key, and may have been another one then.
-func (t Target) wants(key string, source Source, kind string) bool {
-	return slices.Contains(t.kinds, kind) &&
-		(len(t.queues) == 0 || slices.ContainsFunc(t.queues, func(named string) bool { return means(named, key, source) }))
-}
-
-// means reports whether a name, of a queue or of a repository, is the queue's key or name, or
-// was its name.
-func means(named, key string, source Source) bool {
-	v := source.View()
-	repository, branch, whole := strings.Cut(named, "@")
-	_, first, _ := strings.Cut(key, "@")
-	for _, of := range []string{key, v.Name} {
-		if at, _, _ := strings.Cut(of, "@"); named == of || !whole && named == at {
-			return true
-		}
-	}
-	return source.Had(repository) && (!whole || branch == first || branch == v.Main.Branch)
+// wants reports whether the target is told of a kind in a queue. A target names a queue by its
+// name, not by its key, and the name may have changed since.
+func (t Target) wants(source Source, kind string) bool {
+	return slices.Contains(t.kinds, kind) && (len(t.queues) == 0 || slices.ContainsFunc(t.queues, source.Means))
 }
 
 // Parse reads targets as a command line has them, one or several (with spaces between

@@ -43,7 +43,7 @@ func TestTargets(t *testing.T) {
 		}{{want.tells, true}, {want.ignores, false}} {
 			for _, text := range list.of {
 				name, kind, _ := strings.Cut(text, " ")
-				if got[i].wants(name, &rig{}, kind) != list.want {
+				if got[i].wants(&rig{key: name}, kind) != list.want {
 					t.Errorf("target %d is told of %s: %t", i, text, !list.want)
 				}
 			}
