@@ -213,9 +213,10 @@ func (m *Metrics) EndQueue(name string) {
 // Forget ends the series of a queue that has another name by now. The counters start at
 // zero under the new name.
 func (m *Metrics) Forget(name string) {
+	m.EndQueue(name)
 	for _, of := range []interface {
 		DeletePartialMatch(labels prometheus.Labels) int
-	}{m.turns, m.puts, m.builds, m.verdicts, m.parks, m.healings, m.turnaround, m.changes, m.slots, m.slotsUsed, m.unproven, m.red, m.paused, m.hosts} {
+	}{m.turns, m.puts, m.builds, m.verdicts, m.parks, m.healings, m.turnaround} {
 		of.DeletePartialMatch(prometheus.Labels{"queue": name})
 	}
 }

@@ -31,9 +31,8 @@ type inspection struct {
 	*inspections
 	queue.Inspect
 	now   inForce
-	asks  queue.Verb // of the request; empty: it is gone
-	asked queue.Request
-	ours  bool // the queue itself asks, so nobody is refused
+	asked queue.Request // empty: it is gone
+	ours  bool          // the queue itself asks, so nobody is refused
 	pr    forge.PullRequest
 	lacks lacks
 	level forge.Permission  // of the person who asked
@@ -46,11 +45,10 @@ func (p *inspections) inspect(ctx context.Context, a *queue.Action, t queue.Insp
 	i := &inspection{inspections: p, Inspect: t, out: queue.Inspected{Action: a.Key}}
 	if err := p.facts(func(c *speculation.Core) {
 		i.now, i.out.ConfigAt = inForce{config: c.State().Main.Config, tip: c.State().Main.Tip}, c.State().Main.ConfigAt
-		r := c.State().Requests[t.Request]
-		if r != nil {
-			i.asks, i.asked = r.Command.Verb, *r
+		if r := c.State().Requests[t.Request]; r != nil {
+			i.asked = *r
 		}
-		i.ours = i.asks == queue.CommandRecheck
+		i.ours = i.asked.Command.Verb == queue.CommandRecheck
 	}); err != nil {
 		return nil, err
 	}
@@ -89,7 +87,7 @@ func (p *inspection) answer(ctx context.Context) (queue.Body, error) {
 	if p.out.Teams, err = p.teams(ctx); err != nil {
 		return nil, err
 	}
-	if p.asks == queue.CommandAuto {
+	if p.asked.Command.Verb == queue.CommandAuto {
 		p.out.Auto, err = p.rulings(ctx, false)
 		return p.out, err
 	}
@@ -174,7 +172,7 @@ func (p *inspection) landing(ctx context.Context) (_ queue.Body, err error) {
 			return nil, err
 		}
 	}
-	if p.asks == queue.CommandExplain {
+	if p.asked.Command.Verb == queue.CommandExplain {
 		if p.out.Auto, err = p.rulings(ctx, true); err != nil {
 			return nil, err
 		}

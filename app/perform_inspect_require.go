@@ -118,7 +118,7 @@ func (p *inspection) outcome(ctx context.Context) error {
 	if len(paths) > 0 {
 		p.out.Unmet = append(p.out.Unmet, queue.Requirement{Kind: queue.RequireMerge, Names: paths})
 	}
-	p.out.Already = empty && p.asks == queue.CommandExplain
+	p.out.Already = empty && p.asked.Command.Verb == queue.CommandExplain
 	return nil
 }
 
