@@ -8,6 +8,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/memstore"
+	"github.com/submitqueue/submitqueue/speculation"
 	"github.com/submitqueue/submitqueue/workers"
 )
 
@@ -21,6 +22,16 @@ type fleetOf struct {
 func (f *fleetOf) Events() <-chan queue.Body { return f.events }
 func (f *fleetOf) Stands() []queue.Body      { return []queue.Body{queue.Capacity{Slots: f.slots}} }
 
+// until waits for something that other goroutines do.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain until ", what)
+		}
+	}
+}
+
 // What workers said of themselves at the end of an ownership, and no turn took in, does not hide
 // what they have said since: the next ownership begins with the latest.
 func TestAnOldReportDoesNotHideTheLatest(t *testing.T) {
@@ -32,26 +43,21 @@ func TestAnOldReportDoesNotHideTheLatest(t *testing.T) {
 	go func() { o.pumpBuilds(ctx); close(pumped) }()
 	o.owning.Store(true) // the last moment of an ownership, whose turns have ended
 	w.events <- queue.Capacity{Slots: 0}
-	for len(o.events) == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	until(t, "the report is there", func() bool { return len(o.events) == 1 })
 	o.owning.Store(false)
 	w.slots = 4
 	w.events <- queue.Capacity{Slots: 4} // nobody owns the queue
 	w.events <- queue.BuildStarted{Build: "other"}
-	for len(o.events) < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	until(t, "the start of the build is there", func() bool { return len(o.events) == 2 })
 	token, err := o.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- o.own(ctx, token) }()
-	for len(o.events) > 0 || o.View().Main.Branch == "" {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(200 * time.Millisecond) // a turn with what is left would have ended
+	until(t, "the ownership has begun", func() bool { return o.Read(func(*speculation.Core) {}) })
+	w.events <- queue.Fleet{Hosts: []queue.FleetHost{{Name: "own", Slots: 1}}} // comes after all that is left
+	until(t, "a turn has taken in what is left", func() bool { return len(o.View().Hosts) > 0 })
 	if got := o.View().Slots; got != 4 {
 		t.Errorf("the queue has %d slots, want 4", got)
 	}
