@@ -252,6 +252,9 @@ func TestFolder(t *testing.T) {
 	if _, err := history.Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "there is no history in it") {
 		t.Errorf("an empty folder: %v", err)
 	}
+	if _, err := history.Load(filepath.Join(t.TempDir(), "history.jsonl")); err == nil || !strings.Contains(err.Error(), "there is no such file or folder") {
+		t.Errorf("a file that is not there: %v", err)
+	}
 }
 
 // Of what is said twice the later counts.

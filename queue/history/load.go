@@ -33,6 +33,9 @@ func Load(path string) (*Loaded, error) {
 		}
 		return err
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: there is no such file or folder; submitqueue history export writes one", path)
+	}
 	if err != nil {
 		return nil, err
 	}
