@@ -107,9 +107,9 @@ func (p *site) served(ctx context.Context, branch string) (bool, error) {
 }
 
 // waitOn returns, of some pull requests, those that are in the queue and ask for a
-// branch: they have asked to land where it does. A pull request whose base only the
-// forge can change is left out: it uses the branch until the forge has changed the
-// base.
+// branch: they have asked to land where it does. A pull request is left out where only
+// the forge can change its base: the pull request uses the branch until the forge has
+// done that.
 func (p *site) waitOn(branch string, numbers []int) (out []int, err error) {
 	err = p.facts(func(c *speculation.Core) {
 		for _, n := range numbers {

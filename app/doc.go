@@ -8,7 +8,7 @@
 //	owner.go            the owner of the queue reads the inbox
 //	turn.go             one turn: speculation.Step folds the event; state and actions are stored in one write
 //	perform.go          each action is carried out as its row says (perform_kinds.go)
-//	perform_inspect.go  who said it, what is the pull request? Further files of the kind: may that user say it
+//	perform_inspect.go  which user said it, what is the pull request? Further files of the kind: may that user say it
 //	                    (_permit), what is it on top of (_stack), does it touch protected paths (_protected), how
 //	                    would it land (_word), what does the forge require that is not met (_require)?
 //	perform_analyze.go  which targets does it affect?

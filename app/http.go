@@ -42,7 +42,7 @@ type ServerOptions struct {
 	Ready       func() error             // nil: always ready
 	Words       texts.Words              // of the forge; zero: pull requests and comments
 	Token       string                   // the server's own token, which may do everything; "": it has none
-	TokenName   string                   // in whose name it commands; default: operator
+	TokenName   string                   // the name in which it commands; default: operator
 	Access      string                   // folder with named tokens and sessions, see package access; "": there are no named tokens, and sessions end with the server
 	Public      bool                     // everybody may read
 	URL         string                   // under which people reach it; "": unknown
@@ -329,7 +329,7 @@ func secure(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// policy is the content security policy of a page whose forms may be sent to the given sources.
+// policy is the content security policy of a page that may send its forms to the given sources.
 func policy(forms string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action " + forms + "; frame-ancestors 'none'"
 }

@@ -60,8 +60,8 @@ func (s *Server) open(path string) bool {
 	return s.exempt(path) || path == enterPath || path == leavePath || path == docsPath || strings.HasPrefix(path, docsPath+"/") || strings.HasPrefix(path, "/static/")
 }
 
-// closed lets only requests through whose caller may read. A new address is closed unless open
-// names it.
+// closed lets a request through only if its caller may read. A new address is closed unless
+// open names it.
 func (s *Server) closed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -179,7 +179,7 @@ func (s *Server) still(c echo.Context) bool {
 	return ok
 }
 
-// needs lets only requests through whose caller has a role. what says in an infinitive
+// needs lets a request through only if its caller has a role. what says in an infinitive
 // what the caller wants to do.
 func (s *Server) needs(role access.Role, what string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {

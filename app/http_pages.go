@@ -109,7 +109,7 @@ func (s *Server) page(c echo.Context, status int, render func(io.Writer) error) 
 	return c.HTMLBlob(status, b.Bytes())
 }
 
-// fail answers a request whose handler returned an error: as JSON under /api
+// fail answers a request after an error of its handler: as JSON under /api
 // and for POST, as a page otherwise. Only problems are shown; other errors are logged.
 func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {

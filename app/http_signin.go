@@ -158,8 +158,8 @@ func ownPath(path string) string {
 	return path
 }
 
-// wantsPage reports whether a request without a session comes from a person, who is then
-// shown how to sign in.
+// wantsPage reports whether a request without a session comes from a person. That person is
+// then shown how to sign in.
 func wantsPage(r *http.Request) bool {
 	_, sent := bearer(r)
 	return !sent && strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, "/api/") &&

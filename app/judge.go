@@ -228,7 +228,7 @@ func whyFailing(why *brokenConfig) string {
 	return config.Path + " is missing"
 }
 
-// failingConfig judges a commit whose configuration cannot be used: one step,
+// failingConfig judges a commit without a usable configuration: one step,
 // on the whole tree, that fails with the reason.
 func failingConfig(last *config.Config, text string) *config.Config {
 	c := &config.Config{Version: 1}

@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// mostCredits bounds the trailers that name the people who wrote a part of a change.
+// mostCredits bounds the trailers that name the authors of parts of a change.
 const mostCredits = 100
 
 // mergeMessage is the message of a landed commit. The queue recognises landed commits
@@ -52,9 +52,9 @@ func rollupMessage(w texts.Words, picks []queue.Pick) string {
 }
 
 // creditsOf returns the author of a pull request's commits taken together, and the
-// trailers that name the other authors and keep the sign-offs. The author is the person
-// who opened the pull request, where one of the commits has the address that the forge
-// gives that user. Else it is the author of the first commit.
+// trailers that name the other authors and keep the sign-offs. The author is the author of
+// the pull request, where one of the commits has the address that the forge gives that
+// user. Else it is the author of the first commit.
 func creditsOf(own []mirror.OwnCommit, login string) (author string, trailers []string) {
 	named := map[string]bool{}
 	var others, signed []string

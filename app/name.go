@@ -38,8 +38,8 @@ func (o *Owner) name(branch string) string {
 
 // owner returns the queue that a name means: the queue with that key; else the one with
 // that name now; else the only one of that repository; else the one that had the name.
-// Where the name fits two queues, it is nil. A queue whose names have a site before them
-// is not found by its key where another queue has that name.
+// Where the name fits two queues, it is nil. A queue with a site before its names is
+// not found by its key where another queue has that name.
 func (q *Queues) owner(name string) *Owner {
 	repository, branch, whole := strings.Cut(name, "@")
 	owners := q.all()

@@ -42,7 +42,7 @@ type OwnerOptions struct {
 	Log       *slog.Logger
 	Observer  func(speculation.Turn) // sees each committed turn; nil: nobody
 	Notify    *notify.Notifier       // tells people what the queue notes; nil: nobody is told
-	Missed    time.Duration          // how often the forge is asked for events whose webhooks may be lost; default 5 min
+	Missed    time.Duration          // how often the forge is asked for events of webhooks that may be lost; default 5 min
 	Again     time.Duration          // when failed deliveries that were asked for are looked at first, then later each time; default 20 s
 	Moved     func(now forge.Place)  // hears where the repository is, when that has been read; nil: nobody
 	Targets   func() []string        // branches that the queues of the repository land on, as far as this server knows; nil: it has no others

@@ -12,8 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation"
 )
 
-// watchMissed asks the forge, at the start and every few minutes, for events whose
-// webhooks may be lost. It asks for the events since the last time that worked, with an
+// watchMissed asks the forge, at the start and every few minutes, for events of webhooks
+// that may be lost. It asks for the events since the last time that worked, with an
 // overlap. The repository is located first: another one may have its name by now, and
 // its events are not for us. reached is how far the stored state has come.
 func (o *Owner) watchMissed(ctx context.Context, reached queue.Instant, locate func(context.Context) (forge.Place, error)) {

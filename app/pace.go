@@ -71,8 +71,8 @@ func (p *pacer) forget(s *queue.State) {
 	maps.DeleteFunc(p.fresh, func(id queue.ChangeID, _ bool) bool { return s.Changes[id] == nil })
 }
 
-// gist is the part of a pull request's state whose change is news; begins is true while its
-// change is being analyzed and there is no notice.
+// gist is the part of a pull request's state that is news when it changes; begins is true while
+// the pull request's change is being analyzed and there is no notice.
 func (p *pacer) gist(number int) (gist string, begins bool) {
 	_ = p.facts(func(c *speculation.Core) { gist, begins = gistOf(c, number) }) // not owning: the next owner tells
 	return gist, begins

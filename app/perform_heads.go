@@ -111,7 +111,7 @@ func (p *pusher) pushHeads(ctx context.Context, heads []queue.HeadMove, back boo
 	return out, err
 }
 
-// movable returns the heads whose branches may be moved, so that the forge shows their
+// movable returns the heads of branches that may be moved, so that the forge shows their
 // pull requests as merged. There are none on a forge that needs no move for that, or
 // where the queue's branch is not the default one. With again, trouble of the forge is an
 // error, so that the forge is asked once more.

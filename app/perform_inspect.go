@@ -18,12 +18,12 @@ import (
 // on it before the pull request counts as missing.
 const surelyMissing = 2
 
-// inspections ask the forge about pull requests and the people who gave commands.
+// inspections ask the forge about pull requests and the authors of commands.
 type inspections struct {
 	*commits
 
 	asking sync.Mutex
-	levels map[string]level // permissions of the people who asked to land, by user; guarded by asking
+	levels map[string]level // permissions of the requesters of changes, by user; guarded by asking
 }
 
 // inspection is one of them, and what it has learned so far.
@@ -35,12 +35,12 @@ type inspection struct {
 	ours  bool          // the queue itself asks, so nobody is refused
 	pr    forge.PullRequest
 	lacks lacks
-	level forge.Permission  // of the person who asked
-	low   forge.PullRequest // the pull request whose branch this one asks for, as a list shows it
+	level forge.Permission  // of the requester
+	low   forge.PullRequest // the pull request with the branch that this one asks for, as a list shows it
 	out   queue.Inspected
 }
 
-// inspect asks the forge about a pull request and the person who gave a command.
+// inspect asks the forge about a pull request and the author of a command.
 func (p *inspections) inspect(ctx context.Context, a *queue.Action, t queue.Inspect) (queue.Body, error) {
 	i := &inspection{inspections: p, Inspect: t, out: queue.Inspected{Action: a.Key}}
 	if err := p.facts(func(c *speculation.Core) {
@@ -65,7 +65,7 @@ func (p *inspection) missing() queue.Body {
 	return queue.Inspected{Action: p.out.Action, Missing: true, ConfigAt: p.out.ConfigAt}
 }
 
-// answer asks the forge, in an order that makes no call whose answer would not matter.
+// answer asks the forge, in such an order that the answer to each call can matter.
 func (p *inspection) answer(ctx context.Context) (queue.Body, error) {
 	if p.Number == 0 {
 		return p.aboutUser(ctx)
@@ -113,7 +113,7 @@ func (p *inspection) answer(ctx context.Context) (queue.Body, error) {
 	return p.landing(ctx)
 }
 
-// aboutUser says what a user may do whose command is about no pull request.
+// aboutUser says what the author of a command about no pull request may do.
 func (p *inspection) aboutUser(ctx context.Context) (_ queue.Body, err error) {
 	if p.level, err = p.Forge.Permission(ctx, p.User); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (p *inspection) tellPull() {
 }
 
 // landing says what matters of a pull request that may land: how it would land, what it
-// touches, who vouches for it, and which requirements it does not meet.
+// touches, whether an administrator vouches for it, and which requirements it does not meet.
 func (p *inspection) landing(ctx context.Context) (_ queue.Body, err error) {
 	if f := p.Forge.Capabilities().Recaller; f != nil && p.asked.Doubtful(p.pr.Changed) {
 		if p.out.Unmoved, err = f.WasHead(ctx, p.Number, p.pr.Head, p.asked.Made); err != nil {
@@ -199,8 +199,8 @@ func (p *inspection) approved(ctx context.Context) (bool, error) {
 }
 
 // movedSince returns the event that ends a command that was given at another head than
-// the present one, where the forge knows that head. The person who gave the command has
-// not seen the code that it would run. On forges that tell of each push, the queue
+// the present one, where the forge knows that head. The author of the command has not seen
+// the code that the command would run. On forges that tell of each push, the queue
 // finds that without the forge's help.
 func (p *inspection) movedSince() (queue.Body, error) {
 	pr := p.pr

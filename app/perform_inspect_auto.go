@@ -19,7 +19,7 @@ import (
 //
 //	2  the pull request and its reviews
 //	1  for each team among the authors of a rule, until one has the author
-//	1  for each other person whose approval counts, until there are enough
+//	1  for each approval of another person, until enough of them count
 //	1  whether the author may write, where no rule names the author and nobody has approved
 //	2  its checks and statuses, where a rule asks for some, and 1 for each further hundred
 //
@@ -29,7 +29,7 @@ import (
 // Checks that end on a head lead to looks 2, 4, 8 ... 60 seconds later, however many
 // there are.
 
-// mostVouchers bounds the people whose permission is asked for.
+// mostVouchers bounds the reviewers that the forge is asked about.
 const mostVouchers = 20
 
 // ruling holds the facts of a pull request that were read for the rules.
@@ -152,7 +152,7 @@ func (p *ruling) mayWrite(ctx context.Context, user string) (bool, error) {
 	return level >= forge.PermissionWrite, err
 }
 
-// approvals counts the people other than the author who may write and have approved
+// approvals counts the people with write access, other than the author, that have approved
 // this head, up to most. Anybody may review a public pull request; such reviews do not
 // count.
 func (p *ruling) approvals(ctx context.Context, most int) (n int, err error) {
@@ -182,8 +182,8 @@ func (p *ruling) lacksApprovals(ctx context.Context, a config.Auto) (*queue.Lack
 	return &queue.Lack{Kind: queue.LackApprovals, Names: []string{strconv.Itoa(n), strconv.Itoa(a.Approvals)}}, nil
 }
 
-// lacksWriter asks that somebody with write access vouches for the code that would run. A
-// person who may set a label, or gets checks to pass, need not have write access.
+// lacksWriter asks that somebody with write access vouches for the code that would run.
+// Neither setting a label nor getting checks to pass takes write access.
 func (p *ruling) lacksWriter(ctx context.Context, a config.Auto) (*queue.Lack, error) {
 	if a.Approvals > 0 {
 		return nil, nil // the approvals vouch for it

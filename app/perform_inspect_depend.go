@@ -65,8 +65,8 @@ func first(way []queue.PullRef) queue.PullRef {
 }
 
 // standsAt says how a pull request stands that another is to land after; "": it has
-// landed. It says nothing about repositories of another account: people who may read
-// this repository may not be allowed to read that one.
+// landed. It says nothing about repositories of another account: readers of this
+// repository may not be allowed to read that one.
 func (p *inspection) standsAt(ctx context.Context, ref queue.PullRef) (string, error) {
 	account := func(repository string) string { a, _, _ := strings.Cut(repository, "/"); return a }
 	owners := p.Neighbors.of(ref.Repository)

@@ -68,8 +68,8 @@ func (p *inspection) required(ctx context.Context) (queue.Body, error) {
 		return *out, nil
 	}
 	if f == nil {
-		// A forge without requirements keeps nothing out, but what would become of the
-		// merge is told all the same to whoever asks what /land would do.
+		// A forge without requirements keeps nothing out, but a command that asks what
+		// /land would do gets the outcome of the merge all the same.
 		return *out, p.outcome(ctx)
 	}
 	rules := &now.config.Queue
@@ -124,9 +124,9 @@ func (p *inspection) outcome(ctx context.Context) error {
 
 // clashes returns the paths at which a pull request does not merge with main as it is,
 // by the method of its landing, or why that method cannot be used; and whether its merge
-// changes nothing there. A pull request that
-// waits for something else should know, and so should a person who asks what would
-// happen. A change that has entered gets its verdict from the merge that would land.
+// changes nothing there. A pull request that waits for something else should show this, and so
+// should the answer to the question what would happen. A change that has entered gets its
+// verdict from the merge that would land.
 func (p *inspection) clashes(ctx context.Context) (paths []string, empty bool, err error) {
 	pr, now := p.pr, p.now
 	k := queue.Pick{Number: pr.Number, Head: pr.Head, HeadRef: pr.HeadRef, Below: p.out.Below}

@@ -96,9 +96,9 @@ func (p *inspection) word(own []mirror.OwnCommit, template config.Message, metho
 	}
 }
 
-// below returns the latest of a pull request's own commits whose content is on main in
-// another commit, because it was the head of one that landed by squash or rebase. It is
-// "" where there is none. own are the pull request's commits, the oldest first.
+// below returns the latest of a pull request's own commits that has its content on main in
+// another commit, because it was the head of a change that landed by squash or rebase. It
+// is "" where there is none. own are the pull request's commits, the oldest first.
 func (p *inspection) below(ctx context.Context, own []mirror.OwnCommit, tip queue.CommitID) (queue.CommitID, error) {
 	if len(own) < 2 {
 		return "", nil // a pull request on top of another one has the other's commits, too

@@ -19,10 +19,10 @@ type pusher struct {
 	ownership
 
 	heads sync.Mutex // held while branches and bases of pull requests are moved
-	shown string     // the push whose pull requests the forge shows against the branch that they land on
+	shown string     // the forge shows the pull requests of this push against the branch that they land on
 }
 
-// strangeTries is how often a push is tried whose refusal reads neither like a rule nor
+// strangeTries is how often a push is tried, where its refusal reads neither like a rule nor
 // like trouble, before the refusal is taken for a rule.
 const strangeTries = 4
 

@@ -14,8 +14,8 @@ import (
 
 // A forge that merges a pull request itself accepts a condition on the head that it merges,
 // but none on the commit of the target branch that it merges onto. So the branch is read
-// before the call. Afterwards the result is read from the branch, as after a push whose
-// answer was lost: by the trailers of its commit, its parent and its tree
+// before the call. Afterwards the result is read from the branch, as after a push with
+// a lost answer: by the trailers of its commit, its parent and its tree
 // (observer.holding).
 
 const (

@@ -99,7 +99,7 @@ func (p *passes) crossed(ctx context.Context, r *resolving, former string) error
 	return nil
 }
 
-// resolving is a path whose links are being judged.
+// resolving is a path while its links are judged.
 type resolving struct {
 	queue.Resolved
 	now   inForce
@@ -154,7 +154,7 @@ func (p *passes) merged(ctx context.Context, r *resolving, l queue.Link, m mirro
 	return l, err
 }
 
-// halfway adds keys to a link whose change lands as several commits: the keys that each
+// halfway adds keys to the link of a change that lands as several commits: the keys that each
 // commit has and the one before it does not have. Keys that the link has already are
 // left out.
 func (p *passes) halfway(ctx context.Context, r *resolving, l *queue.Link) error {

@@ -90,8 +90,8 @@ func (p *ground) taken(ctx context.Context, globs []string, l *queue.Link, picks
 	return out[:min(len(out), queue.ProtectedMost)], nil
 }
 
-// foreign returns those of some paths of a commit whose content there is neither in a
-// pick's head nor in a commit on the way to one.
+// foreign returns, of some paths of a commit, those with a content there that is neither in
+// a pick's head nor in a commit on the way to one.
 func (p *ground) foreign(ctx context.Context, paths []string, commit queue.CommitID, picks []queue.Pick) ([]string, error) {
 	without := func(seen queue.CommitID) error {
 		deltas, err := p.Mirror.Objects.Changed(ctx, seen, commit)

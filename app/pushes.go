@@ -41,7 +41,7 @@ func (p *pushes) provenTrees(push *queue.Push) error {
 	return nil
 }
 
-// overPushes returns the commits whose proven trees are remembered and whose push is
+// overPushes returns, of the commits with a remembered proven tree, those of pushes that are
 // over: a read of main from now on shows them, or they are not on it.
 func (p *pushes) overPushes() (over []queue.CommitID, err error) {
 	err = p.facts(func(c *speculation.Core) {
@@ -58,8 +58,8 @@ func (p *pushes) overPushes() (over []queue.CommitID, err error) {
 
 // readBack compares the pushed commits that are now on the target branch, as they were
 // read from there, with the trees that were proven. It returns what differs, or "".
-// Main is read after each push; over are the commits whose pushes were over before main
-// was read.
+// Main is read after each push; over are the commits of pushes that were over before
+// main was read.
 func (p *pushes) readBack(ctx context.Context, tip queue.CommitID, over []queue.CommitID) string {
 	p.mu.Lock()
 	commits := slices.Sorted(maps.Keys(p.proven))

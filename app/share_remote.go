@@ -10,7 +10,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Remote is implemented by a Checkouter whose commits runners on other machines can get.
+// Remote is implemented by a Checkouter with commits that runners on other machines can get.
 type Remote interface {
 	// FS returns the files of a commit.
 	FS(ctx context.Context, commit queue.CommitID) (fs.FS, error)

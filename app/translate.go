@@ -19,7 +19,7 @@ const (
 	pathCrosses   = 30 * time.Second
 )
 
-// crossing is a commit that is judged by one version of its analyzer, and some of whose
+// crossing is a commit that is judged by one version of its analyzer, while some of its
 // keys may have passed under another version.
 type crossing struct {
 	commit queue.CommitID

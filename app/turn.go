@@ -25,8 +25,8 @@ type turns struct {
 	wake    queue.Instant
 	read    bool // the target branch, in this ownership
 
-	swept    *config.Config // the configuration by whose rules of `auto` the open pull requests have been listed
-	equipped *config.Config // the configuration whose steps' environments the workers know
+	swept    *config.Config // the open pull requests have been listed by the rules of `auto` of this configuration
+	equipped *config.Config // the workers know the environments of this configuration's steps
 }
 
 // maxBatch bounds the events of one turn, so that a burst does not delay what

@@ -142,7 +142,7 @@ func (w *window) watched(now time.Time) []string {
 	return slices.Collect(maps.Keys(w.wants))
 }
 
-// put shows something, and wakes those who wait for it.
+// put shows p, and wakes the readers that wait for it.
 func (w *window) put(p *shown) {
 	p.next = make(chan struct{})
 	if old := w.last.Swap(p); old != nil {

@@ -53,7 +53,7 @@ type detailed struct {
 }
 
 // Bounds of the waits of readers. They wait for the results of turns that are not
-// published yet, so that a person who has done something sees it. They wait for the
+// published yet, so that people see what they have done. Readers wait for the
 // details of a change that nobody has looked at lately, and for the ledger: these are
 // made between two turns. While storing a turn takes long, nobody waits.
 const (
@@ -175,7 +175,7 @@ func (o *Owner) unstored() string {
 	return "the store has not answered since " + since.UTC().Format("15:04:05 MST") + "; the queue is shown as it was then, and goes on by itself"
 }
 
-// want notes that somebody looks at a change, whose details are to be made, or kept fresh.
+// want notes that somebody looks at a change, so its details are to be made, or kept fresh.
 func (w *window) want(id string, missing bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -233,7 +233,7 @@ func (o *Owner) Changed() <-chan struct{} {
 	return o.window.changed
 }
 
-// signal wakes those who watch the queue.
+// signal wakes the watchers of the queue.
 func (w *window) signal() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

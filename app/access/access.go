@@ -121,8 +121,8 @@ func (d *Doors) sessionOf(c Caller) Session {
 // SignOut ends a session.
 func (d *Doors) SignOut(value string) error { return d.sessions.close(value) }
 
-// Link makes a link whose code opens one session of a caller. For the zero Caller, it is a
-// session of the console.
+// Link makes a link with a code that opens one session of a caller. For the zero Caller, it
+// is a session of the console.
 func (d *Doors) Link(c Caller, now time.Time) (code string, until time.Time) {
 	code, until = rand.Text(), now.Add(LinkLife)
 	d.mu.Lock()

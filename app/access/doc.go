@@ -1,6 +1,6 @@
-// Package access says who calls a server and what they may do: named tokens, sessions of
-// browsers, and links that open one session each. It knows no HTTP; package app asks it
-// for each request.
+// Package access knows the callers of a server and says what each may do: named tokens,
+// sessions of browsers, and links that open one session each. It knows no HTTP; package app
+// asks it for each request.
 //
 // A token is a name, a role and an expiry. It is shown once, when it is made. Only its SHA-256 is
 // kept, which is enough, because the token has 130 random bits. Tokens are in a file of the

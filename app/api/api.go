@@ -75,7 +75,7 @@ func (s *Handlers) Register(r Routes) {
 	r.Post("/api/rows", access.Admin, "import a history", s.keepRows)
 }
 
-// in returns handlers whose texts are in the words of a queue.
+// in returns handlers with texts in the words of a queue.
 func (s *Handlers) in(branch, mark string) *Handlers {
 	out := *s
 	out.o.Words = s.o.Words.Of(branch, mark)

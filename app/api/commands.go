@@ -37,7 +37,7 @@ type LandCommand struct {
 	Queue    string `json:"queue,omitempty"`  // may be left out where there is one queue
 	Number   int    `json:"number,omitempty"` // this or Branch
 	Branch   string `json:"branch,omitempty"`
-	User     string `json:"user,omitempty"`     // of older clients; the command counts as given by the owner of the token, who needs the permission to land
+	User     string `json:"user,omitempty"`     // of older clients; the command counts as given by the owner of the token; that owner needs the permission to land
 	Retry    bool   `json:"retry,omitempty"`    // forget past failures: steps that failed run again
 	Priority string `json:"priority,omitempty"` // a lane, which may need another permission; "": the default lane, or the lane that the change is in
 	Method   string `json:"method,omitempty"`   // by which it lands, as far as the configuration allows it; "": that of the configuration. Not with Retry
@@ -62,7 +62,7 @@ func (a Accepted) Called() string { return cmp.Or(a.Name, "#"+strconv.Itoa(a.Num
 type PauseCommand struct {
 	Queue  string `json:"queue,omitempty"`
 	User   string `json:"user,omitempty"` // as in LandCommand; needs the permission over the queue
-	Reason string `json:"reason"`         // shown to everybody whose change waits
+	Reason string `json:"reason"`         // shown to everybody with a change that waits
 }
 
 // ResumeCommand lets landings go on.
@@ -80,7 +80,7 @@ type Accepted struct {
 	Name   string    `json:"name,omitempty"` // as in Change
 	Event  string    `json:"event"`          // id; the same for a repeated command
 	At     time.Time `json:"at"`             // when it came, by the server's clock
-	User   string    `json:"user"`           // in whose name it is given
+	User   string    `json:"user"`           // it is given in the name of this user
 	Note   string    `json:"note,omitempty"` // what of it does not count
 }
 
@@ -196,8 +196,8 @@ func (s *Handlers) openRequest(ctx context.Context, name string, cmd LandCommand
 }
 
 // fresh returns the queue once it has read where its target branch is now. A plain
-// repository does not announce pushes, and the person who gives a command relies on the
-// present branch.
+// repository does not announce pushes, and the author of a command relies on the present
+// branch.
 func (s *Handlers) fresh(ctx context.Context, q Brief) (Brief, error) {
 	ctx, cancel := context.WithTimeout(ctx, freshLimit)
 	defer cancel()

@@ -33,7 +33,7 @@
 // Anything but success is an Error.
 //
 // Options hold the needs of the package: a Source, which shows immutable views and
-// takes commands, and a function that tells whose token a request came with. Words are
+// takes commands, and a function that names the owner of a request's token. Words are
 // of package texts; times and names are shown as the state has them. Answers that are
 // the same for all callers are made once for each version of a queue (shared.go).
 //

@@ -51,7 +51,7 @@ type Key struct {
 	Tries     int          `json:"tries,omitempty"`    // builds that gave a result
 	Running   string       `json:"running,omitempty"`  // the build that verifies it now
 	OnMain    bool         `json:"on_main,omitempty"`
-	Rests     []string     `json:"rests,omitempty"` // pending changes whose present merge has this key
+	Rests     []string     `json:"rests,omitempty"` // pending changes with this key in their present merge
 	Failures  []KeyFailure `json:"failures,omitempty"`
 	Forgotten *Forgotten   `json:"forgotten,omitempty"`
 }
@@ -80,7 +80,7 @@ type Forget struct {
 	What    string   `json:"what"`
 	Passes  int      `json:"passes"`            // passes that main or a pending change rests on
 	Main    []string `json:"main,omitempty"`    // targets of main that would be unproven
-	Changes []string `json:"changes,omitempty"` // some of whose keys would be built again
+	Changes []string `json:"changes,omitempty"` // pending changes with keys that would be built again
 	Landing []string `json:"landing,omitempty"` // being pushed, and not affected
 }
 

@@ -26,7 +26,7 @@ type Models struct {
 type ModelUse struct {
 	Using     int     `json:"using"`           // version; 0: none
 	Fixed     bool    `json:"fixed,omitempty"` // somebody has chosen it, or has chosen to use none
-	By        string  `json:"by,omitempty"`    // the person who has
+	By        string  `json:"by,omitempty"`    // the author of that choice
 	Chances   float64 `json:"chances"`         // how much its chances are trusted, from 0 to 1
 	Durations float64 `json:"durations"`       // how much its durations are trusted
 	Unread    bool    `json:"unread,omitempty"`

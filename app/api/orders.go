@@ -34,7 +34,7 @@ type FreezeCommand struct {
 	Queue  string `json:"queue,omitempty"`
 	User   string `json:"user,omitempty"`   // as in LandCommand; needs the permission over the queue
 	Until  string `json:"until"`            // "2h", "3d", "18:00", "2026-12-24 18:00", in UTC (queue.ParseUntil)
-	Reason string `json:"reason,omitempty"` // shown to everybody whose change waits
+	Reason string `json:"reason,omitempty"` // shown to everybody with a change that waits
 }
 
 // order is an address that takes an OrderCommand.

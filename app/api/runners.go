@@ -9,7 +9,7 @@ import (
 // Runner is a machine that runs builds for this server, or this server itself.
 type Runner struct {
 	Name     string      `json:"name"`
-	Token    string      `json:"token,omitempty"` // the runner of `submitqueue runners` whose token it has; "": this server
+	Token    string      `json:"token,omitempty"` // the runner of `submitqueue runners` that its token belongs to; "": this server
 	State    string      `json:"state"`           // idle, busy, paused, away; none: its token is used by no machine yet
 	OS       string      `json:"os,omitempty"`
 	Arch     string      `json:"arch,omitempty"`

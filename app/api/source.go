@@ -66,7 +66,7 @@ type LedgerKey struct {
 	Sets      []queue.Entry    // sets of keys that failed together and have this key
 	Build     queue.BuildID    // the build that verifies it now; "": none does
 	OnMain    bool             // main's tip has it
-	Rests     []queue.ChangeID // pending changes whose present merge has it
+	Rests     []queue.ChangeID // pending changes with it in their present merge
 	Forgotten queue.Forgotten  // the command that took a pass of it back; zero: none did
 }
 
@@ -75,7 +75,7 @@ type ForgetView struct {
 	What    queue.Forgotten
 	Passes  int              // of the keys that main or a pending change has
 	Main    []queue.Key      // those of them that main has: unproven until they pass again
-	Changes []queue.ChangeID // pending changes some of whose keys would be built again
+	Changes []queue.ChangeID // pending changes with keys that would be built again
 	Landing []queue.ChangeID // changes that are being pushed: they are not affected
 }
 

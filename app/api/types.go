@@ -66,7 +66,7 @@ type Queue struct {
 	Model        ModelUse   `json:"model,omitzero"`            // the model that it plans with; /api/models has the others
 	Upgrade      *Upgrade   `json:"upgrade,omitempty"`         // a newer version is being proven
 	Drift        []Drift    `json:"drift,omitempty"`           // checks that fail on the branch now, though nothing in it has changed
-	Over         []string   `json:"quarantine_over,omitempty"` // entries of quarantine whose last day is over, in words
+	Over         []string   `json:"quarantine_over,omitempty"` // entries of quarantine past their last day, in words
 	MainBuilds   []Build    `json:"main_builds,omitempty"`     // builds of the branch itself
 	Hosts        []Host     `json:"hosts,omitempty"`           // hosts that its builds run on, as far as they are known, by name
 	Order        []Change   `json:"order"`                     // changes without a verdict; parked ones last
@@ -121,7 +121,7 @@ type Change struct {
 	Title     string     `json:"title"`
 	Branch    string     `json:"branch,omitempty"` // of the head
 	Author    string     `json:"author"`
-	Requester string     `json:"requester"` // who said /land
+	Requester string     `json:"requester"` // the author of the command to land
 	URL       string     `json:"url,omitempty"`
 	Lane      string     `json:"lane,omitempty"`
 	Base      string     `json:"base,omitempty"`   // the branch that it asks for, where that is not the queue's

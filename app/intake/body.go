@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Bounds of the bytes that are held of deliveries whose signatures have not been checked yet.
+// Bounds of the bytes that are held of deliveries before their signatures are checked.
 const (
 	bodiesMemory = 8 << 20   // in memory, of all together
 	bodiesDisk   = 256 << 20 // on disk, of all together
@@ -20,7 +20,7 @@ const (
 // errBusy says that the bodies that are being read take all the room.
 var errBusy = errors.New("app: too much is being delivered at once")
 
-// bodies are the bodies that are being read. Everybody who knows the address can send
+// bodies are the bodies that are being read. Knowledge of the address is enough to send
 // one, so they share bounded room. The first bytes of each are in memory, the rest is on
 // disk, and a body without room is refused. One at a time is read back from the disk.
 type bodies struct {

@@ -64,7 +64,7 @@
 // sent at least once, also across a crash. A message is sent twice, with the same id, where
 // the server could not keep the place after it had sent the message: it died, lost the queue
 // or could not reach the store. A new target is told only of later notes, and so is a target
-// whose address was changed.
+// after a change of its address.
 //
 // A receiver has 10 seconds to answer. Where it does not answer, or says 408, 425, 429
 // or 5xx, the message is sent again. The pauses are 1, 2, 4 and at last 300 seconds (or

@@ -14,7 +14,7 @@ type noteRow struct {
 	title string
 	more  noteTelling // further words; nil: none
 
-	// line replaces title and more in rows whose title depends on the note.
+	// line replaces title and more in rows with a title that depends on the note.
 	line func(voice, queue.Note) (what, more string)
 }
 

@@ -43,7 +43,8 @@ func delegated(w voice, r queue.Reason) string {
 		" says so. Without write access that is for its present commit only. " + w.command("/land undelegate") + " takes it back."
 }
 
-// emergency says that a change goes before all others, and names the person who asked for that.
+// emergency says that a change goes before all others, and names the author of the command for
+// that.
 func (w quote) emergency(c queue.Change) string {
 	e := c.Now
 	if e == nil {

@@ -208,8 +208,8 @@ func (w quote) numbered(number string) string {
 	return w.ref(number)
 }
 
-// resume names the command that lets landings go on, and who gives it. The text follows
-// "after".
+// resume names the command that lets landings go on, and the role that gives it. The text
+// follows "after".
 func (w quote) resume() string {
 	if w.o.Words.Local {
 		return w.command("submitqueue resume")

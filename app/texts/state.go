@@ -351,7 +351,8 @@ func (w voice) parked(c queue.Change) string {
 	return text
 }
 
-// asked says which commit the text is about, who asked for it, and in which lane it is.
+// asked names the commit that the text is about, the rule or the user that asked for it, and
+// the lane.
 func (w voice) asked(v queue.View) string {
 	c := v.Change
 	if c.Head == "" {

@@ -156,8 +156,8 @@ func (w Words) Part(x queue.Worth, p queue.PartName) string {
 	return OneLine(string(p), 40)
 }
 
-// fixedPart says what the whole value of a build means whose value does not come from a
-// change's futures.
+// fixedPart says what the whole value of a build means, where that value does not come from
+// a change's futures.
 func fixedPart(kind queue.WorthKind) string {
 	switch kind {
 	case queue.WorthTrain, queue.WorthTrial:

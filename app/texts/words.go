@@ -174,7 +174,7 @@ func (w voice) retry() string {
 }
 
 // branchArgument is the branch as an argument of a shell command, where it needs no
-// quoting. Else a person who copies the command could run code in a branch's name.
+// quoting. Else the command, when it is copied, could run code from a branch's name.
 func (w voice) branchArgument() string {
 	if w.branch == "" || strings.HasPrefix(w.branch, "-") || len(w.branch) > 100 || strings.ContainsFunc(w.branch, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./", r)

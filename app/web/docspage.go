@@ -6,7 +6,7 @@ import (
 	"github.com/submitqueue/submitqueue/app/docs"
 )
 
-// Docs renders a page of the documentation. Its reader may be a person who has not signed in.
+// Docs renders a page of the documentation. Its reader need not be signed in.
 func (p *Pages) Docs(w io.Writer, d docs.Page) error {
 	return p.render(w, "docs", docsModel{page: page{Title: d.Title, Bare: true}, Docs: d, All: docs.All()})
 }

@@ -27,9 +27,9 @@ type searchModel struct {
 	Next   int    // page after this one; 0: none
 }
 
-// Search renders the changes of a queue whose facts have all words of a text. The facts
-// are number, title, branch, people, commits, state and reason. Those without a verdict
-// come first, in order, then the latest verdicts.
+// Search renders those changes of a queue that have all words of a text in their facts. The
+// facts are number, title, branch, people, commits, state and reason. The changes without a
+// verdict come first, in order, then the latest verdicts.
 func (p *Pages) Search(w io.Writer, v queue.QueueView, s Search, now queue.Instant) error {
 	p = p.of(v)
 	d := newDirectory(v, now)

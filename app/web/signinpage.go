@@ -2,7 +2,7 @@ package web
 
 import "io"
 
-// SignIn is the page for a visitor who has not signed in. It shows nothing that the server has.
+// SignIn is the page for a visitor without a session. It shows nothing that the server has.
 type SignIn struct {
 	Next    string // the page of this server that the visitor asked for
 	Problem string // what was wrong with the last attempt
@@ -17,7 +17,7 @@ func (p *Pages) SignIn(w io.Writer, s SignIn) error {
 	}{page{Title: "Sign in", Bare: true}, s})
 }
 
-// Enter renders the page behind a link, whose button opens a session.
+// Enter renders the page behind a link. The button of the page opens a session.
 func (p *Pages) Enter(w io.Writer, code string) error {
 	return p.render(w, "enter", struct {
 		page

@@ -83,7 +83,7 @@ func inTwo(title string, n int) (first, second string) {
 		first, second = title[:i], title[i+1:]
 	}
 	if strings.TrimSpace(first) == "" {
-		first = strings.TrimSuffix(clipTo(title, n+1), "…") // whose last column is that of the dots
+		first = strings.TrimSuffix(clipTo(title, n+1), "…") // the last of the n+1 columns is that of the dots
 		second = title[len(first):]
 	}
 	return first, clipTo(second, n)
