@@ -30,7 +30,7 @@ func (t Tree) Has(name string) bool {
 	return ok
 }
 
-// foreign are folders whose manifests are not the repository's own.
+// foreign are folders with manifests that are not the repository's own.
 var foreign = regexp.MustCompile(`(^|/)(node_modules|testdata|vendor|third_party|fixtures|__fixtures__|\.[^/]*)/`)
 
 // roots returns the outermost folders with a manifest, and whether there are further

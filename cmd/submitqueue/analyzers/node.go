@@ -90,7 +90,7 @@ var testFile = regexp.MustCompile(`(\.(test|spec)\.[cm]?[jt]sx?$|/__tests__/)`)
 const reportFile = "test-report.json"
 
 // reporting returns a step that has each package of a workspace write a report. It needs a
-// workspace of npm or pnpm whose packages all have the same script, one run of Jest or
+// workspace of npm or pnpm where all packages have the same script, one run of Jest or
 // Vitest.
 func (t Tree) reporting(dir string, root packageJSON, script, install string, in func(string) bool) (Found, bool) {
 	members := t.members(dir, root)

@@ -99,7 +99,7 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 		case ch.Notice != nil && (ch.Notice.Code == string(queue.ReasonUnknownLane) || ch.Notice.Code == string(queue.ReasonNoPermission)):
 			fmt.Printf("%s stays as it was: %s\n", asked.Called(), print.OneLine(ch.Notice.Text))
 			return print.ExitCode(1)
-		case !verdict && answers.others: // whose own answer is still to come, perhaps
+		case !verdict && answers.others: // the answer to this command may still come
 		case !verdict:
 			return nil
 		default:
@@ -126,20 +126,20 @@ func wait(ctx context.Context, c *client.Client, asked api.Accepted, verdict boo
 }
 
 // own tells the answer to a command from those to other commands about the same pull
-// request: a change shows only the latest answer of a command that was not followed, whoever
-// gave that command.
+// request: of the answers to commands that were not followed, by any author, a change shows
+// only the latest.
 type own struct {
 	asked    api.Accepted
 	followed bool        // the command has been answered, and not by a refusal
 	others   bool        // what has been answered is somebody else's command, as far as can be seen
 	before   *api.Reason // the notice that the change had before the command was answered
-	to       string      // whom it was for
+	to       string      // the user that it was for
 }
 
 // keep takes a notice off a change unless it may be the answer to the command. A notice
 // never hides a verdict that came after the command. Where the change itself says nothing
 // of the command, because there is none or its verdict is older, the notice stays. A
-// refusal of somebody else's command says nothing of this one, whose answer may come.
+// refusal of somebody else's command says nothing of this one: its answer may still come.
 func (o *own) keep(ch *api.Change) {
 	if ch.Answered.Before(o.asked.At) {
 		o.before, o.to = ch.Notice, ch.NoticeTo

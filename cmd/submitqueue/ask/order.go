@@ -116,7 +116,7 @@ func (l *Now) Run(ctx context.Context) error {
 	return wait(ctx, c, ok, l.Wait)
 }
 
-// trust has the flags of the commands that say who else may land a pull request.
+// trust has the flags of the commands that say which other users may land a pull request.
 type trust struct {
 	client.Flags
 	Number int `arg:"" help:"Number of a pull or merge request."`

@@ -27,7 +27,7 @@ type Token struct {
 	Link   tokenLinkCommand   `cmd:"" help:"Print a link that signs one browser in, once, within an hour."`
 }
 
-// tokenFlags name the server whose tokens are meant.
+// tokenFlags name the server that has the tokens.
 type tokenFlags struct {
 	Data string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server." type:"path"`
 }

@@ -12,9 +12,9 @@
 //	         symbolic link was read or gone through
 //	Listed   the names in a folder were read
 //	Tested   a path was looked up, whether there is something or not
-//	Scanned  content was read by a program that looks at everything and whose
-//	         answer says nothing of it: `git status` and similar commands, which compare
-//	         the checkout with the commit that it is of; the go command where it
+//	Scanned  content was read by a program that looks at everything and says
+//	         nothing of it in its answer: `git status` and similar commands, which
+//	         compare the checkout with the commit that it is of; the go command where it
 //	         reads the head of a test file of a package that is only imported
 //
 // A file that the command itself has written before is no longer the commit's, and is
@@ -27,8 +27,8 @@
 // superfluous: therefore each run has an empty HOME and TMPDIR and a clean checkout,
 // and tests of Go run with -count=1. The build cache of the go command is kept: the go
 // command itself reads the sources of each result that it takes from there, to know
-// that they are the same. A target none of whose own files were read is reported as not
-// audited. Reads through io_uring are invisible to strace; programs can be told not to
+// that they are the same. A target is reported as not audited where none of its own files
+// were read. Reads through io_uring are invisible to strace; programs can be told not to
 // use it for files (UV_USE_IO_URING=0 is set for Node.js).
 //
 // # What is judged

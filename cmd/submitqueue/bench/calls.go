@@ -17,7 +17,7 @@ import (
 )
 
 // benchCalls counts the requests of a queue in its steady state to its code host: a
-// simulated one, whose webhooks all arrive. Whenever a change lands, the bench asks for
+// simulated one that loses no webhook. Whenever a change lands, the bench asks for
 // the next one, so that the length of the queue stays the same.
 type benchCalls struct {
 	hostFlag

@@ -38,8 +38,7 @@ type benchOutage struct {
 }
 
 // outageAfter is how long after the end of an outage all changes must be decided. The
-// server finds commands whose webhooks were lost by reading what the host has not
-// delivered.
+// server finds the commands of lost webhooks by reading what the host has not delivered.
 const outageAfter = 20 * time.Minute
 
 // outageRun is one run.

@@ -170,8 +170,8 @@ func benchConfig(s benchShape) string {
 }
 
 // verify checks with git alone that main holds each branch exactly once. Each branch
-// must have come by a merge of the tip before and the branch, whose tree is exactly
-// what git makes of the two.
+// must have come by a merge of the tip before and the branch, with exactly the tree that
+// git makes of the two.
 func (r *benchRepo) verify(ctx context.Context, dir string) error {
 	out, err := runGit(ctx, dir, nil, "rev-list", "--first-parent", "--parents", "--reverse", r.start+"..refs/heads/main")
 	if err != nil {

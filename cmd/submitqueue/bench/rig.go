@@ -36,7 +36,7 @@ type rig struct {
 	closes []func() error // in the order of making
 }
 
-// newRig makes a rig whose server runs; close ends all of it but the server.
+// newRig makes a rig with a server that runs; close ends all of it but the server.
 func newRig(ctx context.Context, o rigOptions) (_ *rig, err error) {
 	r := &rig{orders: o.orders}
 	defer func() {

@@ -31,8 +31,8 @@ import (
 
 // benchServer is the whole server in a separate process, so that its use of CPU and
 // memory can be told from the bench's. It differs from serve in one thing: builds pass
-// at once. Its orders, which hold secrets, come on the standard input, whose end ends
-// the server; it reports on the standard output.
+// at once. Its orders, which hold secrets, come on the standard input; the end of that
+// input ends the server. The server reports on the standard output.
 type benchServer struct{}
 
 // benchOrders are the settings of a bench's server.

@@ -119,7 +119,7 @@ func (s *server) get(ctx context.Context, path string, out any) error {
 	return s.ask(r, out)
 }
 
-// ask sends a request, whose URL is only a path, to the server's present address.
+// ask sends a request to the server's present address. The URL of the request is only a path.
 func (s *server) ask(r *http.Request, out any) error {
 	s.mu.Lock()
 	base, token := s.url, s.key
@@ -148,7 +148,7 @@ func (s *server) ask(r *http.Request, out any) error {
 	return json.Unmarshal(text, out)
 }
 
-// left returns the processes whose command line or working folder is below a folder.
+// left returns the processes with a path below a folder in the command line or as working folder.
 func left(dir string) []string {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	var out []string

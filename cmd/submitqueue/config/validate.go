@@ -100,7 +100,7 @@ func runnersText(c *config.Config) string {
 	return text
 }
 
-// reportText names the steps whose failed runs prove no pass, and says what helps.
+// reportText names the steps that prove no pass when they fail, and says what helps.
 func reportText(c *config.Config) string {
 	text := ""
 	for _, s := range c.Steps {

@@ -1,12 +1,12 @@
-// Package demo is `submitqueue demo`: it makes a repository and pull requests whose
-// right outcome is known beforehand, and lets the whole product work on them. Then it
+// Package demo is `submitqueue demo`: it makes a repository and pull requests with
+// a right outcome that is known beforehand, and lets the whole product work on them. Then it
 // judges the result without asking the product.
 //
 // The parts, in the order in which Run uses them:
 //
 //   - Generate writes a Plan: the files of a Go monorepo (_shop) and pull requests
 //     (_changes), each with the outcome that it must have. Import makes a Plan from a
-//     user's own repository, whose right outcomes are not known.
+//     user's own repository; there, the right outcomes are not known.
 //   - Stack is the running product beside a simulated forge, as far as the demo
 //     needs it: publish, open, comment /land, read rows. The wiring is not here.
 //   - Screen shows the rows while some have no verdict.

@@ -35,7 +35,7 @@ const exampleConfig = `
 `
 
 // Import makes a plan from a repository: a bare clone of it in dir, and a pull request
-// for each matching branch, whose right outcome is not known. Its errors say what to do
+// for each matching branch. The right outcomes are not known. The errors say what to do
 // next.
 func Import(ctx context.Context, own Own, dir string) (*Plan, error) {
 	if !doublestar.ValidatePattern(own.Branches) {

@@ -140,7 +140,7 @@ func breaks(rng *rand.Rand, plan *Plan, round int) broken {
 	return out
 }
 
-// demoPusher is the user who pushes past the queue.
+// demoPusher is the author of pushes past the queue.
 const demoPusher = "acme"
 
 // round is one red main.

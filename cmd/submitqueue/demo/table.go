@@ -98,7 +98,7 @@ func paint(text string, phase queue.Phase, color bool) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Changed returns one line for each row whose state differs from the one in seen, and
+// Changed returns one line for each row with another state than the one in seen, and
 // notes the new state there.
 func Changed(rows []Row, elapsed time.Duration, seen map[int]string) []string {
 	var lines []string

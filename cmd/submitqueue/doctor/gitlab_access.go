@@ -66,7 +66,7 @@ func (r *report) target(f GitLabFacts) {
 	}
 }
 
-// letsPush says who may push to the queue's branch.
+// letsPush names the holders of the right to push to the queue's branch.
 func (f GitLabFacts) letsPush() string {
 	var who []string
 	for _, g := range f.Guards {

@@ -56,7 +56,7 @@ func (r *report) workflows(f Facts) {
 }
 
 // actions judges whether GitHub runs workflows for our pushes at all. No interface
-// shows policies on who may start workflows (workflow execution protections); only runs
+// shows policies on the right to start workflows (workflow execution protections); only runs
 // that they have refused show them.
 func (r *report) actions(f Facts, all []workflow.Workflow) {
 	starts := slices.ContainsFunc(all, func(w workflow.Workflow) bool { return w.Starts })
@@ -160,8 +160,8 @@ func (r *report) twice(step config.Step, check string, all []workflow.Workflow) 
 	}
 }
 
-// skipped reports a check whose job is skipped when another job fails that the step
-// does not wait for: then nothing says that the build has failed.
+// skipped reports a check if its job is skipped after the failure of another job that the
+// step does not wait for: then nothing says that the build has failed.
 func (r *report) skipped(step config.Step, check string, all []workflow.Workflow) {
 	for _, w := range all {
 		for _, n := range w.Needs {

@@ -21,7 +21,7 @@ type Flags struct {
 	WebhookSecret string `env:"SUBMITQUEUE_WEBHOOK_SECRET" help:"File with the webhook's secret." type:"existingfile" placeholder:"FILE"`
 }
 
-// File is the credentials of a GitHub App. Everybody who can read it can act as the
+// File is the credentials of a GitHub App. Every reader of the file can act as the
 // App.
 type File struct {
 	API           string `json:"api,omitempty"` // REST address; empty: GitHub's own

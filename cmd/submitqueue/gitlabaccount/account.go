@@ -59,8 +59,8 @@ func ProjectPath(text string) string {
 // ErrNone says that there is no secret yet.
 var ErrNone = errors.New("there is no secret of GitLab's webhooks yet")
 
-// LeastSecret is the least length of a secret token of webhooks: a person who guesses it
-// can give the queue commands in anybody's name.
+// LeastSecret is the least length of a secret token of webhooks: with a right guess, a
+// stranger can give the queue commands in anybody's name.
 const LeastSecret = 16
 
 // SigningPrefix is the beginning of a key of signed webhooks.

@@ -412,7 +412,7 @@ func (a *auditor) build(r *auditResult) queue.Build {
 		Jobs: []queue.Job{{Step: step, Keys: queue.KeysOf(step, a.in.base.Tree, a.in.base.Targets()[hash:hash+1])}}}
 }
 
-// beginning is a checkout whose watch begins once it is complete.
+// beginning is a checkout that begins a watch once it is complete.
 type beginning struct {
 	mirror.Checkouts
 	watch audit.Watch

@@ -27,8 +27,8 @@ type clone struct {
 	lacks  string         // what to do about missing objects; "": none should be missing
 }
 
-// openClone finds the repository that a folder is in. It belongs to the person who runs
-// the command, so git runs with that person's settings.
+// openClone finds the repository that a folder is in. The repository belongs to the
+// user of the command, so git runs with that user's settings.
 func openClone(ctx context.Context, dir string) (*clone, error) {
 	c := &clone{dir: dir}
 	if at, err := os.Stat(dir); err != nil || !at.IsDir() {

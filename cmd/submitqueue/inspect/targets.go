@@ -77,7 +77,7 @@ type fileReport struct {
 	Path     string   `json:"path"`
 	Place    string   `json:"place"` // owned, barrier, unowned, ignored or tree
 	Owners   []string `json:"owners"`
-	Affected []string `json:"affected"` // the targets whose hashes it is in
+	Affected []string `json:"affected"` // the targets with it in their hashes
 }
 
 // Run implements the command.
@@ -149,8 +149,8 @@ func halfOf(d *conflict.Description, n *conflict.Node) *conflict.Node {
 	return libraryOf(d, n)
 }
 
-// libraryOf is halfOf for crates, whose names differ from their folders': it is the
-// library that most of the crate's files lie beside.
+// libraryOf is halfOf for crates, since their names differ from those of their folders: it is
+// the library that most of the crate's files lie beside.
 func libraryOf(d *conflict.Description, n *conflict.Node) (best *conflict.Node) {
 	most, long := 0, 0
 	for _, dep := range n.Deps {

@@ -2,7 +2,7 @@ package print
 
 import "fmt"
 
-// ExitCode is an error whose message has been shown.
+// ExitCode is an error with a message that has been shown.
 type ExitCode int
 
 func (e ExitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }

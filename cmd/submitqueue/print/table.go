@@ -2,7 +2,7 @@ package print
 
 import "strings"
 
-// Table is the layout of rows, a line each, whose columns are narrowed until they fit.
+// Table is the layout of rows, a line each. The columns are narrowed until they fit.
 type Table struct {
 	Head   []string
 	Most   []int    // the most that each column takes

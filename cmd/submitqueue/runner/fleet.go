@@ -27,7 +27,7 @@ type Runners struct {
 	Revoke runnersRevoke `cmd:"" help:"End a runner's token: its machines are refused."`
 }
 
-// runnersFlags name the server whose runners are meant.
+// runnersFlags name the server that has the runners.
 type runnersFlags struct {
 	Data string `default:"${data}" env:"SUBMITQUEUE_DATA" help:"Data folder of the server." type:"path"`
 }

@@ -36,13 +36,13 @@ type discovery struct {
 	set    *queueSet
 	keys   *queueKeys
 	branch string   // "": each repository's default branch
-	owners []string // accounts whose installations are served, in lower case; "*": all accounts; none: the App's owner
+	owners []string // accounts that the served installations belong to, in lower case; "*": all accounts; none: the App's owner
 	log    *slog.Logger
 	nudges chan struct{}
 	each   time.Duration
 
 	mu    sync.Mutex
-	look  map[string]bool // full names, in lower case, of repositories whose configuration a push has changed
+	look  map[string]bool // full names, in lower case, of repositories with a configuration that a push has changed
 	known map[int64]*place
 	owner string // of the App
 }
@@ -101,7 +101,7 @@ func (d *discovery) nudge() {
 	}
 }
 
-// heard is called for each webhook whose signature is right.
+// heard is called for each webhook with the right signature.
 func (d *discovery) heard(del forge.Delivery, body []byte) {
 	switch del.Kind {
 	case "installation", "installation_repositories", "repository", "installation_target":
@@ -161,7 +161,7 @@ func (d *discovery) sync(ctx context.Context) error {
 	}
 	var errs []error
 	seen := map[int64]bool{}
-	unsure := map[int64]bool{} // installations whose repositories are not known
+	unsure := map[int64]bool{} // installations with unknown repositories
 	var work errgroup.Group
 	work.SetLimit(discoverWidth)
 	var mu sync.Mutex // of errs
@@ -311,8 +311,8 @@ func (d *discovery) leave(ctx context.Context, seen, unsure map[int64]bool) erro
 	return errors.Join(errs...)
 }
 
-// lateReceiver is a receiver whose App need not be known at the start, and that calls
-// heard for what it receives.
+// lateReceiver is a receiver that need not know its App at the start, and that calls heard
+// for what it receives.
 type lateReceiver struct {
 	mu    sync.Mutex
 	next  forge.Receiver

@@ -14,7 +14,7 @@
 //	setup.go, lateapp.go  a server that has no GitHub App yet makes one on a page
 //	isolate.go, shut.go,  what keeps steps from the server, its addresses, memory
 //	secret_*.go, first.go and environment
-//	signing.go            who makes commits, and with which key
+//	signing.go            the identity in commits, and the key that signs them
 //	clock.go, memory.go   the clock and the memory of the process
 //
 // For `serve --repo acme/shop`: Serve.Run reads the App's credentials, Start opens

@@ -29,7 +29,7 @@ type forgeRow struct {
 // late is the work that is left for a forge once the server runs.
 type late struct {
 	start   func(*Stack) error // nil: nothing
-	signsIn bool               // a person who reads its output is signed in by it
+	signsIn bool               // its output signs its reader in
 }
 
 // forges returns the table of forges.

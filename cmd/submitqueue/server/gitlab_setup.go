@@ -19,8 +19,8 @@ import (
 	"github.com/submitqueue/submitqueue/forge/gitlab"
 )
 
-// gitlabSetup is the page on which the person who has started the server connects it to
-// projects on GitLab, where flags name none:
+// gitlabSetup is the page on which the operator of the server connects it to projects on
+// GitLab, where flags name none:
 //
 //	GET  /setup?token=T   the token of the console opens a session of this browser
 //	GET  /setup           the form: instance, project or group, token, the server's address
@@ -129,7 +129,7 @@ func (s *gitlabSetup) connect(w http.ResponseWriter, r *http.Request) {
 		s.show(w, http.StatusBadRequest, f)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), connectLimit) // a person who leaves meanwhile finds it done
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), connectLimit) // it is done even if the person leaves meanwhile
 	defer cancel()
 	if token == "" {
 		token = kept

@@ -47,7 +47,7 @@ func newQueueKeys(store queue.Store, owner, api string) *queueKeys {
 // repositoryKey is the record of a repository.
 type repositoryKey struct {
 	Key    string   `json:"name"`             // its queues' keys are KEY@BRANCH
-	Branch string   `json:"branch,omitempty"` // the first branch of the queue whose branch nobody has chosen; "": there is no such queue yet
+	Branch string   `json:"branch,omitempty"` // the first branch of the queue with a branch that nobody has chosen; "": there is no such queue yet
 	Called []string `json:"called,omitempty"` // its names, the present one last
 }
 
@@ -168,7 +168,7 @@ func (n *queueKeys) find(ctx context.Context, id int64) (repositoryKey, error) {
 
 // named returns the repository that a name means: the only one of ours that has the
 // name now, else the one with the lowest id that had it, even if another repository has
-// it now. So a repository whose owner takes over a name does not have its code run. It
+// it now. So a repository does not get its code run by taking over a name. named
 // returns 0 if the forge has to be asked.
 func (n *queueKeys) named(ctx context.Context, name string) (int64, repositoryKey, error) {
 	all, _, err := n.kept(ctx)
@@ -239,8 +239,8 @@ func (n *queueKeys) before(ctx context.Context, all map[int64]repositoryKey, see
 	return begun && (repository == 0 || repository == seen.ID), err
 }
 
-// repositoryUnder returns the id of the repository whose queue is stored under a key, 0 where
-// that was not read yet, and whether there is such a queue.
+// repositoryUnder returns the id of the repository of the queue that is stored under a key, 0
+// where that was not read yet, and whether there is such a queue.
 func repositoryUnder(ctx context.Context, store queue.Store, key string) (id int64, begun bool, err error) {
 	records, version, err := store.Load(ctx, key)
 	if err != nil {

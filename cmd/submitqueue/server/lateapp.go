@@ -90,7 +90,7 @@ func (l *lateApp) named(a githubapp.File, receiver forge.Receiver, keys *queueKe
 	return nil
 }
 
-// onGitHub returns a queue of a repository on GitHub, whose own CI builds as well.
+// onGitHub returns a queue of a repository on GitHub. GitHub's own CI builds as well.
 func (l *lateApp) onGitHub(key repositoryKey, name, branch, api string, f *github.Forge) Queue {
 	return Queue{Hook: "github", Repository: key.Key, Called: key.names(), Branch: branch, Follow: l.c.Branch == "", Forge: f, URL: repositoryURL(api, name),
 		CI: &forgeci.Options{CI: f.Capabilities().CI, Starter: f.Capabilities().Starter, Prefix: l.c.RefPrefix, Slots: l.c.CIBuilds, Name: "GitHub", Log: l.log}}

@@ -61,7 +61,7 @@ type Serve struct {
 	analyzers analyzers.Table // nil: analyzers.All()
 }
 
-// console is the output for texts that only the person who has started the server may read.
+// console is the output for texts that only the operator of the server may read.
 func (c *Serve) console() io.Writer {
 	if c.out == nil {
 		return os.Stderr

@@ -19,8 +19,8 @@ import (
 	"github.com/submitqueue/submitqueue/forge/github"
 )
 
-// setup is the page on which the person who has started the server makes its
-// GitHub App, by GitHub's manifest flow:
+// setup is the page on which the operator of the server makes its GitHub App, by GitHub's
+// manifest flow:
 //
 //	GET  /setup?token=T   the token of the console opens a session of this browser, and
 //	                      signs it in to the other pages
@@ -199,7 +199,7 @@ func (s *setup) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	again.Site, again.Show = st.site, st.show
-	// GitHub gives the credentials once: a person who leaves meanwhile finds them later.
+	// GitHub gives the credentials once: they are kept even if the person leaves meanwhile.
 	reg, err := github.Register(context.WithoutCancel(r.Context()), st.api, q.Get("code"), s.o.Wire)
 	if err != nil {
 		s.o.Log.Warn("the App's credentials cannot be had of GitHub", "error", err)

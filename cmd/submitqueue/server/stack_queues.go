@@ -241,8 +241,8 @@ func (set *queueSet) called(hook, repository string) bool {
 }
 
 // repositoryOf returns the present name of a queue's repository. It is "" where that is not
-// known yet, or another repository here had the name before: a person who takes over a name
-// gets no secret by it.
+// known yet, or another repository here had the name before: taking over a name gets nobody
+// a secret.
 func (s *Stack) repositoryOf(key string) string {
 	if s.set == nil {
 		return ""

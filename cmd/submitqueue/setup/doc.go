@@ -5,5 +5,5 @@
 //
 // A secret is written down under another name before GitLab is asked to use it, and gets
 // its final name after that. A run that is interrupted between the two leaves no webhook
-// whose secret is lost for good: the next run sets a new secret.
+// with a secret that is lost for good: the next run sets a new secret.
 package setup

@@ -26,7 +26,7 @@ const labTick = 10 * time.Millisecond
 type lab struct {
 	server  *fake.Server
 	project *fake.Project
-	reader  string // token of a user who may read
+	reader  string // token of a user with the right to read
 	sending sync.Mutex
 	stop    context.CancelFunc
 	done    chan struct{}

@@ -1,3 +1,3 @@
 // Package servertest has the helpers of tests of a server: a browser, and a console
-// whose output is read.
+// with output that is read.
 package servertest
