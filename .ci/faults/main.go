@@ -81,7 +81,7 @@ type options struct {
 	compile, list bool
 }
 
-// run puts back the faults whose names begin with a prefix and prints the table.
+// run puts back the faults with names that begin with a prefix and prints the table.
 // The error says how many of them were not found.
 func run(ctx context.Context, prefix string, o options) error {
 	paths, err := filepath.Glob(filepath.Join(dir, prefix+"*.txt"))

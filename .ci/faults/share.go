@@ -17,8 +17,8 @@ import (
 // Compiling a test costs more than finding a fault with it. So the faults that are
 // tested in one package share a test binary: it holds each function that a fault
 // changes as it is and as the fault has it, and an environment variable says which
-// runs. A fault that changes something else than functions, or a function whose
-// parameters cannot be handed on by name, has a binary of its own.
+// runs. A fault that changes something else than functions, or a function with
+// parameters that cannot be handed on by name, has a binary of its own.
 
 // faultVariable names the fault that a shared test binary runs with.
 const faultVariable = "SUBMITQUEUE_FAULT"
