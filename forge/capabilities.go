@@ -94,9 +94,9 @@ type Lister interface {
 // Without it, a pull request that asks for another branch than the queue's is not for
 // this queue, and no branch is deleted after a landing. Errors as in Forge.
 type Stacker interface {
-	// OpenFrom returns the open pull requests whose head is this branch of the
-	// repository itself, not a fork's of the same name, by number. Each has the fields
-	// that a list shows: labels and approvals are left out.
+	// OpenFrom returns the open pull requests with this branch of the repository
+	// itself as their head, not a fork's branch of the same name, by number. Each has
+	// the fields that a list shows: labels and approvals are left out.
 	OpenFrom(ctx context.Context, branch string) ([]PullRequest, error)
 	// Retarget makes an open pull request ask for another base. It is no error to do it
 	// again, or to do it to a pull request that is not open any more. ErrForbidden

@@ -60,7 +60,7 @@ func (s CIState) Ended() bool { return s != CIQueued && s != CIRunning }
 type CIResult struct {
 	ID     int64
 	Status bool   // a commit status: of several under one name the newest counts
-	App    string // slug of the App whose check run it is; "": a status, or not told
+	App    string // slug of the App that made the check run; "": a status, or not told
 	Name   string
 	Commit queue.CommitID
 	Suite  int64  // which check runs belong together; 0: a status
@@ -86,11 +86,11 @@ type CIRun struct {
 	Path    string    // of the workflow's file in the commit's tree; "": not told. Hostile text
 	Title   string    // of this run, as its workflow's run-name says it; hostile text
 	Own     bool      // of a branch of the repository itself, not of a fork's
-	Actor   string    // the user who has started it, or its newest attempt; "": not told
+	Actor   string    // the account that has started it, or its newest attempt; "": not told
 	Attempt int       // from 1
 	Began   time.Time // this attempt; zero: not told
 	Push    bool      // a push started it: it is about this very commit
-	Pull    bool      // a pull request started it, perhaps from a fork whose branch has the same name: it is about a merge
+	Pull    bool      // a pull request started it, perhaps from a branch of the same name in a fork: it is about a merge
 	Asked   bool      // somebody has asked for it (Starter): no push
 	Done    bool
 	Word    string // how it ended, in the forge's words

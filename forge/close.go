@@ -22,7 +22,7 @@ type Closer interface {
 type BranchUse struct {
 	Gone      bool  // there is no such branch: only Into is told
 	Protected bool  // any rule applies to it
-	From      []int // open pull requests whose head it is, not a fork's of the same name; a hundred at most
+	From      []int // open pull requests from it, not from a fork's branch of the same name; a hundred at most
 	Into      []int // open pull requests that ask for it; a hundred at most
 }
 

@@ -68,9 +68,9 @@ type Forge interface {
 	// Remote returns where and with what credentials git reaches the repository.
 	Remote(ctx context.Context) (Remote, error)
 	// Missed returns as events what webhooks may have lost since a moment:
-	// comments with commands, labels, and the present head of each open pull request
-	// (as HeadMoved, or Closed) whose number is asked for; of one that is gone, Closed, and
-	// all the others are told. The same comment has the same event id each time.
+	// comments with commands, labels, and for each number in open the present head of the
+	// pull request (as HeadMoved, or Closed). One that is gone is told as Closed, and all
+	// the others are told, too. The same comment has the same event id each time.
 	Missed(ctx context.Context, since time.Time, open []int) ([]queue.Event, error)
 	// Capabilities says what else this forge can do: always the same.
 	Capabilities() Capabilities
@@ -139,7 +139,7 @@ type PullRequest struct {
 	Open       bool
 	Merged     bool
 	Labels     []string
-	ApprovedBy []string      // users whose approving review is of exactly this head
+	ApprovedBy []string      // users with an approving review of exactly this head
 	URL        string        // page for people; empty where there is none
 	Changed    queue.Instant // when it was last changed, by the forge's clock; 0: not told
 

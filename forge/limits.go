@@ -11,7 +11,7 @@ type Limited interface {
 
 // Limits is where we stand with a code host that counts our requests.
 type Limits struct {
-	Account   string    // whose limit it is; several repositories may share one; "": nothing was asked yet
+	Account   string    // the owner of the limit; several repositories may share one; "": nothing was asked yet
 	Limit     int       // requests of this period; 0: not known
 	Remaining int       // of these
 	Reset     time.Time // when the next period begins

@@ -12,7 +12,7 @@ type Place struct {
 	Default string // branch
 }
 
-// Locator is a Forge whose repositories can be renamed or given to another owner. Without
+// Locator is a Forge where repositories can be renamed or given to another owner. Without
 // it, the repository has the name it was configured with, and a branch that is not there
 // is gone.
 type Locator interface {

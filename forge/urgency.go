@@ -16,7 +16,7 @@ const (
 
 type urgencyKey struct{}
 
-// WithUrgency returns a context whose requests have an urgency.
+// WithUrgency returns a context for requests with an urgency.
 func WithUrgency(ctx context.Context, u Urgency) context.Context {
 	return context.WithValue(ctx, urgencyKey{}, u)
 }

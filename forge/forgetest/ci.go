@@ -62,7 +62,7 @@ type CIRun struct {
 	Path       string // of the workflow; "": .github/workflows/ci.yml
 	Title      string // the text of the workflow's run-name; "": CI
 	Fork       bool   // its branch is in a fork that has a branch of the same name
-	Actor      string // the user who has started it; "": the repository's owner
+	Actor      string // the account that has started it; "": the repository's owner
 	Branch     string
 	Head       string
 	Attempt    int
@@ -89,9 +89,9 @@ type ci struct {
 }
 
 // SetCI gives the repository a CI: script returns the jobs that it runs on a push
-// to a branch; a nil script starts none. It is not called for pushes whose tip's
-// message has a marker such as [skip ci]. Deleting a branch while something runs on
-// it fails the test.
+// to a branch; a nil script starts none. It is not called for a push if the message
+// of the tip has a marker such as [skip ci]. Deleting a branch while something runs
+// on it fails the test.
 func (r *CI) SetCI(t TB, script func(CIPush) []CIJob) {
 	r.repo.s.mu.Lock()
 	defer r.repo.s.mu.Unlock()
@@ -331,7 +331,7 @@ func (r *CI) runOf(suite int64, name string) *run {
 	return nil
 }
 
-// finishRun ends a run whose jobs have ended.
+// finishRun ends a run if all its jobs have ended.
 func (r *CI) finishRun(run *workflowRun) {
 	var ended []string
 	for _, j := range run.jobs {

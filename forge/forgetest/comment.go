@@ -74,8 +74,8 @@ func (r *Repository) Comments(number int) []Comment {
 	return r.issues.commentsOf(number)
 }
 
-// TakeComment returns the text of the bot's oldest comment on a pull request
-// whose present text was not read yet, and marks it as read.
+// TakeComment returns the text of the bot's oldest unread comment on a pull request, and
+// marks the comment as read.
 func (r *Repository) TakeComment(number int) (body string, ok bool) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -88,7 +88,7 @@ func (r *Repository) TakeComment(number int) (body string, ok bool) {
 	return "", false
 }
 
-// Unread lists the bot's comments whose present text was not read.
+// Unread lists the bot's comments that were not read in their present text.
 func (r *Repository) Unread() []Comment {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -108,13 +108,13 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Strict fails the test at its end for each comment of the bot, in any
-// repository, whose final text was not read.
+// Strict fails the test at its end for each comment of the bot, in any repository, that
+// was not read in its final text.
 func (s *Server) Strict(t TB) {
 	t.Cleanup(func() { t.Helper(); s.AssertRead(t) })
 }
 
-// AssertRead fails the test now for each comment of the bot whose text was not read.
+// AssertRead fails the test now for each unread comment of the bot.
 func (s *Server) AssertRead(t TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -192,8 +192,8 @@ func (r *issues) react(u *user, c *comment, content string) (id int64, added boo
 	return c.reactions[len(c.reactions)-1], true
 }
 
-// Toggle clicks the box of the only task item of a comment whose line contains label. It
-// reports whether GitHub allows that: only a user who may edit the comment can click.
+// Toggle clicks the box of a comment's only task item with label in its line. It reports
+// whether GitHub allows that: only a user with the right to edit the comment can click.
 // Like each form of a page, it sends lines that end with CR LF.
 func (r *Repository) Toggle(login string, id int64, label string) (done bool) {
 	r.issues.act(login, r.issues.numberOf(id), func(u *user, _ *pull) {

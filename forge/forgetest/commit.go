@@ -75,7 +75,7 @@ func (r *Repository) Commits(user string, list []Commit) ([]string, error) {
 // newCommit is a commit to make, with its parents by id.
 type newCommit struct {
 	from, merge   string // "": none
-	sign, message string // the author, who is the committer too
+	sign, message string // the author, also the committer
 	files         map[string]string
 	gone          []string // files that are deleted from from's tree
 }

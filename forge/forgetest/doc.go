@@ -20,10 +20,10 @@
 //     GitHub, the server never sends one again unless asked to.
 //   - pages for browsers at URL()+"/<owner>/<name>", .../pull/<n> and
 //     .../commit/<id>, only of public repositories, and only for reading, except
-//     that a person who plays (Repository.Play) can comment.
+//     that the player (Repository.Play) can comment.
 //
 // Tests must read the bot's words: Server.Strict fails a test for each comment of
-// the bot whose final text no assertion looked at.
+// the bot unless an assertion has looked at its final text.
 //
 // Verbs that name a pull request, comment or user that does not exist panic:
 // such a script is wrong. Verbs that run git return its error.

@@ -101,8 +101,8 @@ type Request struct {
 	Status int    // 0: the connection was cut
 }
 
-// Requests lists the requests answered so far whose method ("" is any) and path
-// (as in Fault) match.
+// Requests lists the requests answered so far that match a method ("" is any) and a
+// path (as in Fault).
 func (s *Server) Requests(method, pattern string) []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -98,7 +98,7 @@ func (s *web) graphQL(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, r, http.StatusOK, obj{"data": data})
 		return
 	}
-	var owners [][]string // whose approval the base's rules ask for
+	var owners [][]string // the base's rules ask for their approval
 	p := repo.pulls[v.Number]
 	if !strings.HasPrefix(in.Query, "query Unmet(") || p == nil || p.issue {
 		s.server.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // LFS is a server of Git LFS like GitHub's: the batch API at <repository>/info/lfs, and
-// the contents at another host, whose addresses are signed. That host takes no second
+// the contents at signed addresses of another host. That host takes no second
 // credential: Amazon's S3 answers 400 "Only one auth mechanism allowed" to a signed
 // address with an Authorization header (git-lfs issue 2962).
 type LFS struct {

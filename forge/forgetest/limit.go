@@ -44,8 +44,8 @@ func Creates(route string) bool {
 		route == "PUT /repos/{owner}/{repo}/pulls/{number}/merge"
 }
 
-// asker returns whose limits a request counts against. All clients of an
-// installation share its limits.
+// asker names the owner of the limits that a request counts against. All clients of
+// an installation share its limits.
 func (w identity) asker() string {
 	switch {
 	case w.installation():

@@ -35,7 +35,7 @@ type manifest struct {
 // pending is an App between the form and the exchange of its code.
 type pending struct {
 	manifest manifest
-	owner    string // organization, or "" for the person who is logged in
+	owner    string // organization, or "" for the person logged in
 	state    string
 	made     time.Time
 }

@@ -48,8 +48,8 @@ func notAllowed(message string) error {
 }
 
 // mergePull merges a pull request onto its base as it is now: the base's commit is not
-// checked. GitHub makes the commit: the author of a squash is the person who opened the
-// pull request, and the author of a merge commit is the person who merges.
+// checked. GitHub makes the commit: the author of a squash is the author of the pull
+// request, and the author of a merge commit is the caller.
 func mergePull(c *call) (any, error) {
 	var in struct {
 		Title  string `json:"commit_title"`

@@ -65,7 +65,7 @@ type page struct {
 	status     int // 0: 200
 	Title      string
 	Repository string // the repository that it belongs to; empty: none
-	Player     string // the user whom a person plays there; empty: nobody
+	Player     string // the user that a person plays there; empty: nobody
 	Body       any
 }
 

@@ -43,8 +43,8 @@ type issues struct{ repo *Repository }
 // store is a repository's git side: refs, pushes, and their consequences.
 type store struct{ repo *Repository }
 
-// rules say who may do what in a repository, and which requirements a pull request
-// lacks.
+// rules tell the permissions in a repository, and the requirements that a pull
+// request lacks.
 type rules struct{ repo *Repository }
 
 // shapes are a repository's answers and webhooks in GitHub's shapes.

@@ -12,7 +12,7 @@ import (
 // playText bounds what one form of a page sends.
 const playText = 64 << 10
 
-// Play lets a person act as login, a user who is made if needed and may write. The pages of
+// Play lets a person act as login: the user is made if needed, and may write. The pages of
 // pull requests take comments, and each branch that login pushes opens a pull request into
 // the default branch. It returns the address for git, which contains a credential: no page
 // shows it.

@@ -23,7 +23,7 @@ type Protection struct {
 	// LinearHistory refuses pushes that bring a merge commit.
 	LinearHistory bool
 	// RequireSigned refuses pushes that bring a commit without a signature. The fake
-	// checks that a signature exists, not whose it is.
+	// checks that a signature exists, and ignores its signer.
 	RequireSigned bool
 	// AllowForce allows forced pushes.
 	AllowForce bool
@@ -34,7 +34,7 @@ type Protection struct {
 	// than classic protection.
 	Ruleset bool
 	// Concealed hides classic protection from GraphQL's refUpdateRule, as GitHub may
-	// hide it from those who may bypass it.
+	// hide it from callers that may bypass it.
 	Concealed bool
 	// ExtraRules are further rule types that a ruleset lists, such as "merge_queue";
 	// they are not enforced. Classic protection may have "merge_queue" as well; then
@@ -59,8 +59,8 @@ func (r *Repository) UnprotectBranch(branch string) {
 	r.s.touch()
 }
 
-// refusal is why a push of one ref is refused: words for the ref's line, and the
-// lines above it for the person who pushes.
+// refusal tells why a push of one ref is refused: words for the ref's line, and the
+// lines above it for the pusher.
 type refusal struct {
 	reason string
 	lines  []string

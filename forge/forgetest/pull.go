@@ -35,13 +35,13 @@ type pull struct {
 	author      *user
 	reviews     []*review
 	threads     []*thread
-	pusher      string // who pushed last
+	pusher      string // login of the last pusher
 	created     time.Time
 	updated     time.Time
 	closed      time.Time
 	mergeCommit string
 	mergedBy    *user
-	auto        *user // who has switched auto-merge on
+	auto        *user // has switched auto-merge on; nil: it is off
 	size        Size
 }
 
@@ -77,7 +77,7 @@ func (r *issues) mustPull(number int) *pull {
 	return p
 }
 
-// openFrom lists the open pull requests whose head branch has this name.
+// openFrom lists the open pull requests with a head branch of this name.
 func (r *issues) openFrom(branch string) []*pull {
 	var list []*pull
 	for _, p := range r.repo.pulls {

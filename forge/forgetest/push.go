@@ -178,8 +178,9 @@ func (r *store) pushed(ctx context.Context, who identity, moves []refMove) {
 	r.restackMerged(ctx, who, merged)
 }
 
-// mergeReached marks as merged the open pull requests into the default branch
-// whose recorded head is among the commits that were pushed to it, and returns their numbers.
+// mergeReached marks each open pull request into the default branch as merged if its recorded
+// head is among the commits that were pushed to that branch. It returns the numbers of the
+// merged ones.
 func (r *store) mergeReached(actor *user, tip string, commits []commitInfo) (merged []int) {
 	reached := make(map[string]bool, len(commits))
 	for _, c := range commits {

@@ -15,7 +15,7 @@ type Repository struct {
 
 	issues *issues // pull requests, comments and reviews
 	store  *store  // git
-	law    *rules  // who may do what
+	law    *rules  // permissions and requirements
 	shapes *shapes // answers and webhooks
 
 	s      *Server
@@ -50,7 +50,7 @@ type Repository struct {
 	late      bool            // heads are recorded when ReleaseHeads says so
 	unseen    []unseen        // heads that were pushed meanwhile, in order
 	stacks    []*stack        // by number
-	player    string          // the user whom a person plays on the pages and with git; empty: nobody
+	player    string          // the user that a person plays on the pages and with git; empty: nobody
 	restacks  bool            // GitHub restacks the members above one that a push has merged
 }
 

@@ -16,9 +16,9 @@ import (
 // requests. Each of them refuses pushes that do not come from a merged pull
 // request, as Protection.RequirePull does.
 type Reviews struct {
-	Count      int  // approving reviews by people who may write
+	Count      int  // approving reviews by users with permission to write
 	CodeOwners bool // one of the owners of each changed file, by CODEOWNERS on the base
-	LastPush   bool // somebody other than the last person who pushed has approved the head
+	LastPush   bool // somebody other than the last pusher has approved the head
 	Stale      bool // a push dismisses approvals
 	Resolved   bool // all conversations are resolved
 
@@ -101,8 +101,8 @@ func (r *Repository) ResolveThread(login string, number int, id int64, resolved 
 	})
 }
 
-// opinions returns the last review of each person who may write, without mere
-// comments.
+// opinions returns the last review of each user with permission to write, without
+// mere comments.
 func (r *issues) opinions(p *pull) []*review {
 	last := map[string]*review{}
 	for _, v := range p.reviews {
@@ -153,7 +153,7 @@ func (r *issues) decision(p *pull, owners [][]string) string {
 	return "APPROVED"
 }
 
-// owners reads who owns the files that a pull request changes, from the first
+// owners reads the owners of the files that a pull request changes, from the first
 // CODEOWNERS file of a branch. It knows only the patterns that tests need. It runs
 // git, without locks.
 func (r *issues) owners(ctx context.Context, ruling, base, head string) ([][]string, error) {

@@ -228,7 +228,7 @@ func getRuleset(c *call) (any, error) {
 }
 
 // getActivity lists the last pushes to the branches of open pull requests, which tell
-// who pushed a head.
+// the pusher of a head.
 func getActivity(c *call) (any, error) {
 	list := []obj{}
 	for _, p := range c.repo.pulls {

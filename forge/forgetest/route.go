@@ -16,8 +16,8 @@ type route struct {
 	slow    bool // runs git: called without s.mu
 }
 
-// router finds the route of a request; where several match, the one whose
-// earlier elements are literal.
+// router finds the route of a request; where several match, the one with a literal
+// element at their first difference.
 type router struct {
 	routes []route
 	parts  [][]string // of routes

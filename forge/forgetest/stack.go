@@ -234,7 +234,7 @@ func (r *issues) stackOf(number int) *stack {
 	return nil
 }
 
-// ruledBy returns the branch whose rules and CODEOWNERS apply to a pull request.
+// ruledBy returns the branch with the rules and CODEOWNERS that apply to a pull request.
 func (r *issues) ruledBy(p *pull) string {
 	if k := r.stackOf(p.Number); k != nil {
 		return k.base

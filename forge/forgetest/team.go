@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// SetTeam says who is in a team of an organization, such as "acme/oncall".
+// SetTeam sets the members of a team of an organization, such as "acme/oncall".
 func (s *Server) SetTeam(team string, logins ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,7 +53,7 @@ func (s *Server) pusherName(w identity) string {
 	return s.actor(w).login
 }
 
-// UserToken makes a personal access token for a user, who is made if needed, for
+// UserToken makes a user if needed, and a personal access token of that user for
 // git over HTTP and REST. The token has the user's permissions.
 func (s *Server) UserToken(login string) string {
 	s.mu.Lock()
@@ -129,8 +129,8 @@ func (s *Server) validJWT(value string) bool {
 		claims.ExpiresAt.Sub(claims.IssuedAt.Time) <= 11*time.Minute
 }
 
-// may says whether the identity who has a permission such as "contents:write" on r.
-// need may list alternatives, separated by "|".
+// may says whether an identity has a permission such as "contents:write" on r. need
+// may list alternatives, separated by "|".
 func (s *Server) may(who identity, r *Repository, need string) bool {
 	for one := range strings.SplitSeq(need, "|") {
 		name, access, _ := strings.Cut(one, ":")
@@ -150,7 +150,7 @@ func (s *Server) may(who identity, r *Repository, need string) bool {
 		}
 		min := map[string]string{"read": "read", "write": "write"}[access]
 		if name == "issues" {
-			min = "read" // everybody who can read may comment
+			min = "read" // every reader may comment
 		}
 		if name == "administration" {
 			min = "admin"

@@ -51,8 +51,8 @@ func (s *Server) mustUser(login string) *user {
 	return u
 }
 
-// SetPermission gives a user, who is made if needed, a role on the repository:
-// "none", "read", "triage", "write", "maintain" or "admin".
+// SetPermission makes a user if needed, and gives the user a role on the
+// repository: "none", "read", "triage", "write", "maintain" or "admin".
 func (r *Repository) SetPermission(login, role string) {
 	if level(role) < 0 {
 		panic("forgetest: no role " + role)

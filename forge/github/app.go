@@ -112,8 +112,8 @@ func (a *App) Configured(ctx context.Context, in InstallationFacts, r RepoFacts,
 	return err == nil, err
 }
 
-// lister is a client whose token reads the names and code of an installation's
-// repositories, and can do nothing else.
+// lister is a client with a token that reads the names and code of an
+// installation's repositories, and can do nothing else.
 func (a *App) lister(id int64) (*github.Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -303,9 +303,9 @@ const (
 	logKept = 64 << 10
 )
 
-// CILog reads the end of the log of a job of GitHub Actions, whose id is that of
-// its check run. The log itself is elsewhere, at an address that needs, and gets,
-// no credentials.
+// CILog reads the end of the log of a job of GitHub Actions. The id of the job is
+// that of its check run. The log itself is elsewhere, at an address that needs, and
+// gets, no credentials.
 func (f ci) CILog(ctx context.Context, r forge.CIResult) (string, error) {
 	if r.Status || !r.Bound {
 		return "", fmt.Errorf("github: the log of check %d: %w: it is not a job of GitHub Actions", r.ID, forge.ErrNotFound)

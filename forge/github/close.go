@@ -13,8 +13,8 @@ import (
 
 // Close labels a pull request that is not merged, and closes it where GitHub has not done
 // so: GitHub closes a pull request that has nothing left to merge. The label is set before
-// that, so that people who see the pull request closed also see why. It is set after the
-// issues are closed, so that they are closed only once.
+// that, so that a closed pull request also shows why. It is set after the issues are
+// closed, so that they are closed only once.
 func (f *Forge) Close(ctx context.Context, number int, how forge.Closing) error {
 	defer f.lock(fmt.Sprintf("pull/%d", number))()
 	doing := fmt.Sprintf("close pull request %d, which has landed", number)

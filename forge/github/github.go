@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// Options says which repository to serve, and as whom.
+// Options says which repository to serve, and as which App.
 type Options struct {
 	// BaseURL is the address of the REST interface. Empty: https://api.github.com/.
 	// An Enterprise server's is https://<host>/api/v3/.

@@ -30,7 +30,7 @@ type Registration struct {
 type ManifestOptions struct {
 	Name   string // people may change it at GitHub, where it must be the only one
 	Server string // URL under which GitHub reaches the server
-	Back   string // URL to which GitHub sends the person who has made the App
+	Back   string // URL to which GitHub sends the maker of the App
 	Public bool   // other accounts than the owner may install it
 }
 
@@ -82,7 +82,7 @@ func Site(text string) (site, api string, err error) {
 }
 
 // NewAppPage returns the address where GitHub takes a manifest, as a form's field
-// of that name: for an organization, or for the person who is logged in there.
+// of that name: for an organization, or for the person logged in there.
 func NewAppPage(site, organization, state string) string {
 	path := "/settings/apps/new"
 	if organization != "" {

@@ -108,7 +108,7 @@ var ownerForms = []codeowners.OwnerMatcher{
 // ownerPlaces are the paths where CODEOWNERS may be; the first that exists counts.
 var ownerPlaces = []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"}
 
-// unmetOwners returns the requirement of code owners who have not approved, by
+// unmetOwners returns the requirement of missing approvals of code owners, by
 // CODEOWNERS of the branch that the pull request lands on. One of the owners of each
 // path must have approved.
 func (f *Forge) unmetOwners(ctx context.Context, r forge.Requirements, v reviewed) ([]queue.Requirement, error) {
@@ -171,7 +171,7 @@ func (f *Forge) unmetOwners(ctx context.Context, r forge.Requirements, v reviewe
 	return []queue.Requirement{{Kind: queue.RequireCodeOwners, Names: missing[:min(len(missing), 5)]}}, nil
 }
 
-// owned says whether one of the owners is among the people who approve.
+// owned says whether one of the owners is among the approvers.
 func (f *Forge) owned(ctx context.Context, owners []codeowners.Owner, by []string) (bool, error) {
 	var teams []string
 	for _, o := range owners {
@@ -206,7 +206,7 @@ func (f *Forge) inTeam(ctx context.Context, path string) (bool, error) {
 	return m.GetState() == "active", failure(ctx, "read who is in a team", err)
 }
 
-// pusher returns the login of the person who pushed a head to a branch of this
+// pusher returns the login of the account that pushed a head to a branch of this
 // repository; "" where GitHub does not tell.
 func (f *Forge) pusher(ctx context.Context, branch, head string) (string, error) {
 	var list []struct {

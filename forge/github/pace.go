@@ -18,9 +18,9 @@ type writer struct {
 }
 
 // turn waits for the next turn to change something. The more urgent writer goes
-// first: a verdict goes before progress. A writer whose turn would come after its
-// deadline does not wait, and gets an error. So does a writer that would create
-// more than GitHub allows in an hour.
+// first: a verdict goes before progress. A writer does not wait, and gets an error,
+// if its turn would come after its deadline, or if it would create more than GitHub
+// allows in an hour.
 func (b *budget) turn(ctx context.Context, creates bool) error {
 	if b.rate == 0 {
 		return ctx.Err()

@@ -15,7 +15,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// pullCondition has the fields whose change makes a pull request's inspection void.
+// pullCondition has the fields that void a pull request's inspection when changed.
 type pullCondition struct {
 	base  string
 	draft bool
@@ -81,7 +81,7 @@ func instantOf(at time.Time) queue.Instant {
 	return queue.At(at)
 }
 
-// approvals lists the users whose last verdict is an approval of this head.
+// approvals lists the users with an approval of this head as their last verdict.
 func (f *Forge) approvals(ctx context.Context, number int, head queue.CommitID) ([]string, error) {
 	approved := map[string]bool{}
 	opts := &github.ListOptions{PerPage: 100}

@@ -23,7 +23,7 @@ var _ forge.Requirer = (*Forge)(nil)
 // unmetQuery reads in one request the facts of five REST calls. GitHub itself works out
 // the review decision, with code owners, stale reviews and the last pusher, where it
 // tells one (see unmetReviews). refUpdateRule is the part of classic protection that
-// everybody may read, and is null for some who may bypass it.
+// everybody may read, and is null for some callers that may bypass it.
 const unmetQuery = `query Unmet($owner: String!, $name: String!, $number: Int!, $branch: String!, $checks: Boolean!, $threads: Boolean!, $whole: Boolean!, $checksFrom: String, $threadsFrom: String) {
   repository(owner: $owner, name: $name) {
     ref(qualifiedName: $branch) {
@@ -121,7 +121,7 @@ func (a *unmetAnswer) rule() *openRule {
 	return a.Repository.Ref.Rule
 }
 
-// opinion is the last review of somebody who may write.
+// opinion is the last review of a user with permission to write.
 type opinion struct {
 	State  string  `json:"state"`
 	Author account `json:"author"`
@@ -130,7 +130,7 @@ type opinion struct {
 	} `json:"commit"`
 }
 
-// madeCommit tells who made a commit of a pull request.
+// madeCommit has the author and the committer of a commit of a pull request.
 type madeCommit struct {
 	Author    signer `json:"author"`
 	Committer signer `json:"committer"`

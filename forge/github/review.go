@@ -21,9 +21,9 @@ func decided(r forge.Requirements, reply *unmetAnswer) bool {
 
 // reviewed is the result of the reviews of a pull request.
 type reviewed struct {
-	against []string // who asked for changes
-	by      []string // who approves it, without its author
-	onHead  []string // those of them whose approval is of this head
+	against []string // reviewers that ask for changes
+	by      []string // approvers, without the author of the pull request
+	onHead  []string // approvers of this head
 }
 
 // reviewedBy counts reviews; with head, only approvals of this head.
@@ -142,10 +142,10 @@ func attributed(reply *unmetAnswer) bool {
 	return made.Total == len(made.Nodes)
 }
 
-// lastPushApproved says whether somebody who did not push the head has approved it.
-// GitHub tells who pushed for branches of this repository; for a fork, two approvals
-// are needed, since one of the two people did not push. The people who have made the
-// commit do not count either.
+// lastPushApproved says whether somebody other than the pusher of the head has
+// approved it. GitHub tells the pusher for branches of this repository; for a fork,
+// two approvals are needed, since one of the two approvers did not push. The author
+// and the committer of the commit do not count either.
 func (f *Forge) lastPushApproved(ctx context.Context, r forge.Requirements, reply *unmetAnswer, v reviewed) (bool, error) {
 	p, others := reply.Repository.Pull, slices.Clone(v.onHead)
 	without := func(who string) {

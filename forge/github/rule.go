@@ -17,7 +17,7 @@ const (
 	// that Protection judges.
 	RuleJudged Judging = "judged"
 	// RuleHarmless is a rule that asks nothing of a change that is reviewed and tested,
-	// or whose owner lets the App's commits bypass it.
+	// or a rule that its owner lets the App's commits bypass.
 	RuleHarmless Judging = "harmless"
 	// RuleRefused is a rule that asks something of the change itself which cannot be
 	// read here. Where the App may not bypass it, GitHub judges our push and refuses

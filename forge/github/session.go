@@ -149,7 +149,7 @@ var errSuspended = fmt.Errorf("%w: %w: the App's installation is suspended; have
 // permissions that are granted decide what tokens may ask for.
 const lookAgain = time.Hour
 
-// drop forgets an installation whose token is no longer taken.
+// drop forgets an installation once its token is no longer taken.
 func (s *session) drop(inst *ghinstallation.Transport) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

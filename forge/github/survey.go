@@ -386,8 +386,8 @@ func (f surveyor) stacks(ctx context.Context, branch string) (n int, err error) 
 }
 
 // actions reads the repository's setting, and how the newest run of a build's branch
-// that the App pushed has ended. A run that a policy refuses, or whose file is wrong,
-// has no job.
+// that the App pushed has ended. A run that a policy refuses, or that has a wrong
+// file, has no job.
 func (f surveyor) actions(ctx context.Context) (out ActionsFacts, err error) {
 	var permissions struct {
 		Enabled bool `json:"enabled"`

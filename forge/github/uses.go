@@ -12,7 +12,7 @@ import (
 // usesPart is the part of the query for each branch. The pull requests of a branch are
 // found through the branch itself: by its name, those of forks would come as well. Rules
 // and the list of protected branches tell its protection: refUpdateRule and
-// branchProtectionRule are null for some who may bypass them.
+// branchProtectionRule are null for some callers that may bypass them.
 const usesPart = `
     at%[1]d: ref(qualifiedName: $ref%[1]d) { rules(first: 1) { totalCount } associatedPullRequests(first: 100, states: [OPEN]) { nodes { number } } }
     into%[1]d: pullRequests(first: 100, states: [OPEN], baseRefName: $branch%[1]d) { nodes { number } }`

@@ -33,8 +33,8 @@ func (f *Forge) approvals(ctx context.Context, id, number int) (out approvals, e
 	return out, err
 }
 
-// approved lists the people who have approved this very head: after GitLab has stored
-// its diff. An approval of unknown time does not count.
+// approved lists the approvers of this very head: their approvals came after GitLab had
+// stored its diff. An approval of unknown time does not count.
 func (f *Forge) approved(ctx context.Context, id int, mr *gitlab.MergeRequest, a approvals) ([]string, error) {
 	if len(a.By) == 0 {
 		return nil, nil

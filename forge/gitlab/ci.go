@@ -159,10 +159,10 @@ func clockOf(resp *gitlab.Response) time.Time {
 func jobState(j *gitlab.Job) forge.CIState { return stateOf(j.Status, j.AllowFailure, j.FailureReason) }
 
 // GitLab's reasons for a failed job (app/models/concerns/enums/ci/commit_status.rb).
-// blamed are those that the commit's own commands or CI file can have; nobody says the
-// reason for a job whose other pipeline has failed. All other reasons, known or new, are
-// about machines, quotas and settings, and say nothing of the commit: for example, no more
-// compute minutes. late are those of a job that took too long.
+// blamed are those that the commit's own commands or CI file can have; no reason is told
+// for a job that has started another pipeline and fails with it. All other reasons, known
+// or new, are about machines, quotas and settings, and say nothing of the commit: for
+// example, no more compute minutes. late are those of a job that took too long.
 var (
 	blamed = []string{"", "unknown_failure", "script_failure", "trace_size_exceeded", "environment_creation_failure", "pipeline_loop_detected",
 		"invalid_bridge_trigger", "downstream_pipeline_creation_failed", "downstream_project_trigger_resolved_to_empty",

@@ -13,9 +13,9 @@ import (
 	"github.com/submitqueue/submitqueue/forge"
 )
 
-// StatusRef is the ref whose pipeline contains our commit statuses. No branch has this
-// name, so no branch has that pipeline. A status is a job of the newest pipeline of its
-// ref, and would keep a branch's pipeline running, or turn it red.
+// StatusRef is the ref of the pipeline that contains our commit statuses. No branch has
+// this name, so no branch has that pipeline. A status is a job of the newest pipeline
+// of its ref, and would keep a branch's pipeline running, or turn it red.
 const StatusRef = "submitqueue/status"
 
 // textLimit is how many bytes the texts of a commit status may have.

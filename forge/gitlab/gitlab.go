@@ -15,9 +15,9 @@
 //     a refusal that can pass is a *forge.Transient.
 //
 // All requests name the project by its number: GitLab redirects reads by a former path, and
-// refuses writes. No request is repeated automatically: a request whose answer is lost may
-// have been carried out, so each write looks first (a note is found by its marker). While
-// GitLab asks to wait, nothing is sent, and the caller learns for how long.
+// refuses writes. No request is repeated automatically: a request may have been carried out
+// although its answer is lost, so each write looks first (a note is found by its marker).
+// While GitLab asks to wait, nothing is sent, and the caller learns for how long.
 //
 // GitLab executes a line of our texts with our rights if it is a quick action. So each
 // line that begins with a slash gets a zero-width space before the slash (quiet).
@@ -37,7 +37,7 @@ import (
 	"github.com/xanzy/go-gitlab"
 )
 
-// Options says which project to serve, and as whom.
+// Options says which project to serve, and as which account.
 type Options struct {
 	// BaseURL is the address of the instance. Empty: https://gitlab.com.
 	BaseURL string

@@ -15,8 +15,8 @@ type GuardFacts struct {
 	Owners bool       `json:"code_owner_approval_required"`
 }
 
-// WhoFacts tell who may do something with a protected branch: everybody from a level on,
-// or one account, group or key.
+// WhoFacts name the holders of a right to a protected branch: everybody from a level on, or
+// one account, group or key.
 type WhoFacts struct {
 	Level int    `json:"access_level"` // 0: no one
 	User  int    `json:"user_id"`

@@ -49,8 +49,8 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 	return out, nil
 }
 
-// vanished returns the error for a merge request that exists, but whose approvals are not
-// found.
+// vanished returns the error for a merge request that exists although its approvals are
+// not found.
 func vanished(err error) error {
 	if errors.Is(err, forge.ErrNotFound) {
 		return &forge.Transient{Err: fmt.Errorf("it is there, and something of it is not: %s", err.Error())}

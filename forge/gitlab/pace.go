@@ -77,7 +77,7 @@ func (p *pace) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // notesAt returns how many notes an account may write in a minute: at gitlab.com, or at
-// another instance whose administrator has not chosen another number.
+// another instance, unless its administrator has chosen another number.
 func (p *pace) notesAt() int {
 	if p.host == "gitlab.com" {
 		return 60

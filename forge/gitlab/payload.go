@@ -139,9 +139,9 @@ func (p *payload) pipeline(ref string) (news forge.CINews) {
 	return news
 }
 
-// ended says that a pipeline has ended, for which a merge request may wait: one that it was
-// made for, whose head is not the commit where merged results are tested, or those at its
-// commit.
+// ended says that a pipeline has ended, and that a merge request may wait for it: the one
+// that the pipeline was made for (where merged results are tested, the head is not the
+// pipeline's commit), or those at the pipeline's commit.
 func (p *payload) ended() queue.Stirred {
 	if p.MergeRequest.IID > 0 {
 		return queue.Stirred{Number: p.MergeRequest.IID}
@@ -149,8 +149,8 @@ func (p *payload) ended() queue.Stirred {
 	return queue.Stirred{Head: queue.CommitID(p.Attributes.SHA)}
 }
 
-// note reads a note. An edit is ignored: it tells the author of the note, but not the
-// person who edited it.
+// note reads a note. An edit is ignored: it tells the author of the note, but not its
+// editor.
 func (p *payload) note() ([]queue.Event, error) {
 	a := p.Attributes
 	switch {

@@ -79,8 +79,8 @@ func (f *Forge) Permission(ctx context.Context, user string) (forge.Permission, 
 	return out, nil
 }
 
-// permissionOf returns the permission of an access level; somebody who is blocked, or
-// awaits approval, has none.
+// permissionOf returns the permission of an access level; an account that is blocked, or awaits
+// approval, has none.
 func permissionOf(level gitlab.AccessLevelValue, state string) forge.Permission {
 	switch {
 	case state != "" && state != "active":

@@ -28,7 +28,7 @@ func (f *Forge) Proposed(ctx context.Context, branch, base string) (forge.PullRe
 	return forge.PullRequest{}, fmt.Errorf("no merge request of branch %q to %q is open: %w", branch, base, forge.ErrNotFound)
 }
 
-// Propose implements forge.Proposer. It quiets the description, whose quick actions
+// Propose implements forge.Proposer. It quiets the description: quick actions in it
 // would be executed with our rights.
 func (f *Forge) Propose(ctx context.Context, p forge.Proposal) (forge.PullRequest, error) {
 	defer f.lock("propose " + p.Branch)()

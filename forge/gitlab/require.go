@@ -207,7 +207,7 @@ func (f *Forge) threads(ctx context.Context, id, number int) (open int, paths []
 // ofHead reports whether the head pipeline of a merge request is of its present head: of that
 // commit or, where the project tests merged results, of its merge with the target branch
 // (matches_sha_or_source_sha? in app/models/ci/pipeline.rb; the REST interface does not tell
-// source_sha). GitLab keeps such a merge, whose second parent is the head.
+// source_sha). GitLab keeps such a merge; its second parent is the head.
 func (f *Forge) ofHead(ctx context.Context, id int, mr *gitlab.MergeRequest) (bool, error) {
 	h := mr.HeadPipeline
 	switch {

@@ -44,7 +44,7 @@ type Survey struct {
 	Guards    []GuardFacts
 	GuardsErr error
 
-	Hooks         []HookFacts // of the project, and of the groups above it whose hooks the account may see
+	Hooks         []HookFacts // of the project, and of the groups above it where the account may see hooks
 	HooksErr      error
 	Deliveries    map[int][]DeliveryFacts // by hook, the newest first; only of hooks of the project
 	DeliveriesErr error

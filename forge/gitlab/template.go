@@ -10,9 +10,9 @@ import (
 )
 
 // Messages implements forge.Accustomed: the project's templates for the commits of merges
-// and of squashed merge requests, in the queue's own terms. Variables whose values only
-// GitLab knows at the moment of a merge (who has approved, which issues are closed) are
-// left out, with their line if nothing else is on it.
+// and of squashed merge requests, in the queue's own terms. Variables are left out, with
+// their line if nothing else is on it, where only GitLab knows the values at the moment
+// of a merge (the approvers, the issues that are closed).
 func (f *Forge) Messages(ctx context.Context, branch string) (config.Messages, error) {
 	p, err := f.settings(ctx)
 	if err != nil {

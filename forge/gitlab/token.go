@@ -16,7 +16,7 @@ type TokenFacts struct {
 	ID      int      `json:"id"`
 	Name    string   `json:"name"`
 	Scopes  []string `json:"scopes"`
-	Expires string   `json:"expires_at"` // a date, at whose beginning (UTC) it ends; "": never
+	Expires string   `json:"expires_at"` // a date: the token ends when that day begins (UTC); "": never
 	Unknown bool     `json:"-"`          // the instance does not say
 }
 
@@ -29,7 +29,7 @@ func (t TokenFacts) Ends() time.Time {
 	return at
 }
 
-// TokenKind says to whom a token belongs.
+// TokenKind is the kind of a token's owner.
 type TokenKind string
 
 // The kinds of tokens.

@@ -1,8 +1,8 @@
 // Package local is the embedded way to use the queue, with no code host: the
-// forge is a plain git repository on this machine. Everybody who can write to its
-// directory has all permissions. In place of a pull request there is a request to
-// land a branch (Request), kept in the repository itself, so that it outlives the
-// server and can be made while no server runs.
+// forge is a plain git repository on this machine. Everybody with write access to
+// its directory has all permissions. In place of a pull request there is a request
+// to land a branch (Request), kept in the repository itself, so that it outlives
+// the server and can be made while no server runs.
 package local
 
 import (
@@ -141,8 +141,8 @@ func (f *Forge) Capabilities() forge.Capabilities {
 }
 
 // PullRequest implements forge.Forge. The head is the branch's present tip; a request
-// whose branch is gone is not open, and has the head it was made with. Only the tip
-// that the branch had when somebody asked may land (Open).
+// is not open if its branch is gone, and then has the head it was made with. Only the
+// tip that the branch had when somebody asked may land (Open).
 func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest, error) {
 	r, _, err := f.get(ctx, number)
 	if err != nil {
@@ -173,7 +173,7 @@ func (f *Forge) PullRequest(ctx context.Context, number int) (forge.PullRequest,
 	return pr, nil
 }
 
-// Permission implements forge.Forge: everybody who can write to the repository
+// Permission implements forge.Forge: everybody with write access to the repository
 // administers it.
 func (f *Forge) Permission(context.Context, string) (forge.Permission, error) {
 	return forge.PermissionAdmin, nil

@@ -87,7 +87,7 @@ func (r *Request) commands() []string {
 }
 
 // Open asks to land a branch and returns the request's number. Asking again for a
-// branch whose request is open returns the same number, and makes the branch's
+// branch with an open request returns the same number, and makes the branch's
 // present tip the head that is to land. forge.ErrNotFound: no such branch.
 func (f *Forge) Open(ctx context.Context, branch, author string) (int, error) {
 	return f.OpenOnce(ctx, "", branch, author, queue.PlainLand)

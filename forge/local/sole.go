@@ -14,9 +14,9 @@ import (
 )
 
 // Sole says that the caller serves the repository from now on, until Stop; who is for people.
-// Where a server with another store does so already, it returns the who of that one: both would
-// follow the same requests, and neither would know what people told the other. Servers that
-// share a store take turns, and Sole returns "".
+// Where a server with another store does so already, Sole returns the name that the other one
+// gave: both would follow the same requests, and neither would know what people told the other.
+// Servers that share a store take turns, and Sole returns "".
 func (f *Forge) Sole(store, who string) (other string, err error) {
 	path, mine := filepath.Join(f.path, "submitqueue.lock"), true
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)

@@ -21,7 +21,7 @@ const (
 
 // mergeBase returns the one best common ancestor of two commits. Not ok: there is
 // none, or there are several, or they are far away; git must be asked. If ours does
-// not stand on a branch whose ancestry is known, it searches as git does: by date,
+// not stand on a branch with a known ancestry, it searches as git does: by date,
 // from both sides, until only ancestors of the found commits are left.
 func (m *History) mergeBase(ctx context.Context, ours, theirs queue.CommitID) (base queue.CommitID, ok bool, err error) {
 	if ours == theirs {

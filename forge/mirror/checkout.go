@@ -25,7 +25,7 @@ type Worktrees struct {
 
 	mu        sync.Mutex
 	checkouts map[string]bool          // directories in use
-	modules   map[string]chan struct{} // whose turn it is with a submodule's cache
+	modules   map[string]chan struct{} // full while a build has a submodule's cache; by the cache's name
 }
 
 // Checkout makes dir hold exactly the files of a commit, for a build. In a

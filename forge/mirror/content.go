@@ -19,7 +19,7 @@ func (e *ContentError) Error() string { return e.Err.Error() }
 // Unwrap returns git's words.
 func (e *ContentError) Unwrap() error { return e.Err }
 
-// Content says what is wrong, for the person who made the commit.
+// Content tells the author of the commit what is wrong.
 func (e *ContentError) Content() string {
 	return "the commit holds the path \"" + e.Path + "\", which git checks out nowhere: make a commit without it, and push that"
 }

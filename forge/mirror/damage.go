@@ -66,8 +66,8 @@ func (m *Mirror) Suspect(err error) bool {
 	return died || errors.As(err, &lacks) || errors.Is(err, errReplaced) || m.says(err) || m.repo.ruined() != ""
 }
 
-// abroad reports whether the command has talked to a remote, whose words it
-// repeats.
+// abroad reports whether the command has talked to a remote: then it repeats the
+// remote's words.
 func (e *GitError) abroad() bool {
 	return slices.Contains([]string{"fetch", "push", "ls-remote"}, e.Command)
 }

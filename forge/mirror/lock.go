@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ownerFile is locked by the owner of a mirror, and says who it is.
+// ownerFile is locked by the owner of a mirror, and names that owner.
 const ownerFile = "submitqueue.owner"
 
 // lockMirror takes the mirror in dir for this process. The lock ends with the

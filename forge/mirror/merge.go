@@ -40,7 +40,7 @@ type Pick struct {
 	Message string        // of the merge commit; not empty
 	Date    queue.Instant // of the merge commit, unless the parent's is later
 
-	// Squash makes a commit with the merge's tree whose only parent is Parent.
+	// Squash makes a commit with the merge's tree and with Parent as its only parent.
 	Squash bool
 	// Rebase makes the commits that Head brings anew on Parent, one after the other;
 	// Message is appended to the message of the last one. FastForward takes them as
@@ -51,8 +51,8 @@ type Pick struct {
 	Joined bool
 	// Author is "Name <address>", of a commit that is not a merge; "": the Identity.
 	Author string
-	// Below is a commit whose content is on Parent in other commits, so that Head
-	// brings only the changes that it adds to Below. "": there is none.
+	// Below is a commit with its content on Parent in other commits, so that Head brings
+	// only the changes that it adds to Below. "": there is none.
 	Below queue.CommitID
 	// Revert is a commit of Parent's line to be reverted, whatever Head is.
 	Revert queue.CommitID
@@ -181,8 +181,8 @@ func (m *Merges) contents(ctx context.Context, infos map[queue.CommitID]commitIn
 
 // MergeChain merges the heads one after the other, each into the result of the one
 // before, the first into base; the Parent of the picks is not read. It stops at the
-// first head that does not merge, whose result is then the last one. An empty merge
-// makes no commit, and the chain goes on from its parent.
+// first head that does not merge; the result of that head is then the last one. An
+// empty merge makes no commit, and the chain goes on from its parent.
 func (m *Merges) MergeChain(ctx context.Context, base queue.CommitID, picks []Pick) ([]Merged, error) {
 	ids := []queue.CommitID{base}
 	for _, p := range picks {

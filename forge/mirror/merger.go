@@ -38,10 +38,10 @@ type merged struct {
 //
 // git 2.39 writes its answers into a buffer and hands them on only when some
 // kilobytes have gathered or its input ends. To get the answers without a new
-// process for each link of a chain, the merger asks for one merge more, whose
-// answer is a conflict in a path longer than any such buffer: it pushes the answers
-// before it out of the process. Each process is tested for that when it starts; if
-// it does not work, each batch has its own process.
+// process for each link of a chain, the merger asks for one merge more. Its answer,
+// a conflict in a path longer than any such buffer, pushes the answers before it
+// out of the process. Each process is tested for that when it starts; if it does
+// not work, each batch has its own process.
 type merger struct {
 	repo   *repository
 	helper *helper

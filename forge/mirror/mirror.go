@@ -49,7 +49,7 @@
 // With all pieces A takes 43 ms of CPU for a landing, B 28, C 36, D 61 and E 187. The
 // server's memory is the same either way (80 MB in B, 140 in A, 510 in E). Loose objects
 // are expensive because they have to be packed: the mirror then has 2 or 3 packs at the end,
-// and 20 to 90 with our own packs, whose number Pack bounds at about 120.
+// and 20 to 90 with our own packs; Pack bounds their number at about 120.
 //
 // A fetch by git costs more time than CPU: as B with 20 areas, six runs each, it takes
 // 111 % of the CPU and 136 % of the time to the last landing. An index by git index-pack in

@@ -62,8 +62,7 @@ func (o OwnRefs) Wait(ctx context.Context, idle bool) time.Duration {
 	return o.Mirror.Remotes.pace.wait(r.Pace, idle)
 }
 
-// List returns the branches whose names begin with a prefix that ends with a
-// slash.
+// List returns the branches under a prefix, which ends with a slash.
 func (o OwnRefs) List(ctx context.Context, prefix string) (map[string]queue.CommitID, error) {
 	if _, err := branchRef(strings.TrimSuffix(prefix, "/")); err != nil || !strings.HasSuffix(prefix, "/") {
 		return nil, fmt.Errorf("%q is not the beginning of names of branches", prefix)

@@ -120,10 +120,10 @@ func (m *Objects) Held(ctx context.Context, ids []queue.CommitID) ([]queue.Commi
 }
 
 // LandedHeads returns the commits of a branch's first-parent line that are not merges
-// and name one of the heads in their trailers, the newest first. own are the commits,
-// as Own returns them, whose ids are the heads. The commit that landed one of them is
-// later on the line than all commits that they stand on, however old. Anybody can
-// write trailers.
+// and name one of the heads in their trailers, the newest first. own are the commits
+// of the heads, as Own returns them. The commit that landed one of them is later on
+// the line than all commits that they stand on, however old. Anybody can write
+// trailers.
 func (m *History) LandedHeads(ctx context.Context, tip queue.CommitID, own []OwnCommit) ([]LineCommit, error) {
 	if len(own) == 0 || !isID(string(tip)) {
 		return nil, nil

@@ -40,7 +40,7 @@ func (m *Merges) lines(ctx context.Context, picks []Pick) (map[int]Merged, error
 
 // replay makes the commits of a head anew on Parent, each as the difference to the
 // one before it: author, date and message stay. Merges among them are left out, as
-// are commits whose content is there already. The last one carries the trailers of
+// are commits with content there already. The last one carries the trailers of
 // Message; the others have no trailers of the queue, whatever their authors wrote.
 //
 // The result has the same content as the merge of the head, or the head is refused:

@@ -29,8 +29,8 @@ type Signer interface {
 // sshSigner signs as `ssh-keygen -Y sign -n git` does.
 type sshSigner struct{ key ssh.Signer }
 
-// SSHSigner signs with a private key that has no passphrase: Ed25519 or RSA, whose
-// signatures are the same each time.
+// SSHSigner signs with a private key that has no passphrase: Ed25519 or RSA, because
+// their signatures are the same each time.
 func SSHSigner(private []byte) (Signer, error) {
 	key, err := ssh.ParsePrivateKey(private)
 	missing := (*ssh.PassphraseMissingError)(nil)

@@ -11,7 +11,7 @@ import (
 )
 
 // File is one entry of a tree: a file, a symbolic link (mode 120000) or a
-// submodule (mode 160000, whose OID is a commit of another repository).
+// submodule (mode 160000; its OID is a commit of another repository).
 type File struct {
 	Path string // from the root, with slashes; hostile text
 	Mode string // six octal digits, as git writes them

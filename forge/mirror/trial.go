@@ -19,8 +19,8 @@ const TrialRefs = 21
 const trialPrefix = "submitqueue/"
 
 // TrialPush finds out how many refs the remote takes in one push, which no interface tells. It
-// pushes TrialRefs branches, named by prefix and a number, at a commit without files whose
-// message starts no CI, and deletes them again. The prefix begins like the names of builds'
+// pushes TrialRefs branches, named by prefix and a number, at a commit without files and with a
+// message that starts no CI, and deletes them again. The prefix begins like the names of builds'
 // branches (trialPrefix): nobody else has branches there. It returns 0 if the remote took all of
 // them in one push, and otherwise how many it takes. An error says what the remote answered
 // instead, or which branches could not be deleted.

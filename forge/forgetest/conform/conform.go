@@ -68,7 +68,7 @@ type Host struct {
 	Seen   Seen
 
 	Base     string           // the default branch, which exists
-	Author   string           // the user who opens pull requests, with PermissionWrite or more
+	Author   string           // the author of the pull requests, with PermissionWrite or more
 	Stranger forge.Permission // the permission of an unknown user
 
 	// Titled says that a pull request has the title and body that it was opened with.

@@ -286,7 +286,7 @@ func cut(data []byte, routes []string) ([]byte, error) {
 	return json.Marshal(map[string]any{"openapi": whole.OpenAPI, "info": whole.Info, "paths": paths, "components": components})
 }
 
-// events are the webhooks whose payloads can be checked.
+// events are the webhooks with payloads that can be checked.
 var events = []string{
 	"check_run", "check_suite", "create", "delete", "installation", "installation_repositories", "issue_comment", "ping",
 	"pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_review_thread",

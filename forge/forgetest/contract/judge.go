@@ -290,8 +290,8 @@ func withForks(body []byte) []byte {
 	return filled
 }
 
-// knownRules drops rules whose types the description does not have: GitHub adds
-// some every year, and a client must cope with them.
+// knownRules drops rules of types that the description does not have: GitHub adds
+// types every year, and a client must cope with them.
 func (d *document) knownRules(body []byte) []byte {
 	var rules []map[string]any
 	if json.Unmarshal(body, &rules) != nil {

@@ -34,8 +34,8 @@
 //
 // # Unread output
 //
-// Server.Strict fails a test for each note of the bot whose final text no assertion has
-// looked at, and for each quick action that was executed as the bot.
+// Server.Strict fails a test for each note of the bot unless an assertion has looked at its
+// final text, and for each quick action that was executed as the bot.
 //
 // One lock guards everything, and is held while git runs; it is not held while a webhook is
 // being sent.

@@ -227,8 +227,8 @@ type TB interface {
 	Cleanup(func())
 }
 
-// Strict fails the test at its end for each note of the bot whose final text was not
-// read, and for each quick action that was executed as the bot.
+// Strict fails the test at its end for each note of the bot that was not read in its final
+// text, and for each quick action that was executed as the bot.
 func (s *Server) Strict(t TB) {
 	t.Cleanup(func() { t.Helper(); s.AssertRead(t) })
 }

@@ -82,8 +82,8 @@ func orNull(s string) any {
 	return s
 }
 
-// tellNote sends the hook of a note: after an edit, too, the user is the author,
-// whoever edited it.
+// tellNote sends the hook of a note: its user is the author, even if another user has
+// edited the note.
 func (mr *mergeRequest) tellNote(n *note, action string) {
 	mr.project.send(NoteHook, obj{"object_kind": "note", "event_type": "note", "user": n.author.json(), "project_id": mr.project.id, "project": mr.project.brief(),
 		"object_attributes": obj{"id": n.id, "note": n.body, "noteable_type": "MergeRequest", "author_id": n.author.ID, "project_id": mr.project.id, "noteable_id": mr.id,

@@ -14,7 +14,7 @@ type pipeline struct {
 	id      int
 	ref     string
 	sha     string
-	head    string // the head of the merge request whose merge sha is; empty: sha is no such merge
+	head    string // sha is the merge of this head of a merge request; empty: sha is no such merge
 	source  string // "push", "api", "merge_request_event" or "external"
 	user    *User
 	jobs    []*job
@@ -179,8 +179,8 @@ func (p *Project) addPipeline(who *User, ref, sha, source string) *pipeline {
 // create answers POST .../pipeline: it takes a ref that REST sees, ignores [skip ci], and
 // refuses everything else with 400 (lib/api/ci/pipelines.rb, which runs the service with
 // ignore_skip_ci and without save_on_errors, so that a refusal leaves no pipeline). REST
-// sees the branches of branch_names in repository.rb, whose cache the post-receive job
-// expires.
+// sees the branches of branch_names in repository.rb; the post-receive job expires the
+// cache of that method.
 func (p *Project) create(who *User, ref string, vars map[string]string, inputs map[string]any) (*pipeline, *refused) {
 	bad := func(text string) *refused {
 		return &refused{http.StatusBadRequest, obj{"message": obj{"base": []string{text}}}}

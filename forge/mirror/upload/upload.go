@@ -30,8 +30,8 @@ type Grant struct {
 	Commit queue.CommitID
 	// Objects returns the folder of git's objects that has the commit.
 	Objects func(context.Context) (dir string, err error)
-	// Path is the path of the repository on this server, without .git; submodules whose
-	// addresses are relative to it are found beside it. "": every path leads to the
+	// Path is the path of the repository on this server, without .git; submodules with
+	// addresses relative to it are found beside it. "": every path leads to the
 	// repository.
 	Path string
 	// Outside returns the content that a checkout needs beside the commit; nil: there
