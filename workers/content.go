@@ -24,8 +24,8 @@ func contentOf(err error) string {
 	return ""
 }
 
-// refuse fails jobs whose commit cannot be checked out because of its content: nothing runs on
-// it anywhere, so that is a result, and no trouble of this host.
+// refuse fails jobs of a commit that cannot be checked out because of its content: nothing
+// runs on it anywhere, so that is a result, and no trouble of this host.
 func (r *Runner) refuse(jobs []queue.Job, why string, out Output) {
 	why = r.mask(clean(why))
 	fmt.Fprintf(out.Log, "[submitqueue] %s\n", why)

@@ -34,7 +34,7 @@ type Controller interface {
 // Standing is implemented by a Controller that says some things only when they change.
 type Standing interface {
 	// Stands returns the last events about the hosts (Fleet) and about how many builds can run
-	// (Capacity), if there were any. A queue whose stored state was lost has not seen them.
+	// (Capacity), if there were any. A queue has not seen them if its stored state was lost.
 	Stands() []queue.Body
 }
 

@@ -34,15 +34,15 @@
 //
 // A build is divided into shards, and a shard is one assignment: one job, or some of its
 // targets, in a separate checkout. No step gets the files of another step: a build leaves out
-// steps that have passed, so no step can rely on the one before it. A step whose command names
-// its targets is divided by their expected times (Job.Expect), longest first, over the agents
-// that are free, or over the build's share of all; a shard must be worth the checkout and the
-// start of its tools, which the pool learns for each step (shard.go). A waiting shard is
-// divided again when an agent takes it and others are free. All shards run, whether or not one
-// has failed. Each yields one JobDone, which names its targets (Asked); BuildDone comes last,
-// with the worst outcome of all shards. For example, with four free agents a build of unit on 8
-// targets and vet on 8 is two shards of each; of 120 targets whose longest takes as long as the
-// rest of its quarter, that one is a shard alone.
+// steps that have passed, so no step can rely on the one before it. A step that names its
+// targets in its command is divided by their expected times (Job.Expect), longest first, over
+// the agents that are free, or over the build's share of all; a shard must be worth the
+// checkout and the start of its tools, which the pool learns for each step (shard.go). A
+// waiting shard is divided again when an agent takes it and others are free. All shards run,
+// whether or not one has failed. Each yields one JobDone, which names its targets (Asked);
+// BuildDone comes last, with the worst outcome of all shards. For example, with four free
+// agents a build of unit on 8 targets and vet on 8 is two shards of each; of 120 targets, the
+// longest is a shard alone if it takes as long as the rest of its quarter.
 //
 // Queues that share a pool get the time of its agents by their weights
 // (PoolOptions.Weights); within a queue the build of the highest value goes first.
@@ -74,10 +74,10 @@
 // be started, the disk is full, the agent is lost or panics, and an end by SIGKILL, SIGTERM,
 // SIGHUP, SIGINT or SIGQUIT that did not come from us (the out-of-memory killer, an operator),
 // whether the shell or a program under it (exit status 137, 143) was hit. A step that ends well
-// but whose report leaves out asked targets makes the build an infrastructure error: these
-// targets stay unknown, and the cap on such errors keeps that from being tried for ever.
-// BuildDone is an infrastructure error if any job has one, else failed if any job has failed or
-// timed out, else passed.
+// makes the build an infrastructure error if its report leaves out asked targets: these targets
+// stay unknown, and the cap on such errors keeps that from being tried for ever. BuildDone is
+// an infrastructure error if any job has one, else failed if any job has failed or timed out,
+// else passed.
 //
 // # Reports
 //
@@ -114,7 +114,7 @@
 // namespaces (package cage) for mounts, processes, shared memory, and users, the last with only
 // this user in it. The machine is read-only there, except the checkout, the home and /tmp,
 // which belong to the slot. These folders are empty there: PoolOptions.Hide, the pool's folder,
-// other slots, the home of this process's user (except folders in PATH), and /run, whose
+// other slots, the home of this process's user (except folders in PATH), and /run, because its
 // sockets let a user control other programs. PoolOptions.Show stays visible. /proc has the
 // step's own processes only; when the first of them ends, the kernel ends all. The step's user
 // is the user of this process: the step can read every file that this user can read and that is

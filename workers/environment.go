@@ -30,8 +30,8 @@ var ours = [...]string{"TMPDIR", "TEMP", "TMP", "USER", "LOGNAME", "GOPATH", "GO
 // guestName is the user name that guests see; they have no account.
 const guestName = "guest"
 
-// markVar names the slots whose steps a process belongs to, the innermost last.
-// It is how processes that left their session are found (package doc).
+// markVar names the slots of the steps that a process belongs to, the innermost last. It serves
+// to find processes that left their session (package doc).
 const markVar = "SUBMITQUEUE_SLOTS"
 
 // maxInline is the longest list of targets, and the longest command, that is

@@ -141,7 +141,7 @@ func (p *Pool) claim(e *entry, b queue.Build, action string) bool {
 	return true
 }
 
-// sum returns the end of a build whose shards have all ended.
+// sum returns the end of a build once all its shards have ended.
 func (e *entry) sum() queue.BuildDone {
 	if e.worst == nil {
 		return queue.BuildDone{Outcome: queue.JobStopped, Detail: "cancelled"}
@@ -257,7 +257,7 @@ func (p *Pool) Report(_ context.Context, lease Lease, r Report) error {
 	return nil
 }
 
-// lost ends a shard whose agent is silent.
+// lost ends the shard of a silent agent.
 func (p *Pool) lost(name string, m *member) {
 	p.end(m.busy, queue.BuildDone{
 		Outcome: queue.JobInfra, Host: m.agent.host(), Alone: p.alone(m.busy.build, m.agent.host()),

@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// Instant is a Controller whose builds pass at once without running anything.
+// Instant is a Controller that passes all builds at once without running anything.
 // It is for benches that measure the queue itself (`bench land`): never put it
 // behind a queue that lands real changes.
 type Instant struct {

@@ -44,16 +44,15 @@ type PoolOptions struct {
 	}
 }
 
-// Pool is a Controller whose builds are pulled by agents: some in this process, others through
-// a transport of the Source. A build is divided into shards (shard.go): each is one step on
-// some targets, and goes to an agent that has the tags of the step. Among several queues, the
-// pool serves the one that has had the least runner time for its weight; among its builds the
-// one of the highest value, among equals the one that has waited longest; of that build the
-// shard with the most work. A shard goes to a host that the build avoids only if there is no
-// other host, or none was free in time. It goes to a benched host (Build.Shun) only if no other
-// can run it, or if the build probes that host (Build.Only). A build with a step that no agent
-// can run ends at once with NoRunner, and so does a shard that waits when the last such agent
-// leaves.
+// Pool is a Controller with agents that pull its builds: some in this process, others through a
+// transport of the Source. A build is divided into shards (shard.go): each is one step on some
+// targets, and goes to an agent that has the tags of the step. Among several queues, the pool
+// serves the one that has had the least runner time for its weight; among its builds the one of
+// the highest value, among equals the one that has waited longest; of that build the shard with
+// the most work. A shard goes to a host that the build avoids only if there is no other host,
+// or none was free in time. It goes to a benched host (Build.Shun) only if no other can run it,
+// or if the build probes that host (Build.Only). A build with a step that no agent can run ends
+// at once with NoRunner, and so does a shard that waits when the last such agent leaves.
 type Pool struct {
 	o      PoolOptions
 	logs   *Logs
@@ -95,7 +94,7 @@ type entry struct {
 	shards   []*shard
 	open     int              // of the shards: those that have not ended
 	worst    *queue.BuildDone // of those that have
-	writes   *shard           // whose lines its log ends with
+	writes   *shard           // the last lines of its log are from this shard
 	since    time.Time        // when it was asked for
 	unasked  bool             // it was handed out by a process before this one (held.go), and not asked for since
 	began    bool

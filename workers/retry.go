@@ -44,8 +44,8 @@ func (t task) retries() int {
 	return t.job.Step.Retries
 }
 
-// together is the result of a step whose targets that had not passed were run again, for the
-// n-th time. detail is the detail of the last run, once.
+// together is the result of a step after its targets that had not passed were run again, for
+// the n-th time. detail is the detail of the last run, once.
 func together(first, once queue.JobDone, detail string, asked []string, n int) (queue.JobDone, string) {
 	once.Took += first.Took
 	if once.Outcome == queue.JobPassed && len(first.Failed) == 0 { // the step had failed as a whole, without naming targets

@@ -57,7 +57,7 @@ type RunnerOptions struct {
 	LogLimit        int64                     // bytes of log per step, the first and the last half; default 4 MiB
 	MinFree         uint64                    // bytes; with less free on the disk of Dir nothing counts as a failure; default 32 MiB
 	KeepHome        bool                      // HOME stays from build to build, with all files that any build left there
-	HomeSeed        string                    // a folder whose content each new HOME has; "": none
+	HomeSeed        string                    // each new HOME has the content of this folder; "": none
 	Caches          Caches                    // which caches of steps are kept; zero: none
 	Mask            []string                  // secrets that are shown as ***
 	Env             []string                  // where the passed variables are taken from; default os.Environ()
@@ -198,7 +198,7 @@ func (r *Runner) alone() error {
 }
 
 // byCheckout divides jobs, in their order, into groups that run in one checkout: neighbours
-// whose steps want the same checkout.
+// with steps that want the same checkout.
 func byCheckout(jobs []queue.Job) [][]queue.Job {
 	var parts [][]queue.Job
 	for i, j := range jobs {
@@ -381,7 +381,7 @@ func (r *Runner) restore(ctx context.Context, commit queue.CommitID, want config
 	if err != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}
-	if !want.Plain() { // contents of Git LFS differ from their pointers in the commit, whoever wrote them
+	if !want.Plain() { // contents of Git LFS differ from their pointers in the commit even if the step changed nothing
 		return r.files.hand()
 	}
 	if len(changed) > 0 {

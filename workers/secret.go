@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// Secret is a variable of steps whose value is shown to nobody.
+// Secret is a variable of steps with a value that is shown to nobody.
 type Secret struct {
 	Name, Value string
-	Of          string // the repository whose steps get it, as in acme/shop; "": all steps get it
+	Of          string // the steps of this repository get it, as in acme/shop; "": all steps get it
 }
 
 // SecretsOf returns the secrets of a queue's steps (queue.Build.Queue), by their names. A

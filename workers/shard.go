@@ -155,9 +155,9 @@ func expected(j queue.Job) []time.Duration {
 // divide puts items of known cost into bins, the longest first, each into the bin with the
 // least so far (longest processing time first: Graham, Bounds on Multiprocessing Timing
 // Anomalies, SIAM J. Appl. Math. 17(2), 1969: at most 4/3 of the shortest makespan). It
-// takes the least number of bins, at most `most`, whose fullest is within a tenth of the
-// least that more bins can reach, and no more than are worth the fixed cost of each. It
-// returns each bin's items in their order, the fullest bin first.
+// takes the least number of bins, at most `most`, with the fullest within a tenth of the
+// least that more bins can reach, and no more bins than are worth the fixed cost of each.
+// It returns each bin's items in their order, the fullest bin first.
 func divide(costs []time.Duration, fixed time.Duration, most int) [][]int {
 	var total, longest time.Duration
 	for _, c := range costs {

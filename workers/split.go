@@ -161,7 +161,7 @@ func (s *Split) forward(side int, body queue.Body) {
 	s.events.Put(body)
 }
 
-// joined is the end of a build whose halves have both ended.
+// joined is the end of a build after both its halves have ended.
 func joined(h *halves) queue.BuildDone {
 	rank := func(d *queue.BuildDone) int {
 		switch d.Outcome {

@@ -38,7 +38,7 @@ const (
 )
 
 // Look runs a command and returns its output now. If that is new, it runs the command again. A
-// command whose output differs then, or is new at each look, says nothing of the tools: each
+// command says nothing of the tools if its output differs then, or is new at each look: each
 // look would have everything built again.
 func (s *Survey) Look(ctx context.Context, command string) queue.Tools {
 	t := s.once(ctx, command)

@@ -10,7 +10,7 @@ import (
 )
 
 // Trial is one run of a step, from its output to its verdict. It serves for steps that this
-// process runs and for steps that run elsewhere and whose output comes here. Call Write with
+// process runs and for steps that run elsewhere and send their output here. Call Write with
 // the output, then File with the files of the report, then End.
 type Trial struct {
 	build  queue.Build

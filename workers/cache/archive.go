@@ -78,7 +78,7 @@ func unpack(r io.Reader, root *os.Root, top []string, limit int64) (bytes int64,
 	}
 	defer z.Close()
 	t := tar.NewReader(z)
-	var folders []*tar.Header // whose rights and times come last
+	var folders []*tar.Header // their rights and times come last
 	for n := 0; ; n++ {
 		head, err := t.Next()
 		if errors.Is(err, io.EOF) {

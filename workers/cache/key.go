@@ -16,7 +16,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// Bounds on the files whose content selects a cache.
+// Bounds on the files that select a cache by their content.
 const (
 	maxKeyFiles = 10_000
 	maxKeyBytes = 256 << 20

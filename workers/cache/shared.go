@@ -25,7 +25,7 @@ type Store interface {
 const (
 	fetchTimeout = 2 * time.Minute
 	putTimeout   = 10 * time.Minute
-	refreshAfter = 24 * time.Hour // of a cache without a key, whose id never changes
+	refreshAfter = 24 * time.Hour // of a cache without a key: its id never changes
 )
 
 // Shared has the caches that runners share. It is safe for concurrent use.

@@ -140,7 +140,7 @@ const (
 	protoTCP  = 6
 )
 
-// assembler writes a program whose jumps name places.
+// assembler writes a program with jumps to named places.
 type assembler struct {
 	code   []instruction
 	jumps  map[int]string

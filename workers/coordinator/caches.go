@@ -12,7 +12,7 @@ import (
 // files of the commit. platform, such as "linux-arm64", separates the caches of different kinds
 // of runners in a shared store. A build that is to run without caches (queue.Build.Cold) still
 // fills them for later builds. Paths that the commit itself has are left out, because a runner
-// would unpack over them. A cache whose key selects too much is left out, too.
+// would unpack over them. A cache with a key that selects too much is left out, too.
 func CachesOf(files fs.FS, b queue.Build, platform string) (caches []protocol.Cache) {
 	policy := "pull-push"
 	if b.Cold() {

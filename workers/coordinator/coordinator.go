@@ -44,7 +44,7 @@ type Options struct {
 	Mask      []string                  // further texts that are shown as *** in logs
 	Server    string                    // the server's address, for CI_SERVER_URL
 	Hold      time.Duration             // how long a request is held; default 45 s
-	Silent    time.Duration             // a job that was handed out, and whose runner does not report for so long, goes back; default 60 s
+	Silent    time.Duration             // a job that was handed out goes back if its runner does not report for so long; default 60 s
 	Lease     time.Duration             // a runner that falls silent for so long is lost; default 90 s
 	Grace     time.Duration             // from SIGTERM to SIGKILL, in whole seconds; default 10 s
 	LogLimit  int64                     // bytes of a step's log, the first and the last half; default 4 MiB

@@ -36,7 +36,7 @@
 // A job is cancelled here, at once: the pool's slot is free, and the runner learns of it by the
 // next answer. The runner's slot counts as taken until the runner says that the job has ended,
 // or its lease is over. A job that was handed out, and of which the runner never reported, goes
-// back to the pool without prejudice; a job whose runner falls silent is lost, as with any
+// back to the pool without prejudice; a job is lost if its runner falls silent, as with any
 // agent of the pool.
 //
 // The end of a job comes after its output. If the output that arrived differs from the output

@@ -127,7 +127,7 @@ func (m *machine) agent(slot int, commands []string) workers.Agent {
 // Machine is the state of a machine that asks for jobs, for display.
 type Machine struct {
 	Name     string // also in results
-	Runner   string // whose token it has
+	Runner   string // it has the token of this runner
 	Tags     []string
 	OS, Arch string
 	Executor string

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// sweep gives back jobs whose runner never reported, ends jobs whose runner has fallen silent,
-// and forgets ended jobs.
+// sweep gives back jobs that their runners never reported on, ends jobs of runners that have
+// fallen silent, and forgets ended jobs.
 func (c *Coordinator) sweep(ctx context.Context) {
 	tick := time.NewTicker(max(min(c.o.Silent, c.o.Lease)/8, time.Millisecond))
 	defer tick.Stop()

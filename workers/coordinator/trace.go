@@ -58,8 +58,8 @@ func (c *Coordinator) trace(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// take reads a piece of the trace. Bytes after the first maxTrace are only counted: a runner
-// whose piece is refused sends the same piece for ever.
+// take reads a piece of the trace. Bytes after the first maxTrace are only counted: a runner sends
+// a refused piece again for ever.
 func (j *job) take(raw []byte) {
 	j.sum = crc32.Update(j.sum, crc32.IEEETable, raw)
 	read := min(int64(len(raw)), max(0, maxTrace-j.length))

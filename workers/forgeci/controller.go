@@ -27,7 +27,7 @@ type Refs interface {
 	// Wait returns how long the next push is to wait, so that more moves can go into it. idle
 	// says that nobody waits for these refs.
 	Wait(ctx context.Context, idle bool) time.Duration
-	// List returns the branches whose names begin with a prefix.
+	// List returns the branches under a prefix.
 	List(ctx context.Context, prefix string) (map[string]queue.CommitID, error)
 	// Message returns the message of a commit; hostile text.
 	Message(ctx context.Context, commit queue.CommitID) (string, error)

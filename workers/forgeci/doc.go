@@ -1,5 +1,5 @@
-// Package forgeci is a workers.Controller whose builds are made by the forge's own CI, such as
-// GitHub Actions, or by any CI that reports checks or statuses there.
+// Package forgeci is a workers.Controller that has its builds made by the forge's own CI, such
+// as GitHub Actions, or by any CI that reports checks or statuses there.
 //
 //	Run ──> push ──────────> submitqueue/<branch>/<build>           the commit, on a plain ref
 //	                         submitqueue-targets/<branch>/<build>   targets.json, never in the commit
@@ -10,18 +10,18 @@
 // # What counts as a result
 //
 // A commit may carry the checks of yesterday, or of another build. A check run counts when its
-// suite was made for the build's own ref, whose name is used for one build only. Check runs of
-// a CI that has one suite for a commit, and statuses, which have no suite, count when they
-// began after the build was asked for, by the forge's clock, and were not there for an earlier
-// build on the same commit. Each post makes a new status, so a status that ends a pending one
-// began with that: it does not count, unless a status to the same page was pending since. This
-// cannot be told for a CI whose final statuses link to another page than its pending ones, nor,
-// after a restart, for statuses that were seen before it. If a step names the App of a check,
-// only check runs of that App count, before all other rules.
+// suite was made for the build's own ref: the name of that ref is used for one build only.
+// Check runs of a CI that has one suite for a commit, and statuses, which have no suite, count
+// when they began after the build was asked for, by the forge's clock, and were not there for
+// an earlier build on the same commit. Each post makes a new status, so a status that ends a
+// pending one began with that: it does not count, unless a status to the same page was pending
+// since. This cannot be told for a CI with final statuses that link to another page than its
+// pending ones, nor, after a restart, for statuses that were seen before it. If a step names
+// the App of a check, only check runs of that App count, before all other rules.
 //
-// A commit whose message has a marker such as [skip ci] has GitHub start nothing. The queue's
-// messages have none; rebase and fast-forward keep the messages of people. A build of such a
-// commit that waits for GitHub Actions by name ends at once; other builds end at their
+// GitHub starts nothing for a commit with a marker such as [skip ci] in its message. The
+// queue's messages have none; rebase and fast-forward keep the messages of people. A build of
+// such a commit that waits for GitHub Actions by name ends at once; other builds end at their
 // deadline.
 //
 // All checks of a step must pass, and so must all jobs of a run that share the name of a check:
@@ -51,8 +51,8 @@
 // cancelled or skipped checks are no result, as above. A run that is started again is under way
 // again. A run started by workflow_run is on the default branch, not on the ref; it can only
 // post statuses, and is not waited for. Suites of other Apps, which may be queued for ever, are
-// not waited for either; their check runs with the names are. A step whose checks all name
-// another App waits for no runs. If the App may not see runs (actions: read), unfinished check
+// not waited for either; their check runs with the names are. A step waits for no runs if all
+// its checks name another App. If the App may not see runs (actions: read), unfinished check
 // runs stand for them, and the pass is read Grace after the last one that has ended; a job that
 // takes longer to appear is missed there.
 //

@@ -16,7 +16,7 @@ import (
 	actions "github.com/submitqueue/submitqueue/workers/forgeci/workflow"
 )
 
-// dependabot is the actor whose pushes start runs with other secrets (docs.github.com,
+// dependabot is the actor of pushes that start runs with other secrets (docs.github.com,
 // "Troubleshooting Dependabot on GitHub Actions").
 const dependabot = "dependabot[bot]"
 

@@ -24,7 +24,7 @@ type entry struct {
 	log    *text
 	known  bool   // it is decided already, and is not pushed
 	skips  string // the marker in the commit's message that keeps the CI from beginning, as people write it
-	orphan bool   // a ref of an earlier process, whose build is not known
+	orphan bool   // a ref of an earlier process; its build is not known
 	unique bool   // a run of this CI has one job of each name, and a later job of that name is the former one, run again
 
 	asks    bool         // its ref is pushed quietly, and its run is asked for

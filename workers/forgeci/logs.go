@@ -18,7 +18,7 @@ const (
 	logLines = 40
 )
 
-// unread returns the failed results of a job whose logs have not been asked for.
+// unread returns the failed results of a job with logs that have not been asked for.
 func (e *entry) unread(f finding) (list []forge.CIResult) {
 	for _, r := range f.list[:min(len(f.list), mostLogs)] {
 		if _, asked := e.logs[r.ID]; r.Bound && r.State == forge.CIFailed && !asked {

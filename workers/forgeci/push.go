@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	pushAtOnce = 50              // builds whose refs go into one push
+	pushAtOnce = 50              // builds with refs in one push
 	goneLate   = 5 * time.Minute // after which refs that go apart from builds are deleted before the next ones
 	pushTries  = 60              // of a push that may work later, within about an hour; then the build is an infrastructure error
 )
@@ -165,7 +165,7 @@ func (c *Controller) pushBatch(ctx context.Context) bool {
 
 // batch has the builds and the refs of one push.
 type batch struct {
-	entries []*entry // builds whose refs are to be there
+	entries []*entry // builds that are to have their refs there
 	gone    []string // refs of ours that are to be deleted
 	moves   []mirror.RefMove
 	tries   map[*entry]int   // of each entry, before

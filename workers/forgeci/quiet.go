@@ -11,11 +11,11 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// judgeEnded judges a job whose checks have all ended without a failure. They have not passed
-// yet while a run on the ref may still bring a check with one of their names: a job appears
-// when the jobs that it needs have ended, and a second workflow may have a job of that name. A
-// run that was asked for has all its jobs from the begin (forge.Starter), so one look after the
-// last news is enough.
+// judgeEnded judges a job after all its checks have ended without a failure. They have not
+// passed yet while a run on the ref may still bring a check with one of their names: a job
+// appears when the jobs that it needs have ended, and a second workflow may have a job of that
+// name. A run that was asked for has all its jobs from the beginning (forge.Starter), so one
+// look after the last news is enough.
 func (e *entry) judgeEnded(j *job, f finding, at moment) finding {
 	if !j.byRuns() {
 		f.outcome = queue.JobPassed

@@ -104,7 +104,7 @@ func (c *Controller) decide(e *entry, j *job, f finding) {
 	c.tell(e, e.result(j, f, c.moment()))
 }
 
-// outcome returns the outcome of a build whose jobs are all decided.
+// outcome returns the outcome of a build once all its jobs are decided.
 func (c *Controller) outcome(e *entry) queue.BuildDone {
 	out := queue.BuildDone{Outcome: queue.JobPassed}
 	for _, j := range e.jobs {

@@ -73,7 +73,7 @@ func (c *Controller) variables(e *entry) []forge.CIVariable {
 // unstarted reports whether a build's ref is there and its run is still to be asked for.
 func (e *entry) unstarted() bool { return e.asks && e.arrived && e.pushed.IsZero() && e.done == nil }
 
-// begin asks for the run of a build whose ref is there, or finds the run that was asked for
+// begin asks for the run of a build once its ref is there, or finds the run that was asked for
 // before a restart.
 func (c *Controller) begin(ctx context.Context, e *entry) {
 	began := c.o.Now()

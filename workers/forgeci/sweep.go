@@ -38,8 +38,8 @@ func (c *Controller) takeSweep() *sweep {
 	return s
 }
 
-// sweepNow finds refs of ours whose builds are not live. Runs on them are cancelled, and the
-// refs are deleted like those of any ended build.
+// sweepNow finds refs of ours without a live build. Runs on them are cancelled, and the refs
+// are deleted like those of any ended build.
 func (c *Controller) sweepNow(ctx context.Context, s *sweep) {
 	found, err := c.o.Refs.List(ctx, c.o.Prefix+"/"+c.o.Branch+"/")
 	sides, failed := c.o.Refs.List(ctx, c.o.Prefix+"-targets/"+c.o.Branch+"/")

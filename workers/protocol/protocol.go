@@ -14,7 +14,7 @@
 //
 // The names of fields, headers and states are those that gitlab-runner 15.4, 17.9 and 18.6 were
 // seen to send (gitlab-org/gitlab-runner, common/network.go and network/). Versions leave out
-// different fields; fields that are not here are ignored. Fields whose names begin with
+// different fields; fields that are not here are ignored. Fields with names that begin with
 // submitqueue_ are ours, between package agent and package coordinator; other runners ignore
 // them.
 package protocol
@@ -198,7 +198,7 @@ type Variable struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
 	Public bool   `json:"public"`
-	File   bool   `json:"file,omitempty"`   // Value is written to a file, whose path the variable has
+	File   bool   `json:"file,omitempty"`   // Value is written to a file, and the variable has the path of the file
 	Masked bool   `json:"masked,omitempty"` // Value is not shown in logs
 	Raw    bool   `json:"raw,omitempty"`    // $ in Value means nothing
 }

@@ -23,7 +23,7 @@ type bep struct {
 	labels map[string]string // label -> target
 	tests  map[string]bool   // label and configuration: it is a test, and has passed
 	needs  map[string][]need // target -> the tests that its completion names
-	block  string            // the label whose output is being printed
+	block  string            // the label of the output that is being printed
 	blocks map[string]*Tail
 	began  bool
 	ended  bool   // the last event has come

@@ -26,7 +26,7 @@ type cargo struct {
 	programs map[string]*program // by path of the program
 	docs     map[string]*program // by name of the library
 	running  *program
-	block    string          // the target whose output is being printed; "": none
+	block    string          // the target of the output that is being printed; "": none
 	built    map[string]bool // targets of which something was compiled
 	root     string          // the folder that the step runs in
 }

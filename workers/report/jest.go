@@ -27,7 +27,7 @@ type jestReport struct {
 	Results     []jestResult `json:"testResults"`
 	Success     bool         `json:"success"`
 	Interrupted bool         `json:"wasInterrupted"`
-	// Of Jest alone, whose suites are files: how many there are to run.
+	// Of Jest alone, where suites are files: how many there are to run.
 	Suites  int  `json:"numTotalTestSuites"`
 	Runtime *int `json:"numRuntimeErrorTestSuites"`
 }

@@ -18,11 +18,11 @@ import (
 // test case is the first of these that exists:
 //
 //  1. the target of the file, if report_files says so by {target};
-//  2. the Go package whose import path is the name of the suite or of the class;
+//  2. the Go package with the name of the suite or of the class as its import path;
 //  3. the package, or the folder, with the file that the case, its suite, or the
 //     suite's name names;
-//  4. the target whose name the suite has, whole or before "::" (as nextest writes it), or
-//     the class has.
+//  4. the target with the name of the suite, whole or before "::" (as nextest writes it), or
+//     of the class.
 //
 // A suite takes missing attributes from the elements around it. A failure that belongs to no
 // target keeps all targets from passing.

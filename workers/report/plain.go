@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// noFiles is a part of readers whose report is in the output alone.
+// noFiles is a part of readers of reports that are in the output alone.
 type noFiles struct{}
 
 // File implements Reader.
@@ -15,7 +15,7 @@ func (noFiles) File(string, io.Reader, bool, func(string) string) error {
 	return errors.New("this report is read from the output of the step, not from a file")
 }
 
-// noLines is a part of readers whose report is in files alone.
+// noLines is a part of readers of reports that are in files alone.
 type noLines struct{}
 
 // Line implements Reader.

@@ -14,9 +14,9 @@ import (
 
 // tap reads the Test Anything Protocol, versions 12 to 14 (testanything.org), in the output or
 // in files. A test point at the top level belongs to the target that its description names, or
-// to the target whose folder has the file that its description names. Nested points are part of
-// the point that ends them. A point with TODO has not failed. With a plan that is not kept, or
-// a bail-out, no target has passed.
+// to the target of the folder with the file that its description names. Nested points are part
+// of the point that ends them. A point with TODO has not failed. With a plan that is not kept,
+// or a bail-out, no target has passed.
 type tap struct {
 	tally
 	*owners
@@ -31,7 +31,7 @@ type tapStream struct {
 	points  int
 	planned int // -1: there is no plan
 	bailed  bool
-	failing []string // targets whose point has failed and whose diagnostics may follow
+	failing []string // targets of the last point, if it has failed: its diagnostics may follow
 }
 
 var (

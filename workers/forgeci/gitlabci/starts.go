@@ -113,7 +113,7 @@ func pattern(text string) (*regexp.Regexp, bool) {
 	return re, err == nil
 }
 
-// variables are the variables whose values are known; nil is null.
+// variables are the variables with known values; nil is null.
 type variables map[string]*string
 
 // nulls are variables that pipelines of branches do not have.
@@ -121,8 +121,8 @@ var nulls = regexp.MustCompile(`^CI_(MERGE_REQUEST_|EXTERNAL_PULL_REQUEST_)|^CI_
 
 var unslug = regexp.MustCompile(`[^a-z0-9]`)
 
-// known returns the variables whose values are known. Those of the file in varied have others, and
-// those in more come before them.
+// known returns the variables with known values. Variables of the file that are in varied have
+// other values, and those in more come before them.
 func (f File) known(r Run, varied []string, more map[string]*string) variables {
 	text := func(s string) *string { return &s }
 	slug := unslug.ReplaceAllString(strings.ToLower(r.Branch), "-")

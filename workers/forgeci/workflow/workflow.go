@@ -41,8 +41,8 @@ type Need struct {
 // maxWorkflow bounds the size of a workflow that is read.
 const maxWorkflow = 256 << 10
 
-// Read reads the parts of a workflow that matter here. Builds are pushed to branches whose
-// names begin with builds, such as "submitqueue/". Errors of reading are in Err.
+// Read reads the parts of a workflow that matter here. The names of the branches of builds
+// begin with builds, such as "submitqueue/". Errors of reading are in Err.
 func Read(name string, data []byte, builds string) (w Workflow) {
 	w.Path = name
 	defer func() {
