@@ -132,8 +132,8 @@ type revision struct {
 	from, to *record
 }
 
-// diff returns the revisions of the targets whose records differ. Targets after
-// the first `there` no longer exist.
+// diff returns the revisions of the targets with a record that differs. Targets
+// after the first `there` no longer exist.
 func (n *successor) diff(targets []Target, there int) []revision {
 	var out []revision
 	for i := range targets {

@@ -16,7 +16,7 @@ const none = "none/1"
 // Analyze computes the snapshot of a tree under the settings written in it.
 //
 // Without an analyzer (nil, or one that gives no graph) the tree is the one
-// target config.TargetTree, whose hash is the tree's id. The same holds when
+// target config.TargetTree, with the tree's id as its hash. The same holds when
 // the settings or the graph are broken; then Unknown says why. An error means
 // only that the tree could not be read: it says nothing about the tree, and
 // trying again may help.
@@ -89,7 +89,7 @@ func analyze(ctx context.Context, a Analyzer, s config.Analysis, near *Snapshot,
 	return graphed(ctx, t, id, &s, near, g, files, follows && g.Memo != nil)
 }
 
-// failed is the snapshot of a tree whose graph an analyzer could not compute.
+// failed is the snapshot of a tree for which an analyzer could not compute a graph.
 func failed(tree queue.TreeID, id string, err error) *Snapshot {
 	snap := wholeTree(tree, id, err.Error())
 	snap.Provisional = errors.Is(err, ErrProvisional)

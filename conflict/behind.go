@@ -51,9 +51,9 @@ func behindLinks(ctx context.Context, t Tree, s *config.Analysis, files, list []
 }
 
 // declared returns what the files that a rule declares lead to: a target that reads a
-// link reads what is behind it, whoever owns that. Files that a rule names are read as the
-// rule's author reads them: a link to a folder stands for all below it, and a rule may name
-// files by a path through a link.
+// link reads what is behind the link, no matter which target owns that. Files that a rule
+// names are read as the rule's author reads them: a link to a folder stands for all below
+// it, and a rule may name files by a path through a link.
 func (b *behind) declared(ctx context.Context, t Tree, r *rule, files, own []Entry) ([]Entry, error) {
 	found := map[string]Entry{}
 	todo := slices.Clone(own)

@@ -11,7 +11,7 @@ import (
 )
 
 // Description is a snapshot with the data that its hashes were made of, for
-// people who ask why. It is many times as large as the snapshot, and no
+// explanations to people. It is many times as large as the snapshot, and no
 // decision needs it.
 type Description struct {
 	*Snapshot
@@ -79,7 +79,7 @@ func holds(list []Entry, path string) bool {
 	return ok
 }
 
-// FilesOf returns the paths of the files whose content is in a target's hash:
+// FilesOf returns the paths of the files with content in a target's hash:
 // the files of its own record and of all nodes that it depends on, and the
 // files that are in every hash. Files that an analyzer has put into a hash by
 // meaning only, such as a go.mod by its module path, are not among them. Nil if
@@ -126,8 +126,8 @@ func (d *Description) Holding(path string) []string {
 	return names
 }
 
-// Above returns the targets whose hashes move with any of the given nodes, the
-// targets among these included, sorted.
+// Above returns the targets with hashes that move with any of the given nodes,
+// the targets among these included, sorted.
 func (d *Description) Above(nodes []string) []string {
 	var from []uint32
 	for _, name := range nodes {

@@ -52,10 +52,10 @@
 //     not name are in the salt: only files that somebody has named are left
 //     out.
 //
-// A link that is unowned or a barrier file brings the file that it leads to, whoever
-// owns it: a target that reads the link reads that file. A link to a folder brings
-// nothing. A declared link (`inputs`) stands for what it leads to, a folder with all
-// below it.
+// A link that is unowned or a barrier file brings the file that it leads to, no
+// matter which target owns the file: a target that reads the link reads the file. A
+// link to a folder brings nothing. A declared link (`inputs`) stands for what it
+// leads to, a folder with all below it.
 //
 // Targets may read files that no analyzer sees them read: a test that reads
 // README.md, or another package's sources. `inputs` declares them: each entry is
@@ -65,9 +65,9 @@
 // ignored file stays ignored for all other targets. `submitqueue audit inputs`
 // finds files that are read and are in no hash.
 //
-// A tree whose graph cannot be computed is the one target config.TargetTree
-// whose hash is the tree's id: safe, and slow. Analyzer and settings are in
-// the salt, too.
+// If the graph of a tree cannot be computed, the tree is the one target
+// config.TargetTree, with the tree's id as its hash: safe, and slow. Analyzer
+// and settings are in the salt, too.
 //
 // # Footprints
 //
@@ -81,8 +81,9 @@
 // Definition nodes stand for files that shape the graph itself. Two changes may
 // each leave the graph as it is and change it together: one embeds web/*, the
 // other adds web/new.html. The listing of each directory is such a node
-// ([ListingOf]): a change that adds or removes a name in it writes it, and
-// targets whose definition looks at it read it.
+// ([ListingOf]): a change that adds or removes a name in the directory writes
+// the node, and targets with a definition that looks at the directory read the
+// node.
 //
 // # Which changes conflict
 //

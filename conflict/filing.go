@@ -39,7 +39,7 @@ type refiling struct {
 	claimed map[string]int32 // new counts
 	entries map[string]Entry // of files that are as they were, where known
 	names   map[string][]string
-	gone    []string         // paths that are no longer unowned, or whose file is another one
+	gone    []string         // paths that are no longer unowned, or have another file
 	came    map[string]Entry // unowned now
 }
 
@@ -65,7 +65,7 @@ func (r *refiling) barred(file string) bool {
 	return placeOf(r.s, file, r.extra, true) == inBarrier
 }
 
-// move sorts in again each file that has changed, or whose owners have. It
+// move sorts in again each file that has changed, or has other owners. It
 // reports whether the files that are in every hash stay as they were.
 func (r *refiling) move(files []FileChange) bool {
 	changed := make(map[string]*FileChange, len(files))

@@ -16,7 +16,7 @@ const MaxWitnesses = 5
 // If the two cannot be compared target by target (one of them is unknown, the settings differ, or a
 // file that is in every hash changed), the footprint is All. A part that could not be read does not
 // make it All: the part has one target, and if that is affected, Unread says why. If it is All,
-// Write names up to five of the changed files, as definition nodes, for people who ask why.
+// Write names up to five of the changed files, as definition nodes, to tell people why.
 func FootprintOf(main, change *Snapshot, mainCommit queue.CommitID) queue.Footprint {
 	f := queue.Footprint{Main: mainCommit, Analyzer: change.Analyzer}
 	d := compare(main, change)

@@ -33,8 +33,8 @@ type Graph struct {
 	Memo        any      // the memo that a Follower gets in Follow; it never changes once it is returned
 }
 
-// Unread is a part of a tree whose graph cannot be computed. One target of the
-// Graph stands for all targets that the part may have.
+// Unread is a part of a tree for which no graph can be computed. One target of
+// the Graph stands for all targets that the part may have.
 type Unread struct {
 	Target      string
 	Why         string // the analyzer, the folder, and the analyzer's error; hostile text

@@ -19,7 +19,7 @@ import (
 type rule struct {
 	config.Inputs
 	node string
-	part string // the one of several analyzers whose targets it names; "": all of them
+	part string // the one of several analyzers with the targets that it names; "": all of them
 }
 
 // isInputs reports whether a name is that of a rule's node.

@@ -43,7 +43,7 @@ func (r *record) sources() []Entry {
 // size returns roughly how many bytes it takes beside its place.
 func (r *record) size() int { return 4*len(r.dependencies()) + sourceBytes*len(r.sources()) }
 
-// sourceBytes is how many bytes an Entry takes whose texts are in other lists as well.
+// sourceBytes is how many bytes an Entry takes if its texts are in other lists as well.
 const sourceBytes = 48
 
 func (r *record) dependencies() []uint32 {

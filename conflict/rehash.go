@@ -141,7 +141,7 @@ func (r *rehash) keepsLevels(seeds []uint32, up *vector[[]uint32]) bool {
 		for _, d := range now.deps {
 			level := r.levels.at(d)
 			if level == 0 && r.snap.recs.at(d) != nil {
-				return false // a new target, whose level is not known yet
+				return false // a new target: its level is not known yet
 			}
 			if r.snap.recs.at(d) != nil {
 				below = max(below, level)

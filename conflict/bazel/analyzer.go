@@ -54,8 +54,8 @@ func New(timeout time.Duration, pool *checkout.Pool) *Analyzer {
 // ID returns name and version. Bazel's own version is in the salt.
 func (a *Analyzer) ID() string { return Name + "/3" }
 
-// Graph returns the graph of a tree whose packages load nothing from external
-// repositories.
+// Graph returns the graph of a tree in which no package loads anything from
+// external repositories.
 func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph, error) {
 	return a.Trusting(nil).Graph(ctx, t)
 }

@@ -87,14 +87,15 @@
 //     fetched once for each state of the files that they are made of, and only
 //     if packages load from them. A tree with another version of such a file
 //     (WORKSPACE, a .bzl file or a lock file that a repository rule has read)
-//     has no graph until it has landed. A tree whose packages load nothing from
-//     elsewhere needs no target branch, and may change its WORKSPACE.
+//     has no graph until it has landed. A tree in which no package loads
+//     anything from elsewhere needs no target branch, and may change its
+//     WORKSPACE.
 //   - Links that lead out of the tree are not in checkouts.
 //
 // All other code belongs to Bazel itself: its rules for @bazel_tools and the
 // local compiler, which depend on nothing in a tree. A BUILD file may compute
 // for long and print much: time, output and the server's memory (1 GiB) are
-// bounded, and a server whose client was stopped is killed. One server lives
+// bounded, and a server is killed if its client was stopped. One server lives
 // beside each checkout; it ends with the pool, or after 15 minutes without a
 // query.
 //

@@ -149,7 +149,7 @@ func (f *fetched) missing(label string) error {
 	return fmt.Errorf("the repository @%s could not be fetched as the target branch declares it%s: %w", repoOf(label), f.said, conflict.ErrProvisional)
 }
 
-// fetch runs a query whose answer is not used: Bazel must fetch repositories to answer it.
+// fetch runs a query and drops the answer: Bazel must fetch repositories to give it.
 func (s *server) fetch(ctx context.Context, base, query string) error {
 	file := filepath.Join(s.keep, "fetches")
 	if err := os.WriteFile(file, []byte(query), 0o600); err != nil {

@@ -185,8 +185,8 @@ func (l *layout) exclude(dirs map[string]bool) error {
 	return l.remove(func(dir string) bool { return below(dir, dirs) })
 }
 
-// remove takes away the packages whose folders out reports: their files belong to the packages
-// around them. out may be called in any order, and only reports.
+// remove takes away the packages of the folders that out reports: their files belong to the
+// packages around them. out may be called in any order, and only reports.
 func (l *layout) remove(out func(dir string) bool) error {
 	changed := false
 	for dir := range l.packages {

@@ -235,7 +235,7 @@ type attribute struct {
 	later           bool // Bazel does not count its labels as inputs
 }
 
-// sets are the attributes whose order means nothing.
+// sets are the attributes in which the order of values means nothing.
 var sets = map[string]bool{"visibility": true, "tags": true, "features": true, "licenses": true, "compatible_with": true,
 	"restricted_to": true, "exec_compatible_with": true, "target_compatible_with": true, "applicable_licenses": true,
 	"package_metadata": true, "tests": true, "$implicit_tests": true, "$config_dependencies": true}
@@ -272,9 +272,9 @@ func written(f field) string {
 	return fmt.Sprintf("%d %d %d %s", f.number, f.is, f.value, f.text)
 }
 
-// nativeClasses are rules whose code is Bazel's own. A rule with such a name
-// that comes from a .bzl file has a digest of its code, or its repository is
-// one of its dependencies.
+// nativeClasses are rules that Bazel's own code implements. A rule with such a
+// name that comes from a .bzl file has a digest of its code, or its repository
+// is one of its dependencies.
 var nativeClasses = func() map[string]bool {
 	m := map[string]bool{}
 	for name := range strings.FieldsSeq(`

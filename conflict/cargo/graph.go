@@ -111,8 +111,8 @@ func (l *loader) names() (map[string]string, error) {
 	return names, nil
 }
 
-// first returns the workspace whose packages go by their names: the one at the
-// top, or the only one that is nearest to it. Otherwise there is none.
+// first returns the workspace in which packages go by their names: the one at
+// the top, or the only one that is nearest to it. Otherwise there is none.
 func (l *loader) first() *workspace {
 	var best []*workspace
 	for _, w := range l.sorted() {

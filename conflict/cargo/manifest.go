@@ -103,7 +103,7 @@ func validName(name string) bool {
 	return name != "" && name[0] != '-'
 }
 
-// plainFields are the fields of a dependency whose type misshapen looks at.
+// plainFields are the fields of a dependency with a type that misshapen looks at.
 var plainFields = []string{"version", "path", "git", "branch", "tag", "rev", "package", "registry", "features", "default-features", "default_features", "optional"}
 
 // misshapen returns the first dependency of [workspace] that Cargo cannot read.

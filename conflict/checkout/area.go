@@ -260,7 +260,7 @@ func readDir(root *os.Root) ([]fs.DirEntry, error) {
 	return entries, errors.Join(err, f.Close())
 }
 
-// removeIn removes a folder whose folders may be closed to us.
+// removeIn removes a folder in which folders may be closed to us.
 func removeIn(root *os.Root, path string) error {
 	if root.RemoveAll(path) == nil {
 		return nil

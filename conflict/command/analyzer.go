@@ -111,7 +111,7 @@ func (a *Analyzer) runs(files []conflict.Entry) map[string]conflict.Entry {
 	return out
 }
 
-// trust refuses a tree whose program differs from the target branch's.
+// trust refuses a tree with another program than the target branch's.
 func (a trusting) trust(ctx context.Context, program map[string]conflict.Entry) error {
 	if a.target == nil {
 		return fmt.Errorf("analysis.command: the program of the target branch is not known: %w", conflict.ErrProvisional)

@@ -60,9 +60,9 @@
 // command fails, takes too long or prints rubbish has no graph: every step runs
 // on the whole of it, as one target. A run that fails is tried once more.
 //
-// # Whose program is run
+// # Which program is run
 //
-// The command runs on the server, beside its secrets, and anybody who opens a
+// The command runs on the server, beside its secrets, and the author of any
 // pull request writes a tree. So the program is never taken from that tree. The
 // command runs in a folder that holds the files of `program` and nothing else;
 // the tree is data, in another folder, $SUBMITQUEUE_TREE. And it runs only if

@@ -19,7 +19,7 @@ type Places struct {
 	Reads   map[string][]string // places that a target reads, whichever target claims them
 }
 
-// Analyzer returns the analyzer whose targets Contents writes out.
+// Analyzer returns the analyzer of the targets that Contents writes out.
 func (p Places) Analyzer() Words { return Words{Lean: p.Lean} }
 
 // Settings returns the places as settings of an analysis.
@@ -51,7 +51,7 @@ func in(places []string, file string) bool {
 // Content is all that the result of a target can depend on.
 type Content struct {
 	Text    string   // all of it, written out; equal texts have equal results
-	Files   []string // whose words it sees, sorted
+	Files   []string // that it sees the words of, sorted
 	Missing []string // dependencies that do not exist, sorted
 	Cyclic  bool     // something below it depends on itself
 	Depth   int      // how many targets are below it

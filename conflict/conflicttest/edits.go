@@ -51,7 +51,7 @@ func (d *Drawer) word() string {
 	return fmt.Sprint("w", d.next)
 }
 
-// Tree draws a tree whose targets depend on nothing that is missing, nor on
+// Tree draws a tree in which targets depend on nothing that is missing, nor on
 // themselves.
 func (d *Drawer) Tree() map[string]string {
 	files := map[string]string{"rules/r": "macro", "rules/s": "macro dep:low", "flags": "on", "flag/BUILD": "src:flag/code src:flags src:rules/r src:rules/s", "flag/code": "base",

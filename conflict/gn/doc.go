@@ -36,7 +36,7 @@
 //
 // # Nothing of the tree is run
 //
-// Anybody who opens a pull request writes .gn and BUILD.gn, and GN runs on the
+// The author of any pull request writes .gn and BUILD.gn, and GN runs on the
 // server. Its exec_script would run any program, and in .gn even one that
 // --script-executable does not control. So:
 //
@@ -53,5 +53,5 @@
 //
 // A tree that needs one of these has no graph and says why; it is built as a
 // whole. A repository that needs exec_script is better served by the analyzer
-// command, whose program may call GN freely once it has landed.
+// command: its program may call GN freely once it has landed.
 package gn

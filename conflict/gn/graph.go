@@ -119,8 +119,8 @@ func (s *scanned) target(label string, raw json.RawMessage, data []string) (conf
 
 // built puts what a toolchain depends on below its targets. These are targets of other
 // toolchains, such as a compiler of the tree, which are built before any target of the
-// toolchain; GN describes no toolchain, so nothing tells which they are. A toolchain whose
-// definition has no word deps has none; one that has it may depend on each target of
+// toolchain; GN describes no toolchain, so nothing tells which they are. A toolchain with
+// no word deps in its definition has none; one with it may depend on each target of
 // another toolchain that does not itself depend on a target of this one.
 func (s *scanned) built(g *conflict.Graph, toolchains []string) {
 	members, up := map[string][]int{}, map[string][]int{}

@@ -192,8 +192,8 @@ func (s *scanned) closure(files ...string) []string {
 }
 
 // foreign finds a place in a file that is not the tree's, such as the BUILD.gn of a label
-// that leads out of it. GN's message shows the line. A message whose beginning is lost is
-// not shown at all.
+// that leads out of it. GN's message shows the line. A message that has lost its
+// beginning is not shown at all.
 var (
 	foreign = regexp.MustCompile(`(?m)^(?:ERROR at|See) /[^/]`)
 	shows   = regexp.MustCompile(`(?m)^ERROR `)

@@ -4,12 +4,12 @@
 // milliseconds for the next tree.
 //
 // From one tree to the next it goes by the difference (Follow): it reads again
-// the packages whose directory, test data or embedded files differ, and those
-// with a link to a file that differs. It makes the nodes of these, and of the
-// importers of a package, link or submodule that was added or removed. The new
-// version of an external module is one node. A change of the modules, of files
-// in every hash or of the meaning of imports, such as a new requirement, needs
-// the whole graph.
+// the packages with a difference in their directory, test data or embedded
+// files, and those with a link to a file that differs. It makes the nodes of
+// these, and of the importers of a package, link or submodule that was added or
+// removed. The new version of an external module is one node. A change of the
+// modules, of files in every hash or of the meaning of imports, such as a new
+// requirement, needs the whole graph.
 //
 // # Nodes
 //
@@ -53,12 +53,12 @@
 //     the importer can be built in: the importer's module, modules in one
 //     go.work with it, and modules that replace it by its directory. A path to
 //     a link or to a directory that does not exist is hashed as such.
-//   - A Go file whose imports cannot be read makes its node depend on the
-//     whole tree: it changes with every change until it is repaired.
+//   - A Go file with unreadable imports makes its node depend on the whole
+//     tree: the node changes with every change until the file is repaired.
 //   - A package with cgo, C or assembly depends on all files of the tree that
 //     a C compiler or linker may read.
-//   - Files whose name begins with a dot, and plain files beside a go.mod, are
-//     settings of tools more often than inputs of one package. No package
+//   - Files with a leading dot in the name, and plain files beside a go.mod,
+//     are settings of tools more often than inputs of one package. No package
 //     claims them; they follow `unowned`, as do directories without Go files.
 //
 // # Undeclared inputs

@@ -158,7 +158,7 @@ func (s pathSet) cross(dir string) bool {
 	return false
 }
 
-// followExternal adds the external modules whose files differ.
+// followExternal adds the external modules with files that differ.
 func (b *builder) followExternal(p *conflict.Patch, files []conflict.FileChange) {
 	for _, dir := range b.now.modules.dirs() {
 		if touches(files, below(dir, "go.mod")) || touches(files, below(dir, "go.sum")) || touches(files, below(dir, "vendor")) {

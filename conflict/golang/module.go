@@ -147,7 +147,7 @@ func (b *builder) followCopies(ctx context.Context) error {
 			m.copies[dir] = append(m.copies[dir], found...)
 		}
 	}
-	for _, dir := range m.vendors { // of a workspace, whose vendored files are in every hash
+	for _, dir := range m.vendors { // of a workspace: its vendored files are in every hash
 		for e := range l.under(dir) {
 			if e.Mode != conflict.ModeLink {
 				continue

@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// shards is a map whose copies share the parts that none of them has changed: a
+// shards is a map; its copies share the parts that no copy has changed: a
 // copy costs as little as a change. Many goroutines may read a copy at once;
 // until a copy is handed on, only the goroutine that forked it may change it.
 type shards[V any] struct {

@@ -57,8 +57,8 @@ type builder struct {
 	analyzer *Analyzer
 	tree     conflict.Tree
 	now      *state
-	dirty    map[string]bool // directories whose package is to be read again
-	remake   map[string]bool // directories whose nodes are to be made again
+	dirty    map[string]bool // directories with a package to be read again
+	remake   map[string]bool // directories with nodes to be made again
 	moved    map[string]bool // directories that are packages now, or were
 	scans    map[string]scan // by object id
 	resolved map[*goModule]map[string]*resolved

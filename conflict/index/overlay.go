@@ -14,7 +14,7 @@ import (
 // change is not written into the rows: it is the change's reach, a set of hubs.
 type hub struct {
 	set
-	reached bitset // slots of the changes whose reach it is in
+	reached bitset // slots of the changes with it in their reach
 }
 
 // link makes the hubs of a change, and finds the changes that come to them.
@@ -177,7 +177,7 @@ func (x *Index) forgetReach(c *entry) {
 	c.reach = nil
 }
 
-// settle computes again the reach of each change whose reach may differ.
+// settle computes again the reach of each change for which it may differ.
 func (x *Index) settle() {
 	if x.dirty.empty() {
 		return

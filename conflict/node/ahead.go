@@ -61,7 +61,7 @@ func (b *builder) ahead(ctx context.Context, files []reading) error {
 }
 
 // keep parses a file into memory. A panic of the parser is dropped: it happens
-// again in the step, whose goroutine expects it.
+// again in the step, where the goroutine expects it.
 func (b *builder) keep(r reading, content []byte) {
 	defer func() { _ = recover() }()
 	if v, err := r.parse(content); err == nil {
@@ -89,7 +89,7 @@ func (b *builder) readManifests(ctx context.Context) error {
 	return b.ahead(ctx, slices.DeleteFunc(append(locks, files...), b.remembered))
 }
 
-// readSources reads the files whose imports are looked at.
+// readSources reads the files to be searched for imports.
 func (b *builder) readSources(ctx context.Context) error {
 	b.scans = make(map[string]specifiers, len(b.layout.Sorted))
 	var unknown []reading

@@ -139,9 +139,9 @@ func (b *builder) declared(p *pkg) {
 	b.scripts(p)
 }
 
-// scripts adds the external packages whose programs the scripts run: where they
-// are installed for all packages, a script may run one that its package has not
-// declared.
+// scripts adds the external packages with programs that the scripts run: where
+// they are installed for all packages, a script may run one that its package
+// has not declared.
 func (b *builder) scripts(p *pkg) {
 	at, _ := below(p.root.dir, p.dir)
 	for i, l := range p.root.locks {

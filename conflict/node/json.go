@@ -14,7 +14,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
-// object is a JSON object whose values are not read yet. Keys are as written:
+// object is a JSON object with values not read yet. Keys are as written:
 // encoding/json alone would take "Name" for "name". If a key is written twice,
 // the last one counts, as in Node.
 type object map[string]json.RawMessage

@@ -155,7 +155,8 @@ func parseYarn1(data []byte) (mapping, error) {
 }
 
 // yarn1Field splits `"@a/b" "^1.0.0"`, `version "1"`, `integrity sha512-x` and
-// `"a@1", "a@^1":`, whose parts it joins as later versions write them.
+// `"a@1", "a@^1":`; it joins the parts of the last as later versions write
+// them.
 func yarn1Field(body string) (key, value string, ok bool) {
 	if list, is := strings.CutSuffix(body, ":"); is {
 		var parts []string

@@ -16,7 +16,7 @@ type project struct {
 	name     string
 	tags     []string
 	implicit []string // patterns of projects
-	on       []string // projects whose tasks run before its own
+	on       []string // projects with tasks that run before its own
 	inputs   []string // globs beside its own files
 	tools    []string // packages that hold its executors
 	paths    []string // the words in options and commands that may be paths from the root

@@ -10,13 +10,13 @@ var turboNames = []string{"turbo.json", "turbo.jsonc"}
 // turbo has the fields of a turbo.json that are about files and packages.
 type turbo struct {
 	global  []string // files that every package depends on
-	extends []string // packages whose configuration this one continues
+	extends []string // packages with the configuration that this one continues
 	tasks   []turboTask
 }
 
 type turboTask struct {
 	pkg    string   // that the task is of, "" for all
-	on     []string // packages whose tasks run before it
+	on     []string // packages with tasks that run before it
 	inputs []string // globs beside its own files
 }
 

@@ -135,7 +135,7 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	if len(linked) == 0 {
 		return g, nil
 	}
-	// A link is read as what it leads to, whoever has that.
+	// A link is read as what it leads to, no matter which target has that.
 	l := layout.New(files)
 	for _, i := range linked {
 		behind, err := l.Behind(g.Targets[i].Sources, func(link conflict.Entry) (string, error) {

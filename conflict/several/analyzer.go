@@ -165,8 +165,9 @@ func (p Part) failed(err error) error {
 }
 
 // behind adds to some goals of links those of the files that move all of the part: where
-// such a file is a link, what it leads to is read, whoever owns that. A link to a folder
-// brings nothing, as for files that are in every hash of one analyzer.
+// such a file is a link, the file that it leads to is read, no matter which target owns
+// that. A link to a folder brings nothing, as for files that are in every hash of one
+// analyzer.
 func (p Part) behind(ctx context.Context, t conflict.Tree, g *conflict.Graph, goals []string, files []conflict.Entry) ([]string, error) {
 	var l *layout.Layout
 	read := func(e conflict.Entry) (string, error) {

@@ -39,7 +39,7 @@
 // # Folders
 //
 // Under a folder an analyzer sees a tree that has only the files of the folder,
-// named from there, and whose id depends on these files alone. A path in a
+// named from there, and an id that depends on these files alone. A path in a
 // manifest that leaves the folder (replace => ../lib) leads nowhere: say `needs`,
 // name the files in the entry's `barrier`, or let the analyzer begin further up.
 // A symbolic link that leaves the folder is followed: its file is in the hashes

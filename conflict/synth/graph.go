@@ -3,7 +3,7 @@
 //
 // The shape is that of a large monorepo: 64 % of the nodes are source files
 // and 36 % are rules, in 31 layers. A rule depends on its own files and on
-// rules of lower layers, whose popularity is Zipf-like: a few low-level
+// rules of lower layers, with a Zipf-like popularity: a few low-level
 // libraries are below nearly everything, and most rules have few dependents.
 // Of 1,000 changes of New(1_000_000, 6_400_000, 1) half affect up to 9 nodes,
 // one in ten more than 62,000, one in a hundred more than 257,000, and the
