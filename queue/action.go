@@ -9,8 +9,8 @@ import (
 
 // Action is something to be done outside: at least once, under its key, after
 // the state that asks for it has been stored. Its result arrives as an event
-// that names the key. An action whose deadline passes without one is tried
-// again under a new attempt, with a limit.
+// that names the key. If the deadline of an action passes without that event,
+// the action is tried again under a new attempt, with a limit.
 type Action struct {
 	Key       string  `json:"key"`
 	Attempt   int     `json:"attempt"`           // one more than have failed
@@ -51,7 +51,7 @@ type Observe struct {
 type Survey struct {
 	Commit   CommitID `json:"commit"`
 	Analyzer string   `json:"analyzer,omitempty"` // version to judge it by; empty, or not known: the newest
-	Former   string   `json:"former,omitempty"`   // version whose passes are looked through, too; set where Analyzer is not in force
+	Former   string   `json:"former,omitempty"`   // version with passes that are looked through, too; set where Analyzer is not in force
 }
 
 // Watch computes main's keys of some steps and targets, or, with Before, those keys of
@@ -66,7 +66,7 @@ type Watch struct {
 	Most     int      `json:"most,omitempty"` // with Before: no more keys than these
 }
 
-// Inspect asks the forge about a pull request and the user who gave a command.
+// Inspect asks the forge about a pull request and the author of a command.
 // Result: Inspected.
 type Inspect struct {
 	Request string `json:"request"`
@@ -120,12 +120,12 @@ type Resolve struct {
 	Picks []Pick   `json:"picks"` // each on the commit of the one before
 
 	// Together is how many picks at the end are merged into one commit, a rollup,
-	// whose parents are the commit before them and their heads. Where one of them
+	// with the commit before them and their heads as parents. Where one of them
 	// does not merge, or brings nothing, the rollup does not merge.
 	Together int `json:"together,omitempty"`
 
 	Analyzer string `json:"analyzer,omitempty"` // version that Base is judged by; each pick by the one below it, where its settings have that
-	Former   string `json:"former,omitempty"`   // version whose passes are looked through, too
+	Former   string `json:"former,omitempty"`   // version with passes that are looked through, too
 
 	Protected []string `json:"protected,omitempty"` // globs of the paths that need an administrator's approval
 }

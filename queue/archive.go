@@ -27,8 +27,8 @@ type Archive interface {
 	Renew(ctx context.Context, queue string, passes []Entry) error
 }
 
-// Search asks an archive for the passes of one target, or for those whose key's
-// id begins with some hexadecimal digits.
+// Search asks an archive for the passes of one target, or for those of keys
+// with ids that begin with some hexadecimal digits.
 type Search struct {
 	Target string // this or Prefix
 	Prefix string

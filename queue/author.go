@@ -1,7 +1,7 @@
 package queue
 
-// Author is what is remembered of somebody whose changes have had verdicts here. It is
-// for models, and is forgotten after a while without a verdict.
+// Author is what is remembered of an author of changes that have had verdicts here. It
+// is for models, and is forgotten after a while without a verdict.
 type Author struct {
 	Name    string             `json:"name"`           // as in Change.Author
 	Since   Instant            `json:"since"`          // arrival of the first change

@@ -56,7 +56,7 @@ const (
 	LackBase      LackKind = "base"      // it asks for another branch; Names: that one
 	LackReady     LackKind = "draft"     // it is a draft
 	LackLabels    LackKind = "labels"    // Names: labels that are not set
-	LackAuthor    LackKind = "author"    // Names: the person who has opened it
+	LackAuthor    LackKind = "author"    // Names: its author
 	LackApprovals LackKind = "approvals" // Names: how many of its head count, how many it takes
 	LackChecks    LackKind = "checks"    // Names: the patterns that do not hold
 	LackPaths     LackKind = "paths"     // it changes paths that it may not, or none of those that it must

@@ -141,7 +141,7 @@ type Learned struct {
 	Main    Rate `json:"main,omitzero"`     // steps run on main itself that have passed, of those with a result
 	Failing int  `json:"failing,omitempty"` // changes turned down for a failure since one has landed
 
-	Took []Took `json:"took,omitempty"` // by step, sorted by name: those whose time-outs are learned
+	Took []Took `json:"took,omitempty"` // by step, sorted by name: those with learned time-outs
 
 	Shift     Shift     `json:"shift,omitzero"`     // of the chances of the model in use, by the outcomes
 	Credit    Credit    `json:"credit,omitzero"`    // in the model in use, against what is known without it

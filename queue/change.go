@@ -57,7 +57,7 @@ type Change struct {
 	Branch    string   `json:"branch,omitempty"` // the head's branch, as the forge names it; hostile text
 	Title     string   `json:"title"`            // hostile text
 	Author    string   `json:"author"`
-	Requester string   `json:"requester"` // the person who said /land
+	Requester string   `json:"requester"` // the author of the command /land
 	URL       string   `json:"url,omitempty"`
 	Basis
 	On      CommitID   `json:"on,omitempty"`    // of a try: the commit of main that it is built on
@@ -137,7 +137,7 @@ type Course struct {
 	Spent   float64  `json:"spent,omitempty"`    // their sum in whole builds of all that it affects: a build of a part counts as that part
 	Green   int      `json:"green,omitempty"`    // of those for it, builds that have passed
 	Red     int      `json:"red,omitempty"`      // and that have failed
-	Rollup  ChangeID `json:"rollup,omitempty"`   // the change whose rollup it has joined: all changes with the same Rollup are to land in one merge
+	Rollup  ChangeID `json:"rollup,omitempty"`   // the first change of the rollup that it has joined: all changes with the same Rollup are to land in one merge
 	After   ChangeID `json:"after,omitempty"`    // it was in a rollup that has failed, and of which the part with this change is tried first
 	Infra   int      `json:"infra,omitempty"`    // infrastructure errors since its last real result
 	InfraOn []string `json:"infra_on,omitempty"` // the hosts that they were on, as far as they are known
@@ -155,7 +155,7 @@ type Ending struct {
 	Until   Instant  `json:"until,omitempty"` // parked: looked at again then
 	Verdict *Verdict `json:"verdict,omitempty"`
 	Refused *Refused `json:"refused,omitempty"` // the forge's refusal to land it
-	Recall  string   `json:"recall,omitempty"`  // landing: who has taken it back since its push was written; that counts if the push does not move main
+	Recall  string   `json:"recall,omitempty"`  // landing: the user that has taken it back since its push was written; that counts if the push does not move main
 	Unruled []string `json:"unruled,omitempty"` // landing: the labels of its rule that were taken off since, and are off; they count as Recall does
 }
 
@@ -175,7 +175,7 @@ type Consent struct {
 // Would is what would become of a pull request that is not in the queue.
 type Would struct {
 	Unmet     Reason     `json:"unmet,omitzero"`      // the requirement that keeps it out; of several, the first
-	Failed    []string   `json:"failed,omitempty"`    // steps for whose failures it was rejected before, at this very commit
+	Failed    []string   `json:"failed,omitempty"`    // steps with failures that it was rejected for before, at this very commit
 	Clashes   []string   `json:"clashes,omitempty"`   // paths at which it does not merge with the target branch, where nothing keeps it out
 	Already   bool       `json:"already,omitempty"`   // its merge changes nothing on the target branch, where nothing keeps it out
 	Conflicts []Conflict `json:"conflicts,omitempty"` // with pending changes, in their order
@@ -299,7 +299,7 @@ const (
 	ReasonWaitsControl  ReasonCode = "control"        // it has failed; the same is run on main without it before that counts. Names: steps
 	ReasonUnread        ReasonCode = "unread"         // a part that it touches could not be analyzed and counts as one target; Detail: why; Until: when it is analyzed again
 	ReasonUnanalyzed    ReasonCode = "unanalyzed"     // it could not be analyzed and counts as touching everything; Detail: why; Until: when it is analyzed again
-	ReasonPaused        ReasonCode = "paused"         // Detail: who paused and why
+	ReasonPaused        ReasonCode = "paused"         // Names: the author of the pause, where it has one; Detail: why
 	ReasonShut          ReasonCode = "branch-refuses" // landings are paused: the forge refuses every push; Detail: the rule
 	ReasonRenamed       ReasonCode = "renamed"        // the target branch has another name; Names: the old one, the new one
 	ReasonLanding       ReasonCode = "landing"        // being pushed
@@ -307,7 +307,7 @@ const (
 	ReasonFailed        ReasonCode = "failed"         // a real build failed
 	ReasonMergeConflict ReasonCode = "merge-conflict" // Names: paths; Detail: why it cannot be merged by its method, where that is no conflict
 	ReasonAlready       ReasonCode = "already"        // the merge changes nothing: already on main, or reverted there
-	ReasonCancelled     ReasonCode = "cancelled"      // Names: by whom
+	ReasonCancelled     ReasonCode = "cancelled"      // Names: the user that cancelled it
 	ReasonPushed        ReasonCode = "head-moved"     // the author pushed; the approval was for another head
 	ReasonHeardLate     ReasonCode = "heard-late"     // the command was heard long after it was given, and the pull request has changed since: its head may be another one; Names: the present one
 	ReasonClosed        ReasonCode = "closed"
@@ -353,8 +353,8 @@ const (
 	ReasonExplain      ReasonCode = "explain"     // answer: all that is known of it
 	ReasonExplained    ReasonCode = "explained"   // its expected outcome is known
 	ReasonInQueue      ReasonCode = "in-queue"    // refused: a try of a change that the queue builds anyway
-	ReasonDelegated    ReasonCode = "delegated"   // answer: Names: who may land it, who says so
-	ReasonUndelegated  ReasonCode = "undelegated" // answer: Names: from whom it was taken back
+	ReasonDelegated    ReasonCode = "delegated"   // answer: Names: the user with the right to land it, the author of the command
+	ReasonUndelegated  ReasonCode = "undelegated" // answer: Names: the users that it was taken back from
 	ReasonNowQuota     ReasonCode = "now-quota"   // refused: Names: the limit of a day; Until: when there is room again
 	ReasonForgotten    ReasonCode = "forgotten"   // refused: too much has been forgotten lately. Names: the thing to be forgotten
 	ReasonBadUntil     ReasonCode = "bad-until"   // refused: Names: the text that was read as the end of a freeze

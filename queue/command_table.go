@@ -24,14 +24,14 @@ type CommandRow struct {
 	Keeps bool
 	// Forms are how it can be written, for the help.
 	Forms []CommandForm
-	// Who returns the people who may give it, by the permissions; nil: anybody.
+	// Who returns the people with the right to give it, by the permissions; nil: anybody.
 	Who func(config.Permissions) config.Who
 	// Also are commands with permissions that may be asked for as well.
 	Also []Verb
 	// Runs says that the command may run code of a pull request: it takes write access, besides
 	// Who.
 	Runs bool
-	// Delegated says that a user to whom a pull request was delegated may give it, too.
+	// Delegated says that users may give it, too, for pull requests delegated to them.
 	Delegated bool
 	// Enters says that it puts a pull request into the queue.
 	Enters bool
@@ -88,7 +88,7 @@ var commands = CommandTable{
 		{"/queue model newest", "`/queue model newest` plans with the newest model of what this queue has learned that is better than none, a version in place of `newest` with an earlier one, and `none` with none; `learn` makes a new one now. For maintainers."}}},
 	{Verb: CommandAuto},
 	{Verb: CommandRecheck, Who: mayLand,
-		Also: []Verb{CommandLand, CommandRetry, CommandNow}}, // of a person who has asked by any of these
+		Also: []Verb{CommandLand, CommandRetry, CommandNow}}, // of a requester by any of these
 }
 
 func or(w, otherwise config.Who) config.Who {
@@ -110,8 +110,8 @@ func (t CommandTable) Row(v Verb) CommandRow {
 	return CommandRow{Verb: v}
 }
 
-// Who returns who may give a command by the permissions of a configuration; "" for
-// commands that anybody may give.
+// Who returns the people with the right to give a command, by the permissions of a
+// configuration; "" for commands that anybody may give.
 func (t CommandTable) Who(v Verb, p config.Permissions) config.Who {
 	if may := t.Row(v).Who; may != nil {
 		return may(p)

@@ -39,10 +39,10 @@
 // # How do I add a command?
 //
 // One row of Commands (command_table.go): its words, how the text behind them is read, the
-// right form for a misspelt one, its lines of the help, who may give it. The effect of the
-// command is one row of followers in package speculation (follow.go). Comments, answers to
-// misspelt commands, the help, permissions and teams follow from these. For example, /land
-// later 2h:
+// right form for a misspelt one, its lines of the help, the people with the right to give
+// it. The effect of the command is one row of followers in package speculation
+// (follow.go). Comments, answers to misspelt commands, the help, permissions and teams
+// follow from these. For example, /land later 2h:
 //
 //	{Verb: CommandLater, Words: "/land later", Takes: takesUntil, Near: "/land later UNTIL", Who: mayLand,
 //		Forms: []CommandForm{{"/land later UNTIL", "`/land later UNTIL` waits before it asks to land."}}}

@@ -59,7 +59,7 @@ type Edited struct {
 type HeadMoved struct {
 	Number int      `json:"number"`
 	Head   CommitID `json:"head"`
-	By     string   `json:"by,omitempty"` // the person who pushed, if the forge says so
+	By     string   `json:"by,omitempty"` // the pusher, if the forge says so
 }
 
 // Closed says that a pull request was closed, merged or not.

@@ -14,7 +14,7 @@ type Facets struct {
 	Files     *int    `json:"files,omitempty"`     // that these touch
 	Added     *int    `json:"added,omitempty"`     // lines
 	Removed   *int    `json:"removed,omitempty"`   // lines
-	Approvals *int    `json:"approvals,omitempty"` // people whose approving review is of exactly its head
+	Approvals *int    `json:"approvals,omitempty"` // people with an approving review of exactly its head
 	Checks    *Checks `json:"checks,omitempty"`    // that others have set on its head
 	Revert    *bool   `json:"revert,omitempty"`    // it says that it takes something back
 	Plan      *bool   `json:"plan,omitempty"`      // it says how it was tested

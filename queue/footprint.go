@@ -95,7 +95,7 @@ const (
 )
 
 // Conflict is one pair of changes that may influence each other, with up to
-// five names as witnesses for people who ask why.
+// five names as witnesses, to tell people why.
 type Conflict struct {
 	With      ChangeID     `json:"with"`
 	Kind      ConflictKind `json:"kind"`

@@ -83,15 +83,16 @@ type HeadsMoved struct {
 	Moved  []ChangeID `json:"moved,omitempty"`
 }
 
-// HeadsSeen is what came of SeeHeads: the changes whose pull requests show the new head.
+// HeadsSeen is what came of SeeHeads: the changes with pull requests that show the new head.
 type HeadsSeen struct {
 	Action string     `json:"action"`
 	Push   string     `json:"push"`
 	Seen   []ChangeID `json:"seen,omitempty"`
 }
 
-// HeadsReturned is what came of ReturnHeads: the changes whose branches the forge does not
-// let us put back. One that somebody else has moved since is not among them.
+// HeadsReturned is what came of ReturnHeads: the changes with a branch that the forge does
+// not let us put back. One with a branch that somebody else has moved since is not among
+// them.
 type HeadsReturned struct {
 	Action string     `json:"action"`
 	Left   []ChangeID `json:"left,omitempty"`

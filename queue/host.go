@@ -127,7 +127,7 @@ func (r *HostRun) Doubt(d Doubtful) bool {
 
 // Passed notes that another host has passed some keys on a commit: a failure here within
 // FailureExpiry is this host's fault; after that the world may have changed. It returns the
-// name of the step whose failure is this host's fault, or "", and whether anything is new.
+// name of the step that failed by this host's fault, or "", and whether anything is new.
 func (h *Host) Passed(keys map[Digest]bool, on CommitID, now Instant) (fault string, changed bool) {
 	for i := range h.Runs {
 		r := &h.Runs[i]

@@ -24,7 +24,7 @@ type Hunt struct {
 	Trails   []Trail      `json:"trails"`
 	More     int          `json:"more,omitempty"` // red targets beyond MostTrails, which are not followed
 	Builds   int          `json:"builds,omitempty"`
-	Lost     []LostProbe  `json:"lost,omitempty"`  // commits whose builds brought no result
+	Lost     []LostProbe  `json:"lost,omitempty"`  // commits with builds that brought no result
 	Retry    Instant      `json:"retry,omitempty"` // after such a build no other is started before
 	Culprits []Culprit    `json:"culprits,omitempty"`
 	Over     Instant      `json:"over,omitempty"` // when it ended
@@ -97,7 +97,7 @@ type Probe struct {
 	Tail   string   `json:"tail,omitempty"` // of a failure; hostile text
 }
 
-// LostProbe is a commit of the line whose builds brought no result.
+// LostProbe is a commit of the line with builds that brought no result.
 type LostProbe struct {
 	Commit CommitID `json:"commit"`
 	Times  int      `json:"times"`

@@ -60,7 +60,7 @@ type Main struct {
 	Formerly   string         `json:"formerly,omitempty"`   // the name by which the server knows Branch, where the queue has followed a renaming
 	Default    string         `json:"default,omitempty"`    // the default branch, where that is another one and nobody has chosen ours; hostile text
 	Under      string         `json:"under,omitempty"`      // this record is no queue: the key of the queue that is kept for this branch
-	Surveyed   CommitID       `json:"surveyed,omitempty"`   // the commit whose keys were compared with the ledger
+	Surveyed   CommitID       `json:"surveyed,omitempty"`   // the commit of the keys that were compared with the ledger
 	Root       LinkID         `json:"root,omitempty"`       // root link of the keys of main that were not proven at Surveyed
 	Suspects   []LineCommit   `json:"suspects,omitempty"`   // the latest of the commits we did not make since main was last proven, oldest first
 	Config     *config.Config `json:"config,omitempty"`     // the last good one of the target branch
@@ -119,8 +119,8 @@ type Pause struct {
 	Tries  int           `json:"tries,omitempty"`  // and how often the branch has refused since
 }
 
-// Why returns the pause as a reason to wait. It names the person who paused; a freeze of the
-// configuration has none.
+// Why returns the pause as a reason to wait. It names the author of the pause; a freeze of
+// the configuration has none.
 func (p *Pause) Why() Reason {
 	r := Reason{Code: ReasonPaused, Detail: p.Reason, Until: p.Until}
 	if p.Window == nil {

@@ -17,7 +17,7 @@ type Entry struct {
 	Keys     []Key     `json:"keys"` // one, or the set
 	Passed   Instant   `json:"passed,omitempty"`
 	By       BuildID   `json:"by,omitempty"`       // the build that passed it; empty where Head
-	Change   ChangeID  `json:"change,omitempty"`   // whose build it was; empty: main's
+	Change   ChangeID  `json:"change,omitempty"`   // the change that the build was for; empty: main
 	Commit   CommitID  `json:"commit,omitempty"`   // on which it ran
 	Step     string    `json:"step,omitempty"`     // name of the step that passed, or, where Opaque, failed; empty in records of older versions
 	Machine  string    `json:"machine,omitempty"`  // the agent that it passed on
@@ -112,7 +112,7 @@ const (
 	FailureExpiry = time.Hour
 	// FailureRuns is how many times as long as its run took a failure counts, where that
 	// is longer: time for the run that repeats it, and for the earlier runs that find
-	// out whose failure it is.
+	// the origin of the failure.
 	FailureRuns = 4
 	// TimeoutsNeeded is how many time-outs make a failure: one is
 	// infrastructure until it has happened again.

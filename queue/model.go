@@ -6,7 +6,7 @@ import "strconv"
 type Models struct {
 	Using  int    `json:"using,omitempty"`  // version of the one in use; 0: none
 	Fixed  bool   `json:"fixed,omitempty"`  // somebody has chosen it, or none: a newer one does not come into use on its own
-	By     string `json:"by,omitempty"`     // who has; hostile text
+	By     string `json:"by,omitempty"`     // the author of that choice; hostile text
 	Latest int    `json:"latest,omitempty"` // the highest version that was ever asked for
 
 	Seen  int          `json:"seen,omitempty"`  // changes that have landed or failed since the queue began

@@ -34,7 +34,7 @@ type Next struct {
 	Rivals    int        // how many these were
 	Least     float64    // the least value of a running build
 	Until     Instant    // the answer may be another then, and the plan looks again; 0: when something happens
-	For       []ChangeID // the changes whose verdicts or builds it waits for
+	For       []ChangeID // the changes with the verdicts or builds that it waits for
 	Builds    []BuildID  // that verify what it would
 	Known     string     // ReasonWaitsKnown: one of the Known..., on the likeliest future
 	Limit     int        // the cap or the window that is reached

@@ -51,7 +51,7 @@ var ruleWords = []string{
 }
 
 // troubleWords are in answers of a forge that is in trouble, in lower case: of GitHub
-// during its incidents, of git at its end, and of GitLab, whose hook asks a service.
+// during its incidents, of git at its end, and of GitLab, where a hook asks a service.
 var troubleWords = []string{
 	"internal server error", "fatal error in commit_refs", "unpacker error", "early eof", "failed to report status",
 	"internal api", "timed out", "timeout", "service unavailable", "bad gateway", "socketerror", "please try again",

@@ -29,12 +29,12 @@ type RequirementKind string
 // The kinds of requirements. Names holds what each says.
 const (
 	RequireReviews       RequirementKind = "reviews"           // approving reviews; Names: how many there are, how many it takes
-	RequireCodeOwners    RequirementKind = "code-owners"       // the approval of the owners of the paths that it changes; Names: some paths whose owners have not approved, where that is known
-	RequireLastPush      RequirementKind = "last-push"         // an approval of the last push by somebody who did not push it
+	RequireCodeOwners    RequirementKind = "code-owners"       // the approval of the owners of the paths that it changes; Names: some paths without an approval of their owners, where that is known
+	RequireLastPush      RequirementKind = "last-push"         // an approval of the last push by somebody other than the pusher
 	RequireTeam          RequirementKind = "team-reviews"      // approvals by members of a team; Names: how many there are, how many it takes, and some paths for which
 	RequireAttributed    RequirementKind = "unattributed"      // one approval more than otherwise, as commits may be of no known account
 	RequireJudged        RequirementKind = "unjudged"          // a rule that cannot be judged; Names: its name, and why (Unjudged…)
-	RequireNoChanges     RequirementKind = "changes-requested" // Names: reviewers who asked for changes
+	RequireNoChanges     RequirementKind = "changes-requested" // Names: reviewers with a request for changes
 	RequireChecks        RequirementKind = "checks"            // Names: required checks that have not ended or not appeared
 	RequireChecksPassed  RequirementKind = "checks-failed"     // Names: required checks that have failed
 	RequireResolved      RequirementKind = "conversations"     // Names: how many are open, and the paths of some

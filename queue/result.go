@@ -78,7 +78,7 @@ type Inspected struct {
 	Permission string   `json:"permission"`          // of the requester: none, read, triage, write, maintain, admin
 	Protected  []string `json:"protected,omitempty"` // protected paths that differ from main
 	Guarded    []string `json:"guarded,omitempty"`   // protected paths that merges of its change would change, as the queue has said
-	ConfigAt   CommitID `json:"config_at,omitempty"` // whose configuration said what is protected
+	ConfigAt   CommitID `json:"config_at,omitempty"` // the commit with the configuration that said what is protected
 	Below      CommitID `json:"below,omitempty"`     // as in Change, where what it is on top of has landed
 	Wording    Wording  `json:"wording,omitzero"`    // of the commits that it would land as, by the method that the request asks for
 	Approved   bool     `json:"approved,omitempty"`  // an administrator approved exactly this head, or asked for it
@@ -89,7 +89,7 @@ type Inspected struct {
 
 	Requires bool          `json:"requires,omitempty"` // the forge knows of requirements: Unmet are all that are not met, beside Draft and Protected
 	Unmet    []Requirement `json:"unmet,omitempty"`
-	Vouched  bool          `json:"vouched,omitempty"` // the person who asks is an administrator
+	Vouched  bool          `json:"vouched,omitempty"` // the requester is an administrator
 	Already  bool          `json:"already,omitempty"` // to explain it: its merge changes nothing
 }
 
@@ -234,7 +234,7 @@ type Renamed struct {
 // Capacity says how many builds can run at once.
 type Capacity struct {
 	Slots int `json:"slots"`           // on runners
-	Forge int `json:"forge,omitempty"` // of builds whose steps are all checks of the forge's CI
+	Forge int `json:"forge,omitempty"` // of builds in which all steps are checks of the forge's CI
 }
 
 // Tick is the passing of time, when Step asked to be woken.

@@ -49,7 +49,7 @@ func (b *Build) Divide(at int, keys []Key) *Job {
 	return &b.Jobs[at]
 }
 
-// Steps counts the steps of a build, and the steps whose shards all have their results.
+// Steps counts the steps of a build, and the steps with results of all their shards.
 func (b *Build) Steps() (done, all int) {
 	open := map[string]bool{} // by the step's name
 	for _, j := range b.Jobs {

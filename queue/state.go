@@ -72,7 +72,7 @@ type Pull struct {
 	Last     ChangeID   `json:"last,omitempty"`      // its change with the latest verdict
 	Try      ChangeID   `json:"try,omitempty"`       // the try that is under way
 	Tried    ChangeID   `json:"tried,omitempty"`     // the latest try that is over
-	Trusted  []Trusted  `json:"trusted,omitempty"`   // people who may land it because somebody else says so
+	Trusted  []Trusted  `json:"trusted,omitempty"`   // people with the right to land it because somebody else says so
 	Notice   Reason     `json:"notice,omitzero"`     // the answer to the latest command that was not followed
 	NoticeTo string     `json:"notice_to,omitempty"` // the author of the command
 	Shown    Digest     `json:"shown,omitempty"`     // digest of the facts its comment shows
@@ -92,8 +92,9 @@ type Pull struct {
 	At       Instant    `json:"at"`
 }
 
-// Trusted is a person who may land one pull request because another person has said so: at one
-// head if the person has no write access, else at any head, until it is closed.
+// Trusted is a person with the right to land one pull request because another person has said
+// so: at one head if the trusted person has no write access, else at any head, until it is
+// closed.
 type Trusted struct {
 	User string   `json:"user"`
 	By   string   `json:"by"`

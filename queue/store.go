@@ -19,7 +19,7 @@ const SeenFor = 96 * time.Hour
 // error may mean that the write happened or not: load again.
 type Store interface {
 	// Append adds events to a queue's inbox, durably, before it returns. An event
-	// whose ID the inbox has seen before (within SeenFor) is dropped.
+	// with an ID that the inbox has seen before (within SeenFor) is dropped.
 	Append(ctx context.Context, queue string, events ...Event) error
 	// Acquire makes owner the owner of a queue for ttl, or extends that. The
 	// token is larger than every one given before for the queue to another owner.

@@ -5,7 +5,7 @@ package queue
 // force decides until all of main has passed under the newer one.
 type Upgrade struct {
 	Analyzer string   `json:"analyzer"`           // the newer version
-	Surveyed CommitID `json:"surveyed,omitempty"` // the commit whose keys under it were compared with the ledger
+	Surveyed CommitID `json:"surveyed,omitempty"` // the commit of the keys under it that were compared with the ledger
 	Root     LinkID   `json:"root,omitempty"`     // root link of those that were not proven; empty: all were
 	Total    int      `json:"total,omitempty"`    // keys that the commit has under it
 	Unknown  string   `json:"unknown,omitempty"`  // why it cannot tell the commit's targets; hostile text

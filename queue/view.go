@@ -70,7 +70,7 @@ type QueueView struct {
 	Order      []View     // changes without a verdict, in order; parked ones last
 	Recent     []Change   // verdicts, newest first
 	Unproven   int        // keys of main that no build has passed
-	Red        []string   // targets of main whose failure is decisive
+	Red        []string   // targets of main with a decisive failure
 	Failing    []Evidence // the failures that make them red, at most 5
 	Unrun      []Evidence // steps that verify main and that no runner can run, because a command is not there; at most 5
 	MainBuilds []BuildView

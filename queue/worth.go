@@ -16,7 +16,7 @@ const (
 	WorthFlip      WorthKind = "flip"      // on a future in which one outcome is the other one
 	WorthLate      WorthKind = "late"      // the same, because that outcome will be long in coming
 	WorthSpare     WorthKind = "spare"     // on another future, in a slot that no other build wants
-	WorthSample    WorthKind = "sample"    // a change deep in the line, with some of those ahead: to learn who is to blame
+	WorthSample    WorthKind = "sample"    // a change deep in the line, with some of those ahead: to learn which changes are to blame
 	WorthTry       WorthKind = "try"       // a change that is only tried, in such a slot
 	WorthHunt      WorthKind = "hunt"      // a commit of main's line that may have turned main red
 	WorthRevert    WorthKind = "revert"    // a revert of the commit that has turned main red, on main as it is
@@ -122,8 +122,8 @@ type Part struct {
 	Factor float64
 }
 
-// Parts returns the factors whose product the value is; those that play no
-// role are left out, but for needed and aging.
+// Parts returns the factors of the value; those that play no role are left out,
+// but for needed and aging.
 func (w Worth) Parts() []Part {
 	switch {
 	case w.Kind == "":

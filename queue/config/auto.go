@@ -13,8 +13,8 @@ import (
 // Auto is a rule by which an open pull request enters the queue without a command: all
 // conditions of the rule must hold for the head that enters. The pull request must not
 // be a draft, and must ask for the queue's branch. Besides, each rule needs somebody
-// with write access: the author, somebody who approves of the head, or an author whom
-// the rule names.
+// with write access: the author, a reviewer with an approval of the head, or an author
+// that the rule names.
 type Auto struct {
 	// Name is shown to everybody whose pull request the rule enters; each rule has its own.
 	Name string `json:"name" yaml:"name" jsonschema:"required,maxLength=64,pattern=^[a-zA-Z0-9._-]+$"`

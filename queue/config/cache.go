@@ -33,7 +33,7 @@ func (c Cache) fields() []string {
 	return append(fields, key...)
 }
 
-// cacheFields are the fields of all caches of a step, whose order means nothing.
+// cacheFields are the fields of all caches of a step; the order of the caches means nothing.
 func (s Step) cacheFields() (fields []string) {
 	each := make([][]string, len(s.Caches))
 	for i, c := range s.Caches {

@@ -60,7 +60,7 @@ func (d *document) report(path, format string, args ...any) {
 	d.reportAt(d.place(path), path, fmt.Sprintf(format, args...))
 }
 
-// reportAt is report for a value whose place is known.
+// reportAt is report for a value at a known place.
 func (d *document) reportAt(at position, path, message string) {
 	if !d.refused[path] {
 		d.refused[path] = true

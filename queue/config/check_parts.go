@@ -141,7 +141,7 @@ func quotedList(names []string) string {
 	return strings.Join(words, ", ")
 }
 
-// checkVerified refuses analyzers whose targets no step verifies: changes to
+// checkVerified refuses an analyzer if no step verifies its targets: changes to
 // them would land untested.
 func checkVerified(d *document, c *Config) {
 	for i, p := range c.Analysis.Analyzers {

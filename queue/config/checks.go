@@ -10,8 +10,8 @@ const AppActions = "github-actions"
 
 // Check is a check that a step waits for. Without an App, every report under the
 // name counts. With one, only the check runs of that App do, because any App, and
-// anybody who may post statuses, can take any name. In the file and in the store,
-// a check without an App is only its name.
+// anybody with the right to post statuses, can take any name. In the file and in
+// the store, a check without an App is only its name.
 type Check struct {
 	// Name is the name of the check run or commit status, in any case of letters.
 	Name string `json:"name" yaml:"name" jsonschema:"required,minLength=1,maxLength=255,pattern=^\\S([^\\r\\n\\x00]*\\S)?$"`
@@ -28,7 +28,7 @@ func (c Check) String() string {
 }
 
 // Is reports whether a result under a name counts for the check; app is the slug
-// of the App whose check run it is, "" of a commit status.
+// of the check run's App, "" of a commit status.
 func (c Check) Is(name, app string) bool {
 	return strings.EqualFold(c.Name, name) && (c.App == "" || strings.EqualFold(c.App, app))
 }

@@ -121,7 +121,7 @@ const (
 	IngredientMargin          Ingredient = "margin"           // no change is overtaken for less than it costs
 	IngredientPreempt         Ingredient = "preempt"          // a build takes the slot of one worth less
 	IngredientQuotas          Ingredient = "quotas"           // caps on the builds of a team, an author or a project
-	IngredientSamples         Ingredient = "samples"          // first builds deep in the line assume only some of those ahead, to learn who is to blame
+	IngredientSamples         Ingredient = "samples"          // first builds deep in the line assume only some of those ahead, to learn which changes are to blame
 	IngredientTargetThreshold Ingredient = "target-threshold" // re-verifications take only targets that are likely enough to be needed
 	IngredientTrials          Ingredient = "trials"           // changes that probably break a step on the whole tree are checked before they board the train
 )

@@ -49,7 +49,7 @@
 //	.submitqueue.yml:9:13: queue.distance must be from 0s to 1h, found "2h"
 //
 // A default other than zero is filled in by Defaults. Write the key into a file of testdata/good
-// and its possible mistakes into one of testdata/bad, whose messages are kept beside it. A mistake
+// and its possible mistakes into one of testdata/bad, with its messages beside it. A mistake
 // that only shows together with other keys is found by a function that checkAll calls, which says
 // where, what and what to do instead:
 //
@@ -71,11 +71,11 @@
 //
 // # How do I add a step report?
 //
-// One row of Reports (step_report.go), which says whose targets it names and how a command
-// that reports ends; validate refuses it, in the row's words, where it cannot work. The
-// row's name is a word in the tag of Step.Report, too. A function of step_tools.go tells
-// which commands have a report that is whole. Its reader is a row of All in package
-// workers/report. For example
+// One row of Reports (step_report.go), which says for which analyzers it names targets,
+// and how a command that reports ends; validate refuses it, in the row's words, where it
+// cannot work. The row's name is a word in the tag of Step.Report, too. A function of
+// step_tools.go tells which commands have a report that is whole. Its reader is a row of
+// All in package workers/report. For example
 //
 //	{Name: "dart-json", Noun: "package", Of: "packages of Dart", Analyzers: []string{AnalyzerDart}, Reports: isDart,
 //		Ending: "dart test --reporter json", Example: "run: dart analyze && dart test --reporter json {targets}"}

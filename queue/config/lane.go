@@ -31,7 +31,7 @@ type Project struct {
 	Benefit float64 `json:"benefit,omitempty" yaml:"benefit,omitempty" jsonschema:"minimum=0.1,maximum=10"`
 }
 
-// Per says whose builds a quota counts together.
+// Per says which changes' builds a quota counts together.
 type Per string
 
 // A quota is counted for these.

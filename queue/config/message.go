@@ -10,8 +10,8 @@ import (
 
 // Message is the template of a commit that the queue makes. {title}, {number},
 // {author}, {body}, {head}, {branch}, {url} and {commits} stand for these facts of
-// the pull request, {co_authors} for the trailers of everybody who wrote a part of
-// it; {{ is a brace.
+// the pull request, {co_authors} for the trailers of all authors of its parts; {{
+// is a brace.
 type Message struct {
 	// Title is the template of the first line.
 	Title string `json:"title,omitempty" yaml:"title,omitempty" jsonschema:"minLength=1,maxLength=300"`
@@ -131,8 +131,8 @@ func (m Messages) Of(method Method, mark string) (Message, bool) {
 	return Message{}, false
 }
 
-// Saying returns the configuration for a repository whose own settings have templates: they
-// apply where the file has none.
+// Saying returns the configuration for a repository with templates in its own settings:
+// they apply where the file has none.
 func (c *Config) Saying(m Messages) *Config {
 	out := *c
 	own := &out.Queue.Messages

@@ -10,10 +10,10 @@ type Method string
 
 // The methods. A change without one lands by merge.
 const (
-	MethodMerge       Method = "merge"        // one commit, whose parents are the branch and the head
-	MethodSquash      Method = "squash"       // the same tree in one commit, whose parent is the branch
+	MethodMerge       Method = "merge"        // one commit, with the branch and the head as parents
+	MethodSquash      Method = "squash"       // the same tree in one commit, with the branch as parent
 	MethodRebase      Method = "rebase"       // the change's own commits, made anew on the branch
-	MethodSemiLinear  Method = "semi-linear"  // the commits of rebase, and one that merges them, whose parents are the branch and the last of them
+	MethodSemiLinear  Method = "semi-linear"  // the commits of rebase, and one that merges them, with the branch and the last of them as parents
 	MethodFastForward Method = "fast-forward" // the change's own commits as they are, which must stand on the branch as it is
 )
 
@@ -57,8 +57,9 @@ func (q Rules) MethodFor(asked string) (Method, bool) {
 	return m, ok
 }
 
-// Following returns the configuration for a repository whose own settings say by which
-// methods changes land, the first by default. None: the settings say nothing.
+// Following returns the configuration for a repository with settings of its own that
+// say by which methods changes land, the first by default. None: the settings say
+// nothing.
 func (c *Config) Following(methods []Method) *Config {
 	if len(methods) == 0 {
 		return c

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The functions here recognise commands whose report is whole: it names all failures, and
+// The functions here recognise commands with a whole report: it names all failures, and
 // everything that was to run of a target that it calls passed.
 
 // isGoTestJSON recognises `go test` with -json.

@@ -63,8 +63,8 @@ func (a Analysis) HasTargets() bool {
 	return len(a.Analyzers) > 0 || a.Analyzer != "" && a.Analyzer != AnalyzerNone
 }
 
-// part returns the one of several analyzers whose targets a step verifies: the
-// one that it names, or the only one.
+// part returns, of several analyzers, the one of the targets that a step
+// verifies: the one that the step names, or the only one.
 func (a Analysis) part(s Step) (SubAnalysis, bool) {
 	i := slices.IndexFunc(a.Analyzers, func(p SubAnalysis) bool {
 		return p.PartName() == s.Analyzer || s.Analyzer == "" && len(a.Analyzers) == 1
@@ -76,7 +76,7 @@ func (a Analysis) part(s Step) (SubAnalysis, bool) {
 }
 
 // partDefaults fills in the names of the analyzers, and the settings that steps
-// take from the analyzer whose targets they verify.
+// take from the analyzer of the targets that they verify.
 func (c *Config) partDefaults() {
 	for i := range c.Analysis.Analyzers {
 		p := &c.Analysis.Analyzers[i]

@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// TargetTree is the name of the one target of a tree whose graph is not (or
-// cannot be) computed; its hash is the tree id.
+// TargetTree is the name of the one target of a tree for which no graph is (or
+// can be) computed; its hash is the tree id.
 const TargetTree = "tree"
 
 // TargetUnowned is the name of the target that holds the files no analyzer
@@ -13,9 +13,9 @@ const TargetUnowned = "unowned"
 // TargetOf returns the name of one analyzer's target where several run.
 func TargetOf(analyzer, target string) string { return analyzer + ":" + target }
 
-// WholePart returns the analyzer of several whose part of the tree a target
-// stands for as a whole: TargetOf(analyzer, TargetTree), which exists as long
-// as the analyzer cannot read its part.
+// WholePart returns, of several analyzers, the one with the part of the tree
+// that a target stands for as a whole: TargetOf(analyzer, TargetTree), which
+// exists as long as the analyzer cannot read its part.
 func WholePart(target string) (analyzer string, ok bool) {
 	analyzer, rest, ok := strings.Cut(target, ":")
 	ok = ok && rest == TargetTree && analyzer != "" && !strings.Contains(analyzer, "/")

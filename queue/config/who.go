@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Who says who may do something, as words with a blank between them: a role,
-// which stands for everybody who has it or a higher one, @org/team, and users.
-// One of them is enough. In the file it is a role, or a list of such words. It
-// is a string so that a state of a version that knew roles only still loads.
+// Who says which people may do something, as words with a blank between them: a
+// role, which stands for everybody with it or a higher one, @org/team, and
+// users. One of them is enough. In the file it is a role, or a list of such
+// words. It is a string so that a state of a version that knew roles only still
+// loads.
 type Who string
 
 // MarshalYAML writes the role, or the list, as it stands in the file.

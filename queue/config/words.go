@@ -298,7 +298,7 @@ func suggestion(s *jsonschema.Schema, path, text string) string {
 		return ""
 	case slices.Contains(words, text):
 		return ": take it out of the quotes"
-	case strings.HasPrefix(text, "@"): // who may do something
+	case strings.HasPrefix(text, "@"): // a team, as in permissions
 		return ": write [" + quoted(text) + "]"
 	case path == "queue.method" && strings.HasPrefix(text, "ff"):
 		return ": write fast-forward"

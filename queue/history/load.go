@@ -22,8 +22,8 @@ type Loaded struct {
 	Unknown int      // rows of a newer version, which are left out
 }
 
-// Load reads a file, or all files of a folder and those below it whose names end in .jsonl
-// or .jsonl.gz. Errors name the file and the line. The rows are tidy. A file in a folder that was
+// Load reads a file, or all files named *.jsonl or *.jsonl.gz of a folder and those below it.
+// Errors name the file and the line. The rows are tidy. A file in a folder that was
 // only begun has no rows, and does not keep those of the other days from being read.
 func Load(path string) (*Loaded, error) {
 	var files []string

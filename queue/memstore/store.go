@@ -58,8 +58,8 @@ type archived struct {
 	until time.Time
 }
 
-// New returns an empty store whose leases and expiries follow now. A wait in
-// Inbox follows the real clock, which is the bubble's in synctest.
+// New returns an empty store with leases and expiries that follow now. A wait
+// in Inbox follows the real clock, which is the bubble's in synctest.
 func New(now func() time.Time) *Store { return NewBounded(now, queue.PastBounds{}) }
 
 // NewBounded is New with other bounds of the event archive.

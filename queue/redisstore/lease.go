@@ -10,7 +10,7 @@ import (
 )
 
 // Acquire implements queue.Store. Expiry follows the clock of Redis. An owner
-// whose lease has expired gets another token, even if nobody took the lease;
+// with an expired lease gets another token, even if nobody took the lease;
 // until somebody does, its old token still commits.
 func (s *Store) Acquire(ctx context.Context, name, owner string, ttl time.Duration) (int64, error) {
 	k := keysOf(name)

@@ -58,7 +58,7 @@ func (ws *waiters) put(w *waiter) {
 	}
 }
 
-// drop forgets a waiter whose connection is broken or interrupted.
+// drop forgets a waiter with a broken or interrupted connection.
 func (ws *waiters) drop(w *waiter) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

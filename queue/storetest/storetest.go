@@ -85,7 +85,7 @@ func Run(t *testing.T, harness func(t *testing.T) Harness) {
 	}
 }
 
-// Need skips a test whose requirement is not present, and fails it where the
+// Need skips a test if its requirement is not present, and fails it where the
 // environment's SUBMITQUEUE_REQUIRE, a comma-separated list, demands that
 // requirement: a machine that should run everything must not skip in silence.
 // The programs of others that such tests start are slow. So where one is present and not
