@@ -199,7 +199,7 @@ func (c *upkeep) drop(t queue.Task) {
 	}
 }
 
-// expire tries those actions again whose deadline has passed without a result.
+// expire tries actions again when their deadlines have passed without a result.
 func (c *upkeep) expire() {
 	var late []string
 	for key, a := range c.s.Actions {

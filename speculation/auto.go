@@ -297,7 +297,7 @@ func (c *entering) unlabelled(b queue.Labeled) {
 	}
 }
 
-// unruled takes a change whose push has not moved main out of the queue if a label of its
+// unruled takes a change out of the queue when its push has not moved main, if a label of its
 // rule was taken off while it was landing, when that was too late. Where a person has asked to
 // land it since, that stands (askedFor).
 func (c *entering) unruled(ch *queue.Change) {

@@ -99,7 +99,7 @@ func (c *benching) retool() {
 	}
 }
 
-// forgetHosts drops hosts that are away and whose runs no longer count.
+// forgetHosts drops hosts that are away and have no runs that still count.
 func (c *benching) forgetHosts() {
 	for _, name := range derived.Sorted(c.s.Hosts) {
 		h := c.s.Hosts[name]

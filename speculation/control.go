@@ -15,9 +15,9 @@ import (
 //
 //   - of an opaque failure, on a run that has passed on a commit of main's line and
 //     began no earlier than the first failing run that counts;
-//   - of a failure that names its target, or whose target is the whole tree, on such a
-//     run, too; or on a pass of main's key of the step and the target that is at most
-//     proofFresh older than the first failing run.
+//   - of a failure that names its target, or has the whole tree as its target, on such
+//     a run, too; or on a pass of main's key of the step and the target that is at
+//     most proofFresh older than the first failing run.
 //
 // The build of a change on the very commit that has landed is such a run, too.
 //
@@ -225,9 +225,9 @@ func (c *judging) keepControls() {
 	c.askControls(base)
 }
 
-// wantedBefore has the controls kept of pending changes whose merge onto main's tip is still to
-// be made: main has just moved, and the failures on main as it was may count on that merge, too.
-// So a run that has begun goes on.
+// wantedBefore has the controls of pending changes kept while their merge onto main's tip is
+// still to be made: main has just moved, and the failures on main as it was may count on that
+// merge, too. So a run that has begun goes on.
 func (c *judging) wantedBefore(want func(*queue.Link)) {
 	m := &c.s.Main
 	for _, id := range c.facts.Order.IDs {

@@ -10,9 +10,9 @@ import (
 
 // A delegation lets a user land, retry and cancel one pull request without the
 // permissions for that. It ends when the pull request is closed. For a user
-// without write access it holds for the head that it was given at: the person who gave
-// it has vouched for that head, and not for the next one. It opens no lane and approves
-// no protected path.
+// without write access it holds for the head that it was given at: the author of the
+// command has vouched for that head, and not for the next one. It opens no lane and
+// approves no protected path.
 
 // maxTrusted bounds the number of people that one pull request is delegated to.
 const maxTrusted = 20

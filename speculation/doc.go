@@ -62,9 +62,9 @@
 //
 // A turn costs work for what its events touch, and one short look at each pending
 // change. Step calls Facts.Changed with each record that it has written. A change in a key
-// reaches the assumption keys that rest on it, and they stir the pending changes whose targets
-// they are (package derived has an example). The plan makes the stirred parts again. Of the other
-// changes it reads only the values that depend on time: when those ahead are expected to be
+// reaches the assumption keys that rest on it, and they stir the pending changes that have them
+// as targets (package derived has an example). The plan makes the stirred parts again. Of the
+// other changes it reads only the values that depend on time: when those ahead are expected to be
 // decided, and how much waiting has added to the worth of a build. All facts can be made again
 // from the state, and the tests demand that a core made anew makes the same turn as one that has
 // run for long.
@@ -105,7 +105,7 @@
 //	control.go   runs of main that a rejection waits for
 //	belief.go    how likely changes, and pairs of them, are good
 //	acquit.go    what a pass makes of that: by target, for each change in the build
-//	outcome.go   the results of each target, from which follows who is to blame (package culprit)
+//	outcome.go   the results of each target, from which follows which changes are to blame (package culprit)
 //	blame.go     the same where targets are not known: which changes may have caused a failure
 //	doubt.go     such failures that are not explained yet; how blame is passed on
 //	benched.go   hosts that fail what others pass get no builds; host.go: hosts that a build had better avoid

@@ -10,11 +10,11 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Early boarding: a change whose own build is about to end boards the train
-// before that, so that its step on the whole tree is under way meanwhile. It is
-// behind all proven changes, and behind those that become proven before it does; in
-// that case its step was run in vain. So it has to be likely to pass, and it takes free
-// slots only. The gate asks of it the same as of every change.
+// Early boarding: a change boards the train when its own build is about to end, so that
+// its step on the whole tree is under way meanwhile. It is behind all proven changes,
+// and behind those that become proven before it does; in that case its step was run in
+// vain. So it has to be likely to pass, and it takes free slots only. The gate asks of
+// it the same as of every change.
 
 const (
 	likelyPass = 0.8  // chance from which a change boards early

@@ -244,8 +244,8 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	c.accept(r)
 }
 
-// turnedAway answers a command whose head cannot enter: it has its verdict already, or does not
-// meet what it takes.
+// turnedAway answers a command if its head cannot enter: the head has its verdict already, or
+// does not meet what it takes.
 func (c *entering) turnedAway(r *queue.Request, b queue.Inspected) bool {
 	if c.facts.Links.Active(r.Number) == nil && c.isDecided(r, b.Head) { // before unmet: a verdict may have closed it
 		c.accept(r)

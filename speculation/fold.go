@@ -127,8 +127,8 @@ func (c *Core) pull(number int) *queue.Pull {
 
 // edited follows a toggle of the box, and has the comment written anew where it is not as
 // we have written it. A toggle counts only on the very text that was written last, so
-// that the person saw the present state. Edits by an App whose commands do not count are
-// left alone, lest two programs edit in turns for ever.
+// that the person saw the present state. Edits by an App are left alone if its commands
+// do not count, lest two programs edit in turns for ever.
 func (c *Core) edited(e queue.Event, b queue.Edited) {
 	p := c.s.Pulls[b.Number]
 	if p == nil || p.Said.Marker == "" || p.Said.Marker != b.Before.Marker || b.Bot && !c.facts.Permissions().HearsBot(b.Author) {
@@ -204,7 +204,7 @@ func holdsAll(r *queue.Request) bool {
 }
 
 func (c *Core) labeled(e queue.Event, b queue.Labeled) {
-	c.entering.unlabelled(b) // whoever has taken the label off: no command made the change enter
+	c.entering.unlabelled(b) // whichever account took the label off: no command made the change enter
 	if b.Bot && !c.facts.Permissions().HearsBot(b.Actor) {
 		return
 	}
@@ -262,8 +262,8 @@ func (c *Core) inspectAgain(number int) {
 // headMoved takes out requests for another head. The event may be late, so a queued
 // change is looked at again, and the forge's answer decides whether it is taken out.
 // But the head of a command that is not followed yet is not known; the command is
-// refused, and the author gives it once more. A person who pushes and commands at once
-// means the head pushed, whichever of the two events comes first: the forge is asked anew. A push
+// refused, and the author gives it once more. Where a person pushes and commands at once, the pushed
+// head is meant, whichever of the two events comes first: the forge is asked anew. A push
 // long after the command is another one, also where the forge has not answered since. A command
 // that waits for the end of a push is about a head that is known (waitsForPush), and is compared then.
 func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {

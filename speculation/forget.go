@@ -12,8 +12,8 @@ import (
 // to that time, are void wherever they come from: the state, the archive, an answer on
 // its way, a build that was asked for before. So changes that rest on these keys have
 // them built again, and main is surveyed anew: its keys that are void and have not
-// passed since are unproven. A landing whose push is written goes on: its proof was
-// good when it was written.
+// passed since are unproven. A landing with a written push goes on: its proof was good
+// when the push was written.
 
 // takeBack follows /queue forget.
 func (c *judging) takeBack(r *queue.Request) {

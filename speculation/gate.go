@@ -9,8 +9,8 @@ import "github.com/submitqueue/submitqueue/queue"
 // critical as Gate itself, and a test (cmd/submitqueue/doors_test.go) holds which
 // functions may write a pass, have a ref moved, or give a verdict.
 //
-//   - Which keys a commit has: a target whose hash does not change is not run again.
-//     queue/key.go, queue/config/step.go, queue/config/step_checks.go and queue/link.go say what a
+//   - Which keys a commit has: a target with an unchanged hash is not run again. queue/key.go,
+//     queue/config/step.go, queue/config/step_checks.go and queue/link.go say what a
 //     key is, queue/tools.go and workers/tools.go which tools it is verified with.
 //     conflict/hash.go, conflict/merkle.go, conflict/snapshot.go, conflict/keys.go and the
 //     analyzer of the repository hash what a target reads. app/judge.go and

@@ -106,8 +106,8 @@ func (c *guarding) releaseFrom(id queue.ChangeID) {
 	}
 }
 
-// reguard forgets links whose protected paths were read by other globs than those in
-// force, and the actions that ask by such globs.
+// reguard forgets links with protected paths that were read by other globs than
+// those in force, and the actions that ask by such globs.
 func (c *guarding) reguard() {
 	if c.s.Push != nil {
 		return // main will be at its links; no other is cleared meanwhile

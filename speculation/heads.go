@@ -72,7 +72,7 @@ func (c *mainline) byForge(p *queue.Push) bool {
 	return true
 }
 
-// declined goes on with a push whose pull request the forge does not merge itself.
+// declined goes on with a push when the forge does not merge its pull request itself.
 func (c *mainline) declined(p *queue.Push, why string) {
 	p.ByForge = false
 	c.note(queue.Note{What: "declined", Change: p.Changes[0], Number: c.s.Changes[p.Changes[0]].Number, Commit: p.Tip(), Reason: queue.Reason{Code: queue.ReasonLanding, Detail: why}})
@@ -175,7 +175,7 @@ func (c *mainline) proceed() {
 }
 
 // pushMain has main moved, with the heads moved or not. The forge will not show a pull
-// request as merged whose moved head it has not shown by now.
+// request as merged if it has not shown the moved head by now.
 func (c *mainline) pushMain(p *queue.Push) {
 	c.endPush(p)
 	for _, h := range p.Heads {

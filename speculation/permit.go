@@ -7,8 +7,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Main's configuration says who may give which command (config.Permissions). A
-// command that builds or lands a change also needs write access.
+// Main's configuration says which people may give which command
+// (config.Permissions). A command that builds or lands a change also needs
+// write access.
 
 // role returns the role that a requester has. The forge does not tell the role of an
 // App; if main's configuration names the App, that stands for a role.
@@ -46,9 +47,9 @@ func (c *entering) notAllowed(r *queue.Request, b queue.Inspected) queue.Reason 
 	return queue.Reason{}
 }
 
-// mayRun reports whether a command may run code of a pull request: itself, or by a command whose
-// permission it may need, as an explanation does, which may have the head analyzed. The queue's own
-// look at a change runs nothing.
+// mayRun reports whether a command may run code of a pull request: itself, or by a command that it
+// may need the permission of, as an explanation does, which may have the head analyzed. The queue's
+// own look at a change runs nothing.
 func (c *entering) mayRun(v queue.Verb) bool {
 	row := c.commands.Row(v)
 	return row.Runs || v != queue.CommandRecheck && slices.ContainsFunc(row.Also, func(also queue.Verb) bool { return c.commands.Row(also).Runs })

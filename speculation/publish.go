@@ -95,8 +95,8 @@ func (c *telling) markPassing(p *queue.Pull) {
 	}
 }
 
-// tellable returns, in order, the pull requests whose comments may have to change:
-// those with a changed record or glance.
+// tellable returns, in order, the pull requests with comments that may have to
+// change: those with a changed record or glance.
 func (c *telling) tellable() []int {
 	out := c.glance()
 	if !c.toldAll || c.toldBroken != c.s.Main.Broken {

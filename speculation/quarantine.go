@@ -169,9 +169,9 @@ func (c *judging) apart(st config.Step, keys []queue.Key) [][]queue.Key {
 	return slices.DeleteFunc([][]queue.Key{counts, not}, func(part []queue.Key) bool { return len(part) == 0 })
 }
 
-// unread takes in that a push of ours has moved main to a link whose tree has another
-// quarantine than the configuration in force: until main has been read, nothing is in
-// quarantine.
+// unread takes in that a push of ours has moved main to a link with a tree that has
+// another quarantine than the configuration in force: until main has been read,
+// nothing is in quarantine.
 func (c *judging) unread(l *queue.Link) {
 	if !c.otherQuarantine(l) {
 		return

@@ -18,10 +18,10 @@ import (
 // that event was lost.
 //
 // The forge is asked about a change in the order once more right before it lands: a
-// change whose requirements were last seen to be met longer than metFor ago boards no
-// push. It keeps its place in the train meanwhile, so that no other change has to be
-// merged anew. If the answer takes long, the others go first. A change that no longer
-// meets its requirements is parked, which does not affect any other change.
+// change boards no push if its requirements were last seen to be met longer than
+// metFor ago. It keeps its place in the train meanwhile, so that no other change has
+// to be merged anew. If the answer takes long, the others go first. A change that no
+// longer meets its requirements is parked, which does not affect any other change.
 //
 // All of this is off for changes of a forge that has no requirements: their Met is 0.
 
@@ -270,7 +270,7 @@ func (c *guarding) unanswered(r *queue.Request, cause string) {
 	}
 }
 
-// stillMay reports whether the person who asked for a change may still ask for it, by
+// stillMay reports whether the requester of a change may still ask for it, by
 // one of the commands that put a pull request into the queue.
 func (c *guarding) stillMay(ch *queue.Change, b queue.Inspected) bool {
 	if ch.Own || !b.Requires || c.entering.entrusted(ch.Number, ch.Requester, b) {

@@ -92,7 +92,7 @@ func wasApproved(ch *queue.Change) bool {
 }
 
 // askBelow asks to land the pull requests below a member of the forge's own stack, in
-// the name of the person who has asked for the member.
+// the name of the requester of the member.
 func (c *entering) askBelow(r *queue.Request, b queue.Inspected) {
 	if b.Stack.Native == 0 || r.Own {
 		return
@@ -120,8 +120,8 @@ func (c *entering) inStack(ch *queue.Change, b queue.Inspected) {
 	}
 }
 
-// restacking is the requirement of a change whose base the forge has changed and whose
-// head it may yet move.
+// restacking is the requirement of a change when the forge has changed its base and
+// may yet move its head.
 func (c *entering) restacking(ch *queue.Change, b queue.Inspected) []queue.Requirement {
 	if b.Stack.Native == 0 || c.facts.Now >= ch.Restack {
 		return nil

@@ -94,7 +94,7 @@ func (c *judging) entry(k queue.Key) *queue.Entry {
 }
 
 // opaqueID names the entry of keys that a step fails together without naming them. A
-// result of a whole tree is a result of its one key, whose hash is the tree.
+// result of a whole tree is a result of its one key, with the tree as its hash.
 func opaqueID(keys []queue.Key) queue.Digest {
 	if len(keys) == 1 && keys[0].Target == config.TargetTree {
 		return keys[0].ID()

@@ -8,11 +8,11 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
-// Stacks. A change whose pull request asks for the branch of another is on top of
-// that one, its parent (Change.Parent), until the parent has landed. It comes after its
-// parent in the order and is in the order only while the parent is. Its paths assume
-// that all changes below it land. A path of another change that assumes that it lands
-// also assumes that those below it land. It boards a train behind them. While its
+// Stacks. If the pull request of a change asks for the branch of another, the change is
+// on top of that one, its parent (Change.Parent), until the parent has landed. It comes
+// after its parent in the order and is in the order only while the parent is. Its paths
+// assume that all changes below it land. A path of another change that assumes that it
+// lands also assumes that those below it land. It boards a train behind them. While its
 // parent is neither in the order nor landed, it is parked, with the reason: a verdict
 // on one is no verdict on the other.
 //

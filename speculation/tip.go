@@ -210,7 +210,7 @@ func (c *mainline) recogniseOne(l queue.LineCommit, x queue.Carried) bool {
 	return known
 }
 
-// mergedByForge is the verdict on a change whose landing is a commit of the forge's own.
+// mergedByForge is the verdict on a change that lands as a commit of the forge's own.
 // known says that the commit has the parent and the tree of the push's commit, so the
 // proof holds for it. Otherwise the commit is unproven, and main is verified as after a
 // push by others.

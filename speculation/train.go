@@ -177,8 +177,8 @@ func (c *landing) unproven(id queue.ChangeID) int {
 	return 1
 }
 
-// doubted returns the changes whose pull requests are being looked at again, or put
-// back to their heads.
+// doubted returns the changes with pull requests that are being looked at again, or
+// put back to their heads.
 func (c *landing) doubted() map[queue.ChangeID]bool {
 	out := maps.Clone(c.returning)
 	for _, r := range c.s.Requests {
@@ -367,8 +367,9 @@ func (c *landing) repairs(l *queue.Link) bool {
 	return false
 }
 
-// succeeds reports whether a key of a link replaces a key of main whose step the link's
-// commit no longer has: the two steps have the same name, or the link's step is new.
+// succeeds reports whether a key of a link replaces a key of main of a step that the
+// link's commit no longer has: the two steps have the same name, or the link's step is
+// new.
 func (c *landing) succeeds(l *queue.Link, k queue.Key, root *queue.Link, r queue.Key) bool {
 	if _, still := c.facts.Links.Step(l, r); still {
 		return false

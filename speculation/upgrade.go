@@ -135,8 +135,8 @@ func (c *mainline) dropNext() {
 	c.touchMain()
 }
 
-// former returns the version whose passes may prove keys of the version in force, or
-// "".
+// former returns the version with passes that may prove keys of the version in
+// force, or "".
 func (c *mainline) former() string {
 	if m := &c.s.Main; c.facts.Now < m.FormerTo && m.Former != m.Analyzer {
 		return m.Former

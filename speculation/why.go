@@ -63,8 +63,8 @@ func (c *telling) next(ch *queue.Change) queue.Next {
 	return out
 }
 
-// awaits returns the changes ahead whose verdicts an early build waits for, the last to
-// be decided first.
+// awaits returns the changes ahead with the verdicts that an early build waits for, the
+// last to be decided first.
 func awaits(n *derived.Node) []queue.ChangeID {
 	var due []*derived.Node
 	for _, i := range plan.MindOf(n).Deal.Due {

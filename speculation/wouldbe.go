@@ -94,8 +94,8 @@ func (c *entering) explained(ch *queue.Change, f queue.Footprint) {
 	c.settling.endTry(ch, queue.Tried, queue.Reason{Code: queue.ReasonExplained}, nil)
 }
 
-// failedBefore returns the steps for whose failures a change with this head was rejected last,
-// while failures of that time may count.
+// failedBefore returns the steps with the failures that a change with this head was rejected
+// for last, while failures of that time may count.
 func (c *entering) failedBefore(head queue.CommitID) []string {
 	var last *queue.Change
 	for _, id := range derived.SortedIf(c.s.Changes, func(_ queue.ChangeID, ch *queue.Change) bool {

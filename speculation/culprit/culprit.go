@@ -60,8 +60,8 @@ const (
 	most   = 0.9  // chance beforehand, at most
 )
 
-// Find returns who may be to blame for the failures of a case. It takes time in proportion to
-// the failures, times the square of their sizes.
+// Find returns which changes may be to blame for the failures of a case. It takes time in
+// proportion to the failures, times the square of their sizes.
 func Find(c Case) Finding {
 	clear := newSet(c.Members)
 	with := make([]set, c.Members) // by change: those that it has passed with
@@ -82,7 +82,7 @@ func Find(c Case) Finding {
 	for _, list := range failed {
 		s := setOf(c.Members, list)
 		if slices.ContainsFunc(known, func(k set) bool { return k.within(s) }) {
-			continue // explained by another failure, whoever is to blame
+			continue // explained by another failure, whichever change is to blame
 		}
 		var guesses []int
 		for n, i := range list {

@@ -48,8 +48,8 @@ type Affects struct {
 	last []*Known // by position among targets: the assumption key that the latest link told of; may be out of use
 }
 
-// dense is how many target numbers there may be for each target of a change whose
-// targets are kept as a set.
+// dense is how many target numbers there may be for each target of a change with
+// its targets kept as a set.
 const dense = 16
 
 // Assumptions is derived memory: it can be made again from the links,

@@ -98,8 +98,8 @@ func (fs *Beliefs) PairBase(x, y queue.ChangeID) float64 {
 	return fs.pair(x, y, fs.s.Changes[x], fs.s.Changes[y]).base()
 }
 
-// Holder returns a pair in the order in which the change whose record holds it is last:
-// the undecided change, or the later by id.
+// Holder returns a pair in such an order that the record of the second change holds the
+// pair: the second is the undecided change, or the later by id.
 func (fs *Beliefs) Holder(x, y queue.ChangeID) (queue.ChangeID, queue.ChangeID) {
 	p := fs.pair(x, y, fs.s.Changes[x], fs.s.Changes[y])
 	return p.x, p.y

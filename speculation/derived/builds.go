@@ -136,7 +136,7 @@ const MaxDepth = 512 // changes ahead beyond which no path is followed
 const idleDrop = 0.7 // part of the thresholds that is dropped when slots are idle and predictions are bad
 
 // BusyShare is the share of busy slots from which builds count as expensive: thresholds go
-// back to those of a queue whose predictions come true, and speculation is capped.
+// back to those of a queue with predictions that come true, and speculation is capped.
 const BusyShare = 0.8
 
 // IdleShare is the share of busy slots up to which a build delays no other one.
@@ -158,8 +158,8 @@ const kept = 3
 // that the cap allows. For builds on assumptions it is three quarters of that, half if most
 // slots are busy, and all but three builds, or three quarters of a small cap, if most are
 // idle: a cap must not leave slots empty while changes wait for each other. The rest is kept
-// for builds on the target branch as it is: else a change whose builds were all spent on
-// assumptions that did not come true would end without a verdict.
+// for builds on the target branch as it is: else a change would end without a verdict if all
+// its builds were spent on assumptions that did not come true.
 func (fs *Facts) Allowance(sure bool) float64 {
 	limit := float64(fs.Rules().BuildsPerChange)
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// sampled is the number of a change's targets whose history is looked at; they are
-// drawn evenly.
+// sampled is the number of a change's targets for which the history is looked at;
+// they are drawn evenly.
 const sampled = 500
 
 // Directories returns the directories that a footprint's files are in, each once, in

@@ -82,7 +82,7 @@ func (fs *Futures) Distrust() { fs.Assumed.stale = true }
 // Distrusted reports whether all assumptions are to be made anew.
 func (fs *Futures) Distrusted() bool { return fs.Assumed.stale }
 
-// Forget drops the assumptions on a change whose footprint is gone.
+// Forget drops the assumptions on a change when its footprint is gone.
 func (fs *Futures) Forget(id queue.ChangeID) {
 	delete(fs.Verified, id)
 	delete(fs.Assumed.By, id)

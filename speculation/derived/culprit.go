@@ -16,7 +16,7 @@ const goneBad = 0.5
 // leastBlame is the chance of a pair below which a failure counts for nothing against it.
 const leastBlame = 0.002
 
-// blame is who is to blame for the failures of one target, as far as is known.
+// blame tells which changes are to blame for the failures of one target, as far as is known.
 type blame struct {
 	members []queue.ChangeID // the changes that were built with it
 	who     []accused        // what was known of each
@@ -47,8 +47,8 @@ func (s shares) without(target string) shares {
 	return slices.DeleteFunc(s, func(x share) bool { return x.target == target })
 }
 
-// Blame works out again who is to blame for the failures of targets, where what is known has
-// changed.
+// Blame works out again which changes are to blame for the failures of targets, where what
+// is known has changed.
 func (fs *Beliefs) Blame() {
 	if fs.blamedAt == fs.Freshness() {
 		return
@@ -88,7 +88,7 @@ func (fs *Beliefs) Blame() {
 	clear(fs.unheard)
 }
 
-// acquitAll forgets who is to blame.
+// acquitAll forgets which changes are to blame.
 func (fs *Beliefs) acquitAll() {
 	clear(fs.blames)
 	clear(fs.aloneIn)
@@ -129,7 +129,7 @@ func (fs *Beliefs) accused(members []queue.ChangeID) []accused {
 	return who
 }
 
-// blamed takes in who is to blame for the failures of a target now; nil: nobody.
+// blamed takes in which changes are to blame for the failures of a target now; nil: none.
 func (fs *Beliefs) blamed(target string, now *blame) {
 	was := fs.blames[target]
 	if fs.blames[target] = now; now == nil {
@@ -193,7 +193,7 @@ const (
 	gone               // it has left without landing
 )
 
-// find works out who is to blame for the failures of a target that has failed.
+// find works out which changes are to blame for the failures of a target that has failed.
 func (fs *Beliefs) find(target string, o *queue.Outcomes) *blame {
 	b := &blame{alone: map[queue.ChangeID]float64{}, pairs: map[[2]queue.ChangeID]float64{}}
 	t, places := fs.Futures.Assumed.Number(target), map[queue.ChangeID]int{}
@@ -292,11 +292,12 @@ func (fs *Beliefs) blamedPair(x, y queue.ChangeID, q float64) float64 {
 	return min(q, 1-MinChance)
 }
 
-// Blamed reports whether a target has failed with a change, and who is to blame is not known.
+// Blamed reports whether a target has failed with a change, and it is not known which changes are
+// to blame.
 func (fs *Beliefs) Blamed(id queue.ChangeID) bool { return len(fs.aloneIn[id]) > 0 }
 
-// Suspects returns for which failures a change may be to blame, alone or with another, and who
-// may be instead. Failures whose blame is all but another's are left out.
+// Suspects returns for which failures a change may be to blame, alone or with another, and
+// which others may be instead. A failure is left out if the blame for it is all but another's.
 func (fs *Beliefs) Suspects(id queue.ChangeID) []queue.Suspect {
 	x := fs.Futures.AffectedBy(id)
 	if x == nil {

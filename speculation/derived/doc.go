@@ -12,7 +12,7 @@
 //	Builds     what runs, for which keys, and when does it end?
 //	Order      which changes are before, in conflict with, or on top of which?
 //	Futures    what is known of a target on a future that is not merged yet?
-//	Beliefs    how likely is a change good, how likely do two break together, who is to blame, how long does a target take?
+//	Beliefs    how likely is a change good, how likely do two break together, which changes are to blame, how long does a target take?
 //	Quotas     which builds wait for a quota?
 //	TreeSteps  what is known of steps on the whole tree?
 //
@@ -27,8 +27,8 @@
 // through Freshness, Decisions and Seating.
 //
 // All facts about a key are one record, Fact, that links and builds point at. A change in
-// a Fact reaches the assumption keys that rest on it. They stir the pending changes whose
-// targets they are (Node). A planner reads the stirred nodes and resets the marks; it
+// a Fact reaches the assumption keys that rest on it. They stir the pending changes that
+// have them as targets (Node). A planner reads the stirred nodes and resets the marks; it
 // keeps its own memory of a node behind Memory, which this package cannot read.
 //
 // # An example

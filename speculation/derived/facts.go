@@ -100,7 +100,7 @@ type Futures struct {
 type Beliefs struct {
 	*Facts
 	Model    predict.Model                // the source of predictions
-	blames   map[string]*blame            // by target with a failure: who is to blame
+	blames   map[string]*blame            // by target with a failure: which changes are to blame
 	aloneIn  map[queue.ChangeID]shares    // of them: factors of the chance that a change is good
 	pairsIn  map[[2]queue.ChangeID]shares // of them: chances that two changes break together
 	accusing map[string]bool              // targets with a failure; nil: not looked for yet
@@ -191,8 +191,8 @@ func Sorted[K cmp.Ordered, V any](m map[K]V) []K {
 	return keys
 }
 
-// SortedIf returns, in order, the keys of a map whose entries meet a condition. It asks for all
-// entries, in no order, before it returns.
+// SortedIf returns, in order, the keys of those entries of a map that meet a condition. It asks
+// for all entries, in no order, before it returns.
 func SortedIf[K cmp.Ordered, V any](m map[K]V, meets func(K, V) bool) []K {
 	var keys []K
 	for k, v := range m {

@@ -25,8 +25,8 @@ func (fs *Links) Cleared(l *queue.Link) bool {
 	return len(l.Taken) == 0 && fs.vouchedFor(l)
 }
 
-// vouchedFor reports whether an administrator has approved each head whose merge
-// changes a protected path.
+// vouchedFor reports whether an administrator has approved each head with a
+// merge that changes a protected path.
 func (fs *Links) vouchedFor(l *queue.Link) bool {
 	return len(l.Protected) == 0 || !slices.ContainsFunc(l.Changes(), func(id queue.ChangeID) bool { return !approved(fs.s.Changes[id]) })
 }

@@ -130,8 +130,8 @@ type Reds struct {
 	Failing []*queue.Entry // the other entries behind Keys
 }
 
-// RedOn returns which keys of a root link are red: alone, or in a set whose keys main
-// has all.
+// RedOn returns which keys of a root link are red: alone, or in a set of which main
+// has all keys.
 func (fs *Ledger) RedOn(root *queue.Link) *Reds {
 	if fs.red.root == root && fs.red.version == fs.version {
 		return &fs.red

@@ -9,8 +9,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// Quotas cap the builds that run at one time. A build whose quota has no place
-// left waits; no change is parked or rejected for that. A slot that is left when
+// Quotas cap the builds that run at one time. A build waits if its quota has no place
+// left; no change is parked or rejected for that. A slot that is left when
 // all others are served goes to such a build, which is then not stopped for others.
 // Each quota has at least one place. The places in other quotas of the first build
 // without assumptions that waits for it are kept meanwhile, so each change gets its
@@ -81,7 +81,7 @@ func (fs *Quotas) PortionsOf(ch *queue.Change) []Portion {
 	return out
 }
 
-// Full returns the first of some places whose quota has no place left, and whether
+// Full returns the first of some places that is in a full quota, and whether
 // there is one. Quotas that always bind come before the others.
 func (fs *Quotas) Full(places []Portion) (found Portion, full bool) {
 	for _, at := range places {

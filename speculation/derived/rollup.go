@@ -25,7 +25,7 @@ func (fs *Order) PartRollup(first queue.ChangeID) { delete(fs.rollups, first) }
 // Rollups returns the changes that others have joined, in order.
 func (fs *Order) Rollups() []queue.ChangeID { return Sorted(fs.rollups) }
 
-// Members returns, in order, the members of the rollup whose first change is given.
+// Members returns, in order, the members of the rollup that begins with the given change.
 func (fs *Order) Members(first queue.ChangeID) []queue.ChangeID { return fs.rollups[first] }
 
 // RollupOf returns the members of a change's rollup, with the change itself, or none if

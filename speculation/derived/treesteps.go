@@ -8,7 +8,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-const treePrior = 0.05 // assumed share of the rejections whose only reason is a step on the whole tree, before there are any
+const treePrior = 0.05 // assumed share of the rejections with a step on the whole tree as their only reason, before there are any
 
 const treePriorOf = 4 // number of rejections that the assumed share counts for
 

@@ -20,16 +20,16 @@
 //  4. Needed is computed per target: the product of the chances of only those changes
 //     ahead that affect it. The value of a build is the mean of needed over the targets that
 //     it would verify, by cost, times the factors of waiting, lane and project (worth.go).
-//  5. A first build takes all targets of a change. A later one takes only those whose own
-//     chance to be needed is at least Single (0.4). It is just in time: not before the last
-//     decision ahead is expected within 1.3 of its duration (offer.go). A change that has
+//  5. A first build takes all targets of a change. A later one takes only those with a chance
+//     of their own to be needed of at least Single (0.4). It is just in time: not before the
+//     last decision ahead is expected within 1.3 of its duration (offer.go). A change that has
 //     waited for 1.2 times its own duration is built before its time in slots that are free,
 //     if its likeliest future is likely (0.6). A target that has failed there, and has to be
 //     run again before that decides, is run at once: all changes behind wait for it. A change
 //     that has failed on its likeliest future, or once on main, is assumed not to land
 //     (plan.go). Without a predictor, a first build that would probably fail because of changes
 //     ahead is a sample: it assumes only some of those that share nothing but hot targets with
-//     it, so that its result tells who is to blame (sample.go).
+//     it, so that its result tells which changes are to blame (sample.go).
 //  6. Near the front, or where the result on the likeliest future is known, the plan
 //     considers further futures by flips of the least certain outcome ahead (offer.go), and
 //     spare ones for free slots (bypass.go). The threshold is lower while slots are idle. That
@@ -108,15 +108,15 @@
 //	and only likely futures are built before their time                    0.88/1.77/1.88   4.45
 //
 // Without the first, all changes behind were built on a change that was all but turned down.
-// Without the second, changes whose builds on assumptions were used up waited for each other,
-// one build at a time, for five hours beside 499 idle slots. Without the third, one change deep
-// in the line had 72 builds, most of a future that had changed when they ended.
+// Without the second, changes that had used up their builds on assumptions waited for each
+// other, one build at a time, for five hours beside 499 idle slots. Without the third, one
+// change deep in the line had 72 builds, most of a future that had changed when they ended.
 //
 // On seed 4, 4 % of the changes that had failed on their likeliest future landed in the end, of
 // those that had failed there once 16 %, and of those that had passed there 99 %. To hold a
 // failure against a change when its likeliest future has changed gained no more than chance.
 //
-// # Who is to blame
+// # Which changes are to blame
 //
 // What such a queue lacks most is the knowledge which of forty changes of a hot target are bad.
 // While all later ones are built on the likeliest future, each round of builds finds the first

@@ -13,7 +13,7 @@ import (
 type Deal struct {
 	first   bool                 // the change has had no build, so all of it is
 	single  float64              // the threshold of targets when the deal was made
-	unknown derived.Work         // the work whose result is not known
+	unknown derived.Work         // the work without a known result
 	again   []int                // of open: targets that have failed and are to be run again before that decides
 	open    []int                // places of the targets to be verified that no build verifies
 	asked   derived.Work         // their work
@@ -288,7 +288,7 @@ const leastRatio = 0.02
 
 // flip is the future that differs from the likeliest in one outcome.
 type flip struct {
-	edge  int     // the edge whose outcome differs
+	edge  int     // the edge with the outcome that differs
 	ratio float64 // how much less likely it is
 	made  bool    // the future is made
 	Future

@@ -22,7 +22,7 @@ type candidate struct {
 	also   []queue.ChangeID // further changes of the same build
 	group  []queue.ChangeID // of a rollup: its members
 	chain  []queue.ChangeID // assumed to land before it
-	lead   *derived.Node    // the change whose value it has, if several changes share it
+	lead   *derived.Node    // the change that it has the value of, if several changes share it
 	node   *derived.Node    // with takes: the changes assumed to land, if chain is not made yet
 	takes  []bool
 	only   []int       // places of the node's targets that are to be verified; nil: all
@@ -36,8 +36,8 @@ type candidate struct {
 
 // Train tells a plan of the train that the turn has formed.
 type Train struct {
-	Aboard   map[queue.ChangeID]bool // members whose merge there is made
-	Boarding map[queue.ChangeID]bool // members whose merge there is wanted or being verified, and changes that are tried beside it
+	Aboard   map[queue.ChangeID]bool // members with a merge made there
+	Boarding map[queue.ChangeID]bool // members with a merge wanted or being verified there, and changes that are tried beside it
 }
 
 // Planner makes one plan after the other. Its memory between plans saves work and

@@ -8,9 +8,9 @@ import (
 )
 
 // Proposal is one thing that a plan can ask for. There is no proposal for landing,
-// rejecting, or writing that something has passed. A change whose builds are used up is
-// parked by apply, and a rollup is a wish that the train need not follow. So no plan,
-// however wrong, gives a verdict.
+// rejecting, or writing that something has passed. A change that has used up its builds
+// is parked by apply, and a rollup is a wish that the train need not follow. So no
+// plan, however wrong, gives a verdict.
 type Proposal interface{ proposal() }
 
 // Start is a build that is worth its slot.

@@ -160,7 +160,7 @@ func (p *rollups) mayOvertake(ch, first *queue.Change, group []queue.ChangeID) b
 	return true
 }
 
-// joints considers the rollups whose members the plan has all reached.
+// joints considers the rollups of which the plan has reached all members.
 func (p *rollups) joints() {
 	for _, at := range p.facts.Order.Rollups() {
 		group := p.facts.Order.Members(at)

@@ -98,9 +98,9 @@ func (p *rollups) set(id queue.ChangeID) []queue.ChangeID {
 	return []queue.ChangeID{id}
 }
 
-// split has those first members tried whose chance to be good is nearest one half, given
-// the targets that the changes fail on. A change that affects none of these is not to
-// blame.
+// split has so many of the first members tried that their chance to be good is nearest
+// one half, given the targets that the changes fail on. A change that affects none of
+// these is not to blame.
 func (p *rollups) split(group []queue.ChangeID, bad []int) {
 	if len(group) == 1 {
 		p.propose(Divide{First: group})

@@ -20,9 +20,10 @@ const (
 // builds behind it fail alike, until they are made again without it, and fail for the next. So
 // only some of the changes ahead are assumed to land that affect none but such targets, as many
 // as pass together with a fair chance. These differ from change to change. From the results of
-// many such builds at once follows who is to blame (package culprit). Other targets are built on
-// the likeliest future as always. It is nil if the likeliest future is good enough, a build of
-// that value is not wanted, or the model knows more than an average.
+// many such builds at once follows which changes are to blame (package culprit). Other targets
+// are built on the likeliest future as always. The returned future is nil if the likeliest
+// future is good enough, a build of that value is not wanted, or the model knows more than an
+// average.
 func (p *planning) sample(n *derived.Node, edges []derived.Edge, f *Future, value float64) *Future {
 	if value < p.worth || n.Ch.Builds > 0 || n.X.All || f.Status != derived.Unknown || !p.facts.Beliefs.Model.Cold() || p.facts.Without(config.IngredientSamples) {
 		return nil

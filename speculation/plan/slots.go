@@ -135,7 +135,7 @@ func (p *slots) stands(b *queue.Build, l *queue.Link, from int) bool {
 }
 
 // landedSince returns the targets that the changes on the line affect, from a place on;
-// nil for a change whose footprint is not known any more.
+// nil for a change if its footprint is not known any more.
 func (p *slots) landedSince(from int) []*derived.Affects {
 	n := len(p.facts.Futures.Assumed.Line) - from
 	if n > len(p.since) {
@@ -344,8 +344,8 @@ func (p *slots) least(cand candidate) *queue.Build {
 	return least
 }
 
-// preemptGain is how many times more a build must be worth than the one whose
-// slot it takes.
+// preemptGain is how many times more a build must be worth than the one that it
+// takes the slot of.
 const preemptGain = 2.0
 
 // sharesOf returns which part of each change's work a build of some keys covers. Little

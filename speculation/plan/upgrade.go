@@ -9,7 +9,7 @@ import (
 
 const valueUpgrade = 1e-6 // less than any change's build is worth
 
-const upgradeSpan = 5 * time.Minute // the length of a build under the newer version, whose work is lost when another build takes the slot
+const upgradeSpan = 5 * time.Minute // the length of a build under the newer version; its work is lost when another build takes the slot
 
 const upgradeKeys = 100 // the same in keys
 

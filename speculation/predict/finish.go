@@ -103,7 +103,8 @@ type race struct {
 
 // edges appends the ends of the panels: four that hold all of c, cut at the points that a
 // rule may miss between its nodes. These points are now, since no running build ends
-// before it, and the middle of each build whose end is almost a point on the scale of c.
+// before it, and the middle of each build with an end that is almost a point on the scale
+// of c.
 func (q *race) edges(all []float64) []float64 {
 	low, high := max(q.c.from, -reach), math.Hypot(max(q.c.from, 0), reach)
 	for i := range 5 {

@@ -168,7 +168,7 @@ func (n Normals) PIT(y []float64) []float64 {
 	return pit
 }
 
-// Coverage returns the share of rows whose PIT lies in the central interval of a level,
+// Coverage returns the share of rows with a PIT in the central interval of a level,
 // [(1-level)/2, (1+level)/2]: level itself if the distributions are right.
 func Coverage(pit []float64, level float64) float64 {
 	in := 0

@@ -218,7 +218,7 @@ func (t *Trained) boost(built []Sample, opt TrainOptions) (*NGBoost, error) {
 	return FitNGBoost(x, y, o)
 }
 
-// ended returns the samples whose builds were not aborted.
+// ended returns the samples of builds that were not aborted.
 func ended(built []Sample) []Sample {
 	return slices.DeleteFunc(slices.Clone(built), func(s Sample) bool { return s.Censored })
 }
@@ -234,7 +234,7 @@ func each(list []Sample, of func(Sample) Dist) []Dist {
 // leastSigma keeps a baseline from being certain.
 const leastSigma = 0.01
 
-// spreadOf returns the LogNormal whose logarithm has the mean and the deviation of logs.
+// spreadOf returns the LogNormal with a logarithm that has the mean and the deviation of logs.
 func spreadOf(logs []float64) Dist {
 	mu, square := 0.0, 0.0
 	for _, v := range logs {

@@ -9,7 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
-// FromHistory makes a world of a queue's event archive, whose rows are tidy (package
+// FromHistory makes a world of a queue's event archive with tidy rows (package
 // queue/history). Changes are those that were analyzed, at the times when they arrived;
 // only the last p.Changes are taken; 0 takes all.
 //

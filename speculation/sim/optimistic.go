@@ -24,9 +24,9 @@ type window struct{}
 type github struct{}
 
 // gitlab is GitLab's merge train ("Merge trains", GitLab Docs): one queue, at
-// most 20 pipelines in parallel. A merge request whose pipeline fails leaves the train
-// at once, before those ahead of it are decided, and all pipelines behind it start
-// again.
+// most 20 pipelines in parallel. A merge request leaves the train as soon as its
+// pipeline fails, before those ahead of it are decided, and all pipelines behind it
+// start again.
 type gitlab struct{}
 
 var (

@@ -12,8 +12,8 @@ import (
 	"github.com/submitqueue/submitqueue/speculation/predict"
 )
 
-// ours is the queue itself: the very speculation.Step that the server runs,
-// whose actions are answered from the world over a virtual clock. Everything but
+// ours is the queue itself: the very speculation.Step that the server runs. Its
+// actions are answered from the world over a virtual clock. Everything but
 // builds takes no time. It runs as a new server does: with the default rules, and a
 // model that knows only the queue's own past in this world.
 //
@@ -102,7 +102,7 @@ type driver struct {
 type run struct {
 	id      queue.BuildID
 	serial  int
-	change  int   // the change whose attempt it is
+	change  int   // the change that it is an attempt of
 	changes []int // the changes that it is for
 	targets []int
 	whole   bool // the step on the whole tree

@@ -32,7 +32,7 @@ type path struct {
 	needed float64
 }
 
-// flip is a change ahead whose other outcome may be assumed, and what that costs.
+// flip is a change ahead for which the other outcome may be assumed, and what that costs.
 type flip struct {
 	change int
 	lands  bool    // on the likeliest path

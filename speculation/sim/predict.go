@@ -106,7 +106,7 @@ func (w *World) uninformed() *World {
 }
 
 // belief returns the calibrated probability of something with a prior, as seen
-// by a predictor whose view of cases that hold and of those that do not are two
+// by a predictor. Its views of cases that hold and of those that do not are two
 // normal distributions of deviation 1 at a distance of d ("d-prime" of signal
 // detection). It is calibrated for every d; d = 0 returns the prior.
 func belief(r *rand.Rand, prior, d float64, holds bool) float64 {

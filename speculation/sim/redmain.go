@@ -389,7 +389,7 @@ func (d *redMain) resolve(key string, t queue.Resolve) queue.Body {
 	return out
 }
 
-// start begins a build, whose targets run beside one another.
+// start begins a build. Its targets run beside one another.
 func (d *redMain) start(id queue.BuildID) {
 	b := d.core.State().Builds[id]
 	if b == nil || slices.ContainsFunc(d.runs, func(r redRun) bool { return r.build == id }) {

@@ -4,11 +4,11 @@ import "context"
 
 // submitQueue2019 is SubmitQueue of "Keeping Master Green at Scale" (EuroSys'19,
 // sections 4 to 7): paths of all pending changes are built, the most needed
-// first, as many as there are workers. A build whose path is no longer among them is
-// aborted. Changes are decided in order of arrival among those they may conflict with.
-// Settings: `learn` (0: results change no probability), `epoch` (minutes between plans,
-// 0.25), `informed` (0: its beliefs about changes and pairs are those of a new server,
-// and not the world's predictor's).
+// first, as many as there are workers. A build is aborted when its path is no longer
+// among them. Changes are decided in order of arrival among those they may conflict
+// with. Settings: `learn` (0: results change no probability), `epoch` (minutes between
+// plans, 0.25), `informed` (0: its beliefs about changes and pairs are those of a new
+// server, and not the world's predictor's).
 type submitQueue2019 struct{}
 
 // submitQueue2024 adds the methods that "CI at Scale: Lean, Green, and Fast" (2025)
