@@ -26,8 +26,10 @@ type File struct {
 	User  string `json:"user,omitempty"` // the name in which the token commands
 }
 
+// PathOf returns the path of the file in a data folder.
 func PathOf(data string) string { return filepath.Join(data, "client.json") }
 
+// ReadFile reads the file of a data folder. The error is fs.ErrNotExist where there is none.
 func ReadFile(data string) (f File, err error) {
 	raw, err := os.ReadFile(PathOf(data))
 	if err != nil {
@@ -36,6 +38,7 @@ func ReadFile(data string) (f File, err error) {
 	return f, json.Unmarshal(raw, &f)
 }
 
+// WriteFile writes the file of a data folder whole, readable by its owner alone.
 func WriteFile(data string, f File) error {
 	raw, err := json.Marshal(f)
 	if err != nil {

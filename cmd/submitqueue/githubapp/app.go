@@ -34,6 +34,7 @@ type File struct {
 	Key           string `json:"key"` // PEM
 }
 
+// PathOf returns the path of the file with an App's credentials in a data folder.
 func PathOf(data string) string { return filepath.Join(data, "github-app.json") }
 
 // ErrNone: neither flags nor a file name an App.

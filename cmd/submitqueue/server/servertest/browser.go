@@ -28,6 +28,7 @@ type Browser struct {
 	Last *http.Response
 }
 
+// NewBrowser returns a browser without cookies; addresses that begin with / are below base.
 func NewBrowser(t *testing.T, base string) *Browser {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -36,8 +37,11 @@ func NewBrowser(t *testing.T, base string) *Browser {
 	return &Browser{T: t, C: &http.Client{Jar: jar}, Base: base}
 }
 
+// Open gets a page, and returns the status of the response.
 func (b *Browser) Open(address string) int { return b.Do(http.MethodGet, address, nil) }
 
+// Do sends a request with a form, nil for none. It keeps the page and the last response, and
+// returns the status.
 func (b *Browser) Do(method, address string, form url.Values) int {
 	b.T.Helper()
 	if strings.HasPrefix(address, "/") {
@@ -97,6 +101,7 @@ func (b *Browser) Submit(with ...string) int {
 	return b.Do(http.MethodPost, action, form)
 }
 
+// Shows reports whether the page contains a text.
 func (b *Browser) Shows(part string) bool { return strings.Contains(b.Page, part) }
 
 // Console takes the output in which a server prints its link.
@@ -105,12 +110,14 @@ type Console struct {
 	b  bytes.Buffer
 }
 
+// Write implements io.Writer.
 func (c *Console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.b.Write(p)
 }
 
+// Text returns all that was written.
 func (c *Console) Text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
