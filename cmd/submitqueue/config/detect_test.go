@@ -43,3 +43,30 @@ func TestDetect(t *testing.T) {
 		}
 	}
 }
+
+// Checks verify a change only if they are all that a pull request gets: init writes no
+// step that waits for a part of them.
+func TestChecksOfBuildsAreAllOfThem(t *testing.T) {
+	const tests = "on: [push, pull_request]\njobs: {unit: {}, lint: {}}\n"
+	for name, c := range map[string]struct {
+		workflows map[string]string
+		want      string
+	}{
+		"all":                       {map[string]string{"ci": tests, "deploy": "on: {push: {branches: [main]}}\njobs: {deploy: {}}\n"}, "lint unit"},
+		"a job of unknown names":    {map[string]string{"ci": "on: [push, pull_request]\njobs: {lint: {}, test: {strategy: {matrix: {os: [linux, macos]}}}}\n"}, ""},
+		"tests do not start":        {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "ci": "on: {push: {branches: [main]}, pull_request: {}}\njobs: {unit: {}}\n"}, ""},
+		"tests start on some paths": {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "ci": "on: {push: {paths: [src/**]}, pull_request: {}}\njobs: {unit: {}}\n"}, ""},
+	} {
+		files := map[string]string{}
+		var list []string
+		for w, text := range c.workflows {
+			files[".github/workflows/"+w+".yml"] = text
+			list = append(list, ".github/workflows/"+w+".yml")
+		}
+		in := treeOf(list...)
+		in.Read = func(file string) string { return files[file] }
+		if got := strings.Join(in.checks(true), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
