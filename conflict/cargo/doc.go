@@ -77,7 +77,8 @@
 //     or in its other half, as in include_str!("../../schema.sql"), #[path], or
 //     a build script, makes that file or directory an input. So do
 //     cargo:rerun-if-changed and paths after a placeholder, as in
-//     format!("{}/../../proto", dir).
+//     format!("{}/../../proto", dir). A string that begins with tests, benches or
+//     examples also makes test data beside the workspace's manifest an input.
 //   - Toolchain files, .cargo/config.toml, the files that it names (include,
 //     linkers and their scripts, runners) and the settings of clippy, rustfmt
 //     and nextest are in every hash.

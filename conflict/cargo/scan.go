@@ -20,7 +20,7 @@ const maxLiteral = 200
 // literal or comment can shift the bounds of strings: a word that is no path
 // names no file, or adds an input too many.
 func paths(src []byte) []string {
-	return literals(src, func(s []byte) bool { return pathLike(s) || upward(s) })
+	return literals(src, func(s []byte) bool { return pathLike(s) || upward(s) || slices.Contains(testDirs, string(s)) })
 }
 
 // words is paths with single words, which may be folders beside the manifest.
@@ -155,6 +155,12 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 					todo = append(todo, found)
 				}
 			}
+			for _, found := range l.shared(c, s) {
+				if !own[found.Path] {
+					own[found.Path] = true
+					h.inputs = append(h.inputs, found)
+				}
+			}
 		}
 	}
 	return nil
@@ -224,6 +230,20 @@ func (l *loader) named(c *crate, bases []string, literal string) []conflict.Entr
 		list = append(list, l.layout.At(p)...)
 	}
 	return list
+}
+
+// shared returns the test data beside the manifest of the crate's workspace that a literal
+// names: "tests/fixtures", or only "tests", of which other words may name a part. Crates
+// find these from the root of the workspace when they run.
+func (l *loader) shared(c *crate, literal string) []conflict.Entry {
+	literal = path.Clean(strings.TrimPrefix(literal, "/"))
+	first, _, _ := strings.Cut(literal, "/")
+	if c.home == nil || c.home.dir == c.dir || !slices.Contains(testDirs, first) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(l.layout.At(file(c.home.dir, literal))), func(e conflict.Entry) bool {
+		return path.Ext(e.Path) == ".rs"
+	})
 }
 
 // folder returns the files of a folder beside the manifest that no other crate
