@@ -43,6 +43,10 @@
 //     as `go test` of it fails; its files are unowned unless a package that
 //     is a target imports it.
 //   - //go:embed takes all files that a pattern could match.
+//   - A string of a test file that leads out of its directory, as in
+//     os.ReadFile("../testdata/x.json") or filepath.Join("..", "testdata"), makes the
+//     file or folder that it names an input of ./dir, and the library of a package
+//     there a dependency: the test may build and run it.
 //   - A tree does not say which external module uses which. So all external
 //     modules of a go.mod are one node over go.mod, go.sum and vendor. A
 //     package that imports any of them, directly or not, is affected by each
@@ -64,9 +68,10 @@
 // # Undeclared inputs
 //
 // A plain file or test data belongs to its package. When the test of another
-// package reads it, through ../config/prod.yaml, no file says so, and an edit
-// of the file does not run that test. `submitqueue audit inputs` finds such
-// tests; declare the files that they read in `inputs`:
+// package reads it by a path that is put together at run time, or in code that the
+// test calls, no file says so, and an edit of the file does not run that test.
+// `submitqueue audit inputs` finds such tests; declare the files that they read in
+// `inputs`:
 //
 //	analysis:
 //	  analyzer: go

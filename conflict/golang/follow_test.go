@@ -26,6 +26,7 @@ var (
 	randomPaths = []string{"m.org/m", "m.org/m/a", "m.org/m/a/b", "m.org/m/d", "m.org/m/new", "m.org/m/a/testdata/x", "m.org/m/_t", "m.org/m/link", "m.org/m/link/a", "m.org/m/d/link",
 		"m.org/m/a/b/c", "m.org/m/vendor/v.org/v", "m.org/m/testdata/y", "n.org/n", "n.org/n/a", "n.org/n/m", "o.org/o", "o.org/o/a", "v.org/v", "plain/x", "fmt", "C", "embed", "e.org/x"}
 	randomEmbeds  = []string{"t.txt", "b", "*.txt", "testdata", "all:.", "b/*", "../x", "nothing", "x*/t.txt", "testdata/*/t.txt", "link"}
+	randomAways   = []string{"../t.txt", "../testdata", "../b", "../link/b", "../../d", "../x/%s.txt", "../../../out", ".."}
 	randomHeads   = []string{"", "", "", "//go:build ignore\n\n", "//go:build windows\n\n", "//go:build linux || ignore\n\n"}
 	randomLinks   = []string{"a.go", "../a", "..", "/etc", "link", "b/t.txt", "../d/a.go", "x/../a.go", "../../out", "testdata", "go.mod"}
 	randomModules = []string{"m.org/m", "m.org/m", "n.org/n", "n.org/n", "o.org/o", "m.org/m/a"}
@@ -57,6 +58,9 @@ func randomGo(r *rapid.T) string {
 	s += ")\n"
 	for _, e := range embeds {
 		s += "\n//go:embed " + e + "\nvar X string\n"
+	}
+	for _, away := range some(r, "away", randomAways, 1) {
+		s += fmt.Sprintf("\nvar _ = join(%q, \"a\")\n", away)
 	}
 	return s
 }

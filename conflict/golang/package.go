@@ -199,6 +199,11 @@ func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []con
 	for _, pattern := range s.embeds {
 		b.embed(p, pattern, h)
 	}
+	if strings.HasSuffix(e.Path, "_test.go") {
+		if err := b.readAway(ctx, p, s.away); err != nil {
+			return err
+		}
+	}
 	p.target = p.target || s.builds && b.analyzer.platform.named(path.Base(e.Path))
 	return nil
 }

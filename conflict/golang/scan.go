@@ -17,6 +17,7 @@ import (
 type scan struct {
 	imports []string
 	embeds  []string // patterns of //go:embed
+	away    []string // paths in strings that lead out of the directory
 	broken  bool     // the imports cannot be read
 	script  bool     // built only under the tag "ignore": run by hand
 	builds  bool     // its constraint lets it build on the platform
@@ -64,7 +65,7 @@ func (p *platform) scan(src []byte) scan {
 	if err != nil || f == nil {
 		return scan{broken: true, builds: true}
 	}
-	s := scan{builds: true}
+	s := scan{builds: true, away: awayPaths(src)}
 	for _, i := range f.Imports {
 		imp, err := strconv.Unquote(i.Path.Value)
 		if err != nil {

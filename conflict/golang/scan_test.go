@@ -35,6 +35,8 @@ func TestScan(t *testing.T) {
 		{"an old line under a comment of another kind", "/* x */\n\n// +build windows\n\npackage p\n", scan{builds: true}, true},
 		{"embeds", "package p\n\nimport _ \"embed\"\n\n//go:embed a b/*.c \"d e\" `f`\n\t//go:embed all:g\n//go:embedded no\n//go:embed\n//go:embed \"open\n//go:embed \"x\\q\" y\nvar x string\n",
 			scan{imports: []string{"embed"}, embeds: []string{"a", "b/*.c", "d e", "f", "all:g"}, builds: true}, true},
+		{"strings that lead away", "package p\n\nvar x = f(\"../a/b.txt\", `../c`, join(\"..\", \"..\"), join(\"../..\", \"d\",\n\t\"e.txt\"), \"../f/g-%s.txt\", \"../*.h\", \"../i\\n\", \"j/../k\", \"..\", y...)\n",
+			scan{away: []string{"../a/b.txt", "../c", "../..", "../../d/e.txt", "../f", ".."}, builds: true}, true},
 		{"no embeds without the import", "package p\n\n//go:embed a\nvar x string\n", scan{builds: true}, true},
 	}
 	for _, tt := range tests {
