@@ -51,7 +51,7 @@ func (b *builder) sameModules(ctx context.Context, files []conflict.FileChange) 
 		return false, nil
 	}
 	for _, c := range files {
-		if b.now.modules.vendored(c.Path) || c.To.Mode == conflict.ModeLink && besideModule(c.Path) {
+		if (c.From.Path == "" || c.To.Path == "") && listsCopies(c.Path) || b.now.modules.vendored(c.Path) || c.To.Mode == conflict.ModeLink && besideModule(c.Path) {
 			return false, nil
 		}
 		if !setsModules(c.Path) {

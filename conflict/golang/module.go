@@ -21,7 +21,8 @@ type goModule struct {
 	locals  map[string]string   // module path → directory, as seen when this is the main module
 	visible map[string][]string // the same joined over all main modules that this one is built in
 	exts    []string            // the nodes of the external modules of these main modules
-	require map[string]bool     // paths of the external modules of these main modules
+	require map[string]bool     // paths of the external modules of these main modules, and of those of the tree that they build from vendored copies
+	copied  bool                // beside it are vendored copies of its requirements
 }
 
 // modules are all modules of the tree, with the additions of go.work.
@@ -84,6 +85,9 @@ func readModules(ctx context.Context, t conflict.Tree, files []conflict.Entry) (
 		if m.vendored(e.Path) {
 			m.barrier = append(m.barrier, e)
 		}
+		if in := m.byDir[dirOf(dirOf(e.Path))]; in != nil && listsCopies(e.Path) {
+			in.copied = true
+		}
 	}
 	for _, d := range m.dirs() {
 		m.byDir[d].locals = m.byDir[d].own()
@@ -118,6 +122,12 @@ func setsModules(file string) bool {
 func besideModule(file string) bool {
 	base := file[strings.LastIndexByte(file, '/')+1:]
 	return base == "go.sum" || base == "vendor"
+}
+
+// listsCopies reports whether a file tells the go command that there are vendored copies.
+// It then builds these, also in the place of modules of the tree.
+func listsCopies(file string) bool {
+	return path.Base(file) == "modules.txt" && path.Base(dirOf(file)) == "vendor"
 }
 
 // followCopies finds what links among vendored files lead to. A module of the tree that a
@@ -307,7 +317,7 @@ func (m *goModule) join(main *goModule) {
 		}
 	}
 	for _, r := range main.file.Require {
-		if _, ok := main.locals[r.Mod.Path]; !ok {
+		if _, ok := main.locals[r.Mod.Path]; !ok || main.copied {
 			m.require[r.Mod.Path] = true
 		}
 	}

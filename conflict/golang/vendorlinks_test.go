@@ -35,3 +35,26 @@ func TestVendoredLinkToAFolderOfTheTree(t *testing.T) {
 		t.Errorf("replaced, changed are %q", d.Changed)
 	}
 }
+
+// The go command builds the vendored copy of a module, though a go.mod puts a module of the
+// tree in its place.
+func TestVendoredCopyOfAModuleOfTheTree(t *testing.T) {
+	base := conflicttest.New(map[string]string{
+		"go.mod":    "module top\n\ngo 1.22\n\nrequire m.org/api v1.0.0\n\nreplace m.org/api => ./api\n",
+		"use/u.go":  "package use\n\nimport _ \"m.org/api/x\"\n",
+		"none/n.go": "package none\n", "api/go.mod": "module m.org/api\n", "api/x/x.go": "package x\n",
+	})
+	vendored := base.With("vendor/modules.txt", "# m.org/api v1.0.0 => ./api\n").With("vendor/m.org/api/x/x.go", "package x\n")
+	next := vendored.With("vendor/m.org/api/x/x.go", "package x\n\n// more\n")
+	if got := affected(t, settings, vendored, next); !slices.Equal(got, []string{"./use"}) {
+		t.Errorf("affected are %q", got)
+	}
+	for _, to := range []*conflicttest.Tree{next, base} {
+		graph, err := golang.New(golang.Options{}).Graph(t.Context(), vendored)
+		must(t, err)
+		followed(t, golang.New(golang.Options{}), conflicttest.Ordered(graph), vendored, to)
+	}
+	graph, err := golang.New(golang.Options{}).Graph(t.Context(), base)
+	must(t, err)
+	followed(t, golang.New(golang.Options{}), conflicttest.Ordered(graph), base, vendored)
+}
