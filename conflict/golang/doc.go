@@ -78,7 +78,9 @@
 //	  inputs:
 //	    - {targets: [./deploy], files: ["config/*.yaml"]}
 //
-// The same holds for tests that read other packages' Go files. A file in a
+// The same holds for tests that read other packages' Go files, and for packages that use
+// an external module that itself imports a package of the tree: only that module's own
+// files would say which. A file in a
 // directory without Go files needs no such care: it is unowned, and in every
 // hash by default.
 package golang
