@@ -20,12 +20,12 @@ import (
 func (p *inspection) prospect(ctx context.Context) error {
 	var asked queue.Command
 	var method config.Method
-	allowed := false
+	allowed, unmade := false, false
 	var below []queue.CommitID
 	if err := p.facts(func(c *speculation.Core) {
 		if r := c.State().Requests[p.Request]; r != nil {
 			asked = r.Command
-			method, allowed = c.MethodOf(r)
+			method, allowed, unmade = c.Prospect(r, p.pr.Head)
 		}
 		for _, n := range p.out.Stack.Below {
 			if low := c.State().Pulls[n]; low != nil && low.Head != "" {
@@ -35,7 +35,8 @@ func (p *inspection) prospect(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if p.now.config == nil || p.now.tip == "" || !slices.Contains([]queue.Verb{queue.CommandLand, queue.CommandRetry, queue.CommandNow, queue.CommandTry, queue.CommandExplain}, asked.Verb) {
+	verbs := []queue.Verb{queue.CommandLand, queue.CommandRetry, queue.CommandNow, queue.CommandTry, queue.CommandExplain}
+	if p.now.config == nil || p.now.tip == "" || !unmade && !slices.Contains(verbs, asked.Verb) {
 		return nil
 	}
 	rules := p.now.config.Queue

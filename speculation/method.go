@@ -8,8 +8,8 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-// The way in which a change lands is fixed when it comes: its method and the words of its
-// commits, so that the same merge always makes the same commit. A command with
+// The way in which a change lands is fixed when it comes into the order: its method and the
+// words of its commits, so that the same merge always makes the same commit. A command with
 // another method makes another change, which stands where the old one stood and
 // keeps its passes, since keys know no methods. The gate treats all links alike: it looks
 // at the keys that a commit has and its parent has not.
@@ -45,6 +45,35 @@ func (c *Core) MethodOf(r *queue.Request) (config.Method, bool) {
 		}
 	}
 	return c.facts.Rules().MethodFor(r.Command.Method)
+}
+
+// Prospect returns how the pull request of a request would land at a head, and whether it
+// may: as its change does that is in the queue at that head, unless the command names
+// another method. unmade says that there is such a change, and that its words are still
+// open (reword).
+func (c *Core) Prospect(r *queue.Request, head queue.CommitID) (m config.Method, allowed, unmade bool) {
+	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Head == head && !c.entering.anotherMethod(ch, r) {
+		return ch.Method, true, c.entering.unmade(ch)
+	}
+	m, allowed = c.MethodOf(r)
+	return m, allowed, false
+}
+
+// unmade reports whether a change waits outside and no merge of it was made.
+func (c *entering) unmade(ch *queue.Change) bool {
+	return waitsOutside(ch) && len(c.facts.Links.LinksOf[ch.ID]) == 0
+}
+
+// reword has a change that waits outside land with the words that its pull request has by
+// now: people correct a title that a check refuses, and GitLab's drafts say so in theirs.
+func (c *entering) reword(ch *queue.Change, b queue.Inspected) {
+	if !c.unmade(ch) || ch.Head != b.Head || b.Wording == (queue.Wording{}) && ch.Wording != b.Wording {
+		return
+	}
+	if ch.Title != b.Title || ch.Wording != b.Wording {
+		ch.Title, ch.Wording = b.Title, b.Wording
+		c.touchChange(ch)
+	}
 }
 
 // ByCommit reports whether the pull request of a request may land commit by commit,

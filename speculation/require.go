@@ -98,6 +98,7 @@ func ofReviews(k queue.RequirementKind) bool {
 func (c *guarding) admit(ch *queue.Change, b queue.Inspected) bool {
 	ch.Vouched = ch.Vouched || b.Vouched
 	c.spare(ch, b)
+	c.entering.reword(ch, b)
 	if lacks := c.lacking(ch, b, ch.Vouched); len(lacks) > 0 {
 		c.await(ch, lacks)
 		return false
@@ -112,6 +113,7 @@ func (c *guarding) stay(ch *queue.Change, b queue.Inspected) {
 	// A change that has entered under a former version was approved then.
 	vouched := ch.Vouched || ch.Met == 0 && !waitsOutside(ch)
 	c.spare(ch, b)
+	c.entering.reword(ch, b)
 	if lacks := c.lacking(ch, b, vouched); len(lacks) > 0 {
 		c.await(ch, lacks)
 		return

@@ -164,3 +164,23 @@ func TestLifeOfAMergeRequest(t *testing.T) {
 		t.Errorf("it is %+v", mr)
 	}
 }
+
+// Somebody says /land on a draft and marks it ready later: GitLab takes "Draft: " off the
+// title then, and what lands does not call itself a draft.
+func TestDraftLandsWithoutTheWord(t *testing.T) {
+	storetest.OneOf(t, 3)
+	t.Parallel()
+	gl, p, s := gitlabServer(t, fake.Options{}, "version: 1\nqueue: {method: squash}\nsteps:\n  - {name: unit, run: 'true'}\n")
+	p.Push("ann", "topic", map[string]string{"new.txt": "n\n"})
+	n := p.Open(fake.Opening{Author: "ann", Source: "topic", Title: "Draft: A thing"})
+	p.Comment("ann", n, "/land")
+	s.until("the note says that it is a draft", func() bool {
+		notes := p.Notes(gl.Bot(), n)
+		return len(notes) == 1 && strings.Contains(notes[0].Body, "is a draft")
+	})
+	p.SetTitle("ann", n, "A thing")
+	s.until("it is merged", func() bool { return p.Look(n).State == "merged" })
+	if title, _, _ := strings.Cut(p.Message("main"), "\n"); title != fmt.Sprintf("A thing (!%d)", n) {
+		t.Errorf("what has landed has the title %q", title)
+	}
+}
