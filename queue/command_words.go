@@ -110,7 +110,7 @@ func ParseUntil(words []string, now Instant) (until Instant, rest []string, ok b
 		return 0, nil, false
 	}
 	defer func() {
-		if ok && len(rest) > 0 && strings.EqualFold(rest[0], "UTC") {
+		if ok && len(rest) > 0 && (strings.EqualFold(rest[0], "UTC") || strings.EqualFold(rest[0], "GMT")) {
 			rest = rest[1:]
 		}
 	}()
@@ -151,9 +151,16 @@ func span(word string) (time.Duration, bool) {
 	return d, err == nil
 }
 
+// otherClock finds a word that has the time before it read by another clock than UTC's.
+var otherClock = regexp.MustCompile(`^(?:(?i:[ap]\.?m\.?)|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?|CES?T|[WE]ES?T|BST|MSK|IST|JST|KST|AE[SD]T|[ECMP][SD]T)$`)
+
 // FreezeUntil returns when a freeze that was asked for at a moment ends, and why
-// it was asked for; false where that is not within the next 90 days.
+// it was asked for; false where that is not within the next 90 days, or not said in UTC.
 func FreezeUntil(text string, at Instant) (until Instant, why string, ok bool) {
-	until, rest, ok := ParseUntil(strings.Fields(text), at)
+	words := strings.Fields(text)
+	until, rest, ok := ParseUntil(words, at)
+	if ok && len(rest) > 0 && otherClock.MatchString(rest[0]) {
+		_, ok = span(strings.ToLower(words[0])) // behind a duration, it is a word of the reason
+	}
 	return until, strings.Join(rest, " "), ok && until > at && until.Sub(at) <= mostFreeze
 }
