@@ -271,6 +271,10 @@ type Ran struct {
 // app, one per code.
 type ReasonCode string
 
+// NameMerged is the name of ReasonClosed and ReasonNotOpen for a pull request that is merged:
+// nobody can reopen that.
+const NameMerged = "merged"
+
 // DetailOurs is the Detail of ReasonPushed where we have moved the head for a landing that
 // did not happen, and may not put it back.
 const DetailOurs = "ours"
@@ -310,7 +314,7 @@ const (
 	ReasonCancelled     ReasonCode = "cancelled"      // Names: the user that cancelled it
 	ReasonPushed        ReasonCode = "head-moved"     // the author pushed; the approval was for another head
 	ReasonHeardLate     ReasonCode = "heard-late"     // the command was heard long after it was given, and the pull request has changed since: its head may be another one; Names: the present one
-	ReasonClosed        ReasonCode = "closed"
+	ReasonClosed        ReasonCode = "closed"         // Names: NameMerged, where it is closed because it was merged
 	ReasonRetargeted    ReasonCode = "retargeted"
 	ReasonSuperseded    ReasonCode = "superseded"   // another command took its place
 	ReasonRestacked     ReasonCode = "restacked"    // its commits were made anew on others, unchanged, and it goes on at that head, in its place; Names: the head that it had, the one that it has
@@ -336,7 +340,7 @@ const (
 	ReasonNoPermission ReasonCode = "no-permission" // refused: Names: user, needed level, the lane that needs it, if one does
 	ReasonUnknownLane  ReasonCode = "unknown-lane"  // refused: Names: the lane that was asked for, the lanes that there are
 	ReasonNoMethod     ReasonCode = "no-method"     // refused: Names: the method that was asked for, those that are allowed
-	ReasonNotOpen      ReasonCode = "not-open"
+	ReasonNotOpen      ReasonCode = "not-open"      // Names: NameMerged, where it has landed or was merged by others
 	ReasonDraft        ReasonCode = "draft"
 	ReasonWrongBase    ReasonCode = "wrong-base"      // Names: the pull request's base, ours
 	ReasonStackCircle  ReasonCode = "stack-circle"    // Names: numbers of pull requests, each on top of the next, the last on one of them

@@ -19,7 +19,7 @@ const maxTrusted = 20
 
 func (c *entering) delegate(r *queue.Request, b queue.Inspected) {
 	if !b.Open {
-		c.refuse(r, queue.Reason{Code: queue.ReasonNotOpen})
+		c.refuse(r, c.notOpen(r.Number, b))
 		return
 	}
 	p, user := c.pull(r.Number), strings.TrimPrefix(r.Command.User, "@")

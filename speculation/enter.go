@@ -285,7 +285,7 @@ func (c *entering) unmet(number int, b queue.Inspected) queue.Reason {
 	}
 	switch m := c.s.Main; {
 	case !b.Open:
-		return queue.Reason{Code: queue.ReasonNotOpen}
+		return c.notOpen(number, b)
 	case b.Draft && !b.Requires:
 		return queue.Reason{Code: queue.ReasonDraft}
 	case m.Config == nil:
@@ -296,6 +296,30 @@ func (c *entering) unmet(number int, b queue.Inspected) queue.Reason {
 	return queue.Reason{}
 }
 
+// notOpen says that a pull request is closed. The forge shows one that has landed as merged,
+// or as closed where it cannot do that.
+func (c *entering) notOpen(number int, b queue.Inspected) queue.Reason {
+	why := queue.Reason{Code: queue.ReasonNotOpen}
+	landed := false
+	if p := c.s.Pulls[number]; p != nil && c.s.Changes[p.Last] != nil {
+		last := c.s.Changes[p.Last]
+		landed = last.Phase == queue.Landed && (last.Head == b.Head || last.Verdict != nil && last.Verdict.Commit == b.Head)
+	}
+	if b.Merged || landed {
+		why.Names = []string{queue.NameMerged}
+	}
+	return why
+}
+
+// closedAs says that a pull request was closed, by a merge or without one.
+func closedAs(merged bool) queue.Reason {
+	why := queue.Reason{Code: queue.ReasonClosed}
+	if merged {
+		why.Names = []string{queue.NameMerged}
+	}
+	return why
+}
+
 // recheck takes a change out if its pull request is no longer as it was inspected.
 func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
@@ -304,7 +328,7 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 	}
 	c.forget(r)
 	if try := c.settling.tryOf(r.Number); try != nil && !b.Open {
-		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+		c.settling.endTry(try, queue.Cancelled, closedAs(b.Merged), nil)
 	} else if try != nil && try.Head != b.Head {
 		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
 	}
@@ -318,7 +342,7 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 	case restacked(ch, b) && why.Code == "" && !b.Draft && c.guarding.stillMay(ch, b) && c.goOn(ch, b):
 	case !b.Open:
 		c.pull(r.Number).Landed = b.Merged && b.Base == c.s.Main.Branch
-		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+		c.settling.decide(ch, queue.Cancelled, closedAs(b.Merged), nil)
 	case b.Head != ch.Head:
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(ch.Head), string(b.Head)}}, nil)
 	case why.Code == queue.ReasonWrongBase:

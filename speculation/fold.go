@@ -314,7 +314,7 @@ func (c *Core) closed(e queue.Event, b queue.Closed) {
 	if try := c.settling.tryOf(b.Number); try != nil && !b.Merged {
 		c.doubt(try, "closed/"+e.ID) // it may be open again by now
 	} else {
-		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonClosed}, nil)
+		c.settling.endTry(try, queue.Cancelled, closedAs(b.Merged), nil)
 	}
 	c.entering.distrust(b.Number)
 	ch := c.facts.Links.Active(b.Number)

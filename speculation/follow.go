@@ -69,7 +69,11 @@ func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{r.User}}, nil)
 		c.accept(r)
 	case ch == nil:
-		c.refuse(r, queue.Reason{Code: queue.ReasonNotQueued})
+		why := c.notOpen(r.Number, b)
+		if b.Open || len(why.Names) == 0 {
+			why = queue.Reason{Code: queue.ReasonNotQueued}
+		}
+		c.refuse(r, why)
 	case ch.Phase == queue.Landing:
 		c.dropHeld(r.Number)
 		ch.Recall = r.User

@@ -32,12 +32,17 @@ func (w voice) boxOf(v queue.View) *queue.Box {
 	switch c := v.Change; {
 	case c.Phase == queue.Analyzing, c.Phase == queue.Pending, c.Phase == queue.Parked:
 		return &queue.Box{On: true, Verb: queue.CommandLand, Label: "In the queue. Clear this box to take it out, as `/land cancel` does."}
-	case c.Phase == queue.Landing, c.Phase == queue.Landed, c.Phase == queue.NothingToLand, c.Reason.Code == queue.ReasonClosed:
+	case c.Phase == queue.Landing, c.Phase == queue.Landed, c.Phase == queue.NothingToLand, isShut(v):
 		return nil
 	case c.Phase == queue.Rejected:
 		return &queue.Box{Verb: queue.CommandRetry, Label: "Check this box to run what failed again and to queue it, as `/land retry` does."}
 	}
 	return &queue.Box{Verb: queue.CommandLand, Label: "Check this box to queue it as it is now, as `/land` does."}
+}
+
+// isShut reports whether a pull request is closed, as far as is known.
+func isShut(v queue.View) bool {
+	return v.Change.Reason.Code == queue.ReasonClosed || v.Change.ID == "" && v.Notice.Code == queue.ReasonNotOpen
 }
 
 // Bounds of a comment, and so of a check's summary. Forges take 65,535 characters.
@@ -171,6 +176,9 @@ func offers(v queue.View) []string {
 		case queue.ReasonFailed, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonStuck, queue.ReasonBuildCap:
 			return []string{land, again, help}
 		}
+	}
+	if isShut(v) {
+		return []string{help}
 	}
 	return []string{land, help}
 }

@@ -60,9 +60,15 @@ func reasonsEnded() []reasonRow {
 			}},
 		{code: queue.ReasonClosed, doc: "reasons#closed",
 			title: "the {noun} was closed", local: "the branch is gone",
+			brief: func(w voice, r queue.Reason) string {
+				if isMerged(r) {
+					return w.fill("the {noun} was merged")
+				}
+				return ""
+			},
 			full: func(w voice, r queue.Reason) string {
-				if len(r.Names) > 0 && r.Names[0] == "merged" {
-					return "It was merged outside the queue."
+				if isMerged(r) {
+					return w.fill("It was merged without the queue, or together with another {noun} that has its commits. New commits need a {noun} of their own.")
 				}
 				if w.o.Words.Local {
 					return "The branch was deleted. To land it, push it again, then " + w.again()
@@ -107,6 +113,10 @@ func reasonsEnded() []reasonRow {
 			full:  sentence("It is not in the queue; its outcome there is known.")},
 	}
 }
+
+// isMerged reports whether a reason says that the pull request is merged: see
+// queue.NameMerged.
+func isMerged(r queue.Reason) bool { return len(r.Names) > 0 && r.Names[0] == queue.NameMerged }
 
 func failed(w voice, r queue.Reason) string { return w.failedOn(r, "") }
 

@@ -32,10 +32,16 @@ func reasonsRefused() []reasonRow {
 		{code: queue.ReasonNotOpen, doc: "reasons#not-open",
 			title: "the {noun} is not open", local: "there is no such branch to land",
 			full: byHost(
-				func(w voice, _ queue.Reason) string {
+				func(w voice, r queue.Reason) string {
+					if isMerged(r) {
+						return w.fill("The {noun} has landed already. To undo it, land a revert; new commits need a {noun} of their own.")
+					}
 					return "The " + w.o.Words.Noun() + " is not open. Reopen it, then " + w.land() + "."
 				},
-				func(w voice, _ queue.Reason) string {
+				func(w voice, r queue.Reason) string {
+					if isMerged(r) {
+						return "It has landed already. To undo it, land a revert."
+					}
 					return "There is no such branch any more, or its request has ended. Push the branch, then " + w.land() + "."
 				})},
 		{code: queue.ReasonDraft, doc: "reasons#draft",

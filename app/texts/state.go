@@ -48,6 +48,9 @@ func (w voice) headline(v queue.View) (icon, text string) {
 		}
 		return "❌", "Rejected: " + orSome(why, "it cannot land")
 	case queue.Cancelled:
+		if c.Reason.Code == queue.ReasonClosed {
+			why = w.brief(c.Reason)
+		}
 		return "⏹️", "Out of the queue: " + orSome(why, "cancelled")
 	case queue.Trying, queue.Tried:
 		return "🧪", w.tryHeadline(c)
