@@ -173,7 +173,11 @@ func offers(v queue.View) []string {
 		return []string{land, cancel, help}
 	case queue.Rejected, queue.Tried:
 		switch v.Change.Reason.Code {
-		case queue.ReasonFailed, queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonStuck, queue.ReasonBuildCap:
+		case queue.ReasonFailed: // it would be rejected at once
+			return []string{again, help}
+		case queue.ReasonMergeConflict:
+			return []string{help}
+		case queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonStuck, queue.ReasonBuildCap:
 			return []string{land, again, help}
 		}
 	}
