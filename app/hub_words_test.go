@@ -74,3 +74,18 @@ func TestWordsOfWhatWasMergedStay(t *testing.T) {
 		t.Errorf("main's commit says\n%s", message)
 	}
 }
+
+// Whoever is named at the end of the description is named at the end of the commit, where
+// forges and git look for it.
+func TestDescriptionNamesCoAuthors(t *testing.T) {
+	h := newHub(t, hubOptions{files: methods("method: squash")})
+	h.push("ann", "topic", map[string]string{"a": "a\n"})
+	n := must(h.Open(forgetest.Pull{Author: "ann", Branch: "topic", Base: "main", Title: "A pair's work",
+		Body: "Why.\r\n\r\nCo-authored-by: Rea <rea@example.org>\r\nSigned-off-by: Ann <ann@example.org>\r\n"}))
+	h.Comment("ann", n, "/land")
+	h.landed(n)
+	said := git(t, h.Dir(), "log", "-1", "--format=%(trailers:key=Co-authored-by,key=Signed-off-by,unfold)", "main")
+	if want := "Co-authored-by: Rea <rea@example.org>\nSigned-off-by: Ann <ann@example.org>"; said != want {
+		t.Errorf("the trailers are\n%s\nwant\n%s", said, want)
+	}
+}

@@ -81,7 +81,10 @@ func (p *inspection) own(ctx context.Context, below []queue.CommitID, others boo
 // word puts the messages of the commits that would land into the answer.
 func (p *inspection) word(own []mirror.OwnCommit, template config.Message, method config.Method) {
 	pr, out := p.pr, &p.out
-	author, credits := creditsOf(own, pr.Author)
+	// The queue's own trailers are the last of the message, so that those at the end of the
+	// description would count for nothing where they stand.
+	described := mirror.OwnCommit{Message: "\n\n" + strings.TrimSpace(strings.ReplaceAll(pr.Body, "\r\n", "\n"))}
+	author, credits := creditsOf(append(slices.Clone(own), described), pr.Author)
 	words := config.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: string(pr.Head), CoAuthors: credits}
 	for _, c := range own {
 		if len(c.Parents) < 2 {
