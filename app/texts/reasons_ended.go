@@ -39,7 +39,7 @@ func reasonsEnded() []reasonRow {
 			}},
 		{code: queue.ReasonAlready, doc: "reasons#already",
 			title: "the merge changes nothing",
-			full:  sentence("Merging it changes nothing: its content is on {main} already, or was there and has been reverted. To land it again, revert the revert.")},
+			full:  sentence("Merging it changes nothing: its commits are empty, or their content is on {main} already, or was there and has been reverted. To land reverted content again, revert the revert. Empty commits do not land alone.")},
 		{code: queue.ReasonCancelled, doc: "reasons#cancelled",
 			title: "taken out by command",
 			full: func(w voice, r queue.Reason) string {
