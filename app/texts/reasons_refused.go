@@ -78,10 +78,14 @@ func reasonsRefused() []reasonRow {
 				if len(r.Names) > 0 {
 					text += ": " + w.code(r.Names[0])
 				}
+				text += "."
 				if len(r.Names) > 1 && r.Names[1] != "" {
-					return text + ". Did you mean " + w.code(r.Names[1]) + "? " + w.helpAt()
+					text += " Did you mean " + w.code(r.Names[1]) + "?"
 				}
-				return text + ". " + w.helpAt()
+				if !w.o.Words.Local {
+					text += " Write it in a new comment: the queue does not read edits."
+				}
+				return text + " " + w.helpAt()
 			}},
 		{code: queue.ReasonNotQueued, doc: "reasons#not-queued",
 			title: "it is not in the queue",
