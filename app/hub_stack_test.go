@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/speculation"
@@ -126,6 +127,20 @@ func TestStackParentIsCancelledAndPushed(t *testing.T) {
 	if got := h.order(); !slices.Equal(got, []string{"1", "2"}) {
 		t.Errorf("landed in the order %v", got)
 	}
+}
+
+// The lower one was never asked for, and a person merges it with the forge's own button; its
+// branch stays. The upper one goes on.
+func TestStackParentIsMergedByOthers(t *testing.T) {
+	h := newHub(t, hubOptions{})
+	h.proven()
+	low := h.pull("low", map[string]string{"a": "a\n"})
+	high := h.pullOn("high", "low", map[string]string{"b": "b\n"})
+	h.Comment("ann", high, "/land")
+	h.says(high, "🅿️ Parked: the pull request below it is not in the queue")
+	mustNot(t, h.adapter.SquashPull(t.Context(), forge.PullMerge{Number: low, Base: "main", Head: queue.CommitID(h.Pull(low).Head), Message: "By hand\n"}))
+	h.landed(high)
+	h.green()
 }
 
 // The parent has landed and its branch is still there, or not any more: either way

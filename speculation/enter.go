@@ -332,6 +332,10 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 	} else if try != nil && try.Head != b.Head {
 		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
 	}
+	if ch == nil && b.Merged && b.Base == c.s.Main.Branch && !b.Fork { // for those on top of it, as if the queue had landed it
+		p := c.pull(r.Number)
+		p.Landed, p.Branch = true, b.Branch
+	}
 	if ch == nil || ch.Phase == queue.Landing {
 		return
 	}
