@@ -111,6 +111,15 @@ func (c *entering) rebase(ch *queue.Change, b queue.Inspected) bool {
 	return true
 }
 
+// standAsShown takes in which branch the pull request of a parked change asks for now that
+// somebody has it return.
+func (c *entering) standAsShown(ch *queue.Change, b queue.Inspected) {
+	if base := c.baseIn(b); base != "" || !ch.Shown {
+		c.stepOff(ch, c.parentIn(b), b)
+		ch.Base, ch.Shown = base, false
+	}
+}
+
 // stepOff notes which pull request a parked change is on top of by now. If it is not on top
 // any more of one that has not landed, it brings that one's commits with it, as its pull
 // request shows; else it would land as if they were on the queue's branch.

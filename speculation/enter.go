@@ -175,10 +175,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 				return
 			}
 			if ch.Phase == queue.Parked {
-				if base := c.baseIn(b); base != "" || !ch.Shown {
-					c.stepOff(ch, c.parentIn(b), b)
-					ch.Base, ch.Shown = base, false
-				}
+				c.standAsShown(ch, b)
 				if ch.Reason.Code == queue.ReasonBuildCap {
 					ch.Builds, ch.Spent = 0, 0 // a new /land may spend as much again
 				}
@@ -404,7 +401,9 @@ func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 	ch.Builds, ch.Spent, ch.Infra, ch.InfraOn, ch.Unfit = 0, 0, 0, nil, 0
 	c.touchChange(ch)
 	c.askedFor(ch)
+	c.inStack(ch, b)
 	if ch.Phase == queue.Parked && c.guarding.admit(ch, b) {
+		c.standAsShown(ch, b)
 		c.settling.unpark(ch)
 	}
 	c.toLane(ch, r)

@@ -61,3 +61,30 @@ func TestAutoLabelTakenOffAfterARestack(t *testing.T) {
 		t.Errorf("%+v", ch.Reason)
 	}
 }
+
+// A member of the forge's own stack waits until the forge has it ask for main. Somebody dissolves
+// the stack, of which no webhook tells, and says /land retry: the change lands, and does not wait
+// for the forge for ever.
+func TestRetryAfterTheStackWasDissolved(t *testing.T) {
+	for _, words := range []string{"/land", "/land retry", "/land now it burns"} {
+		w := quiet(t, unit, config.Rules{})
+		w.requires = true
+		low := w.open(w.main, edit{"a/code": "one"})
+		low.native = low.number
+		high := w.openOn(low, edit{"b/code": "two"})
+		high.native = low.number
+		w.step(w.say(low, "dev", "/land"), w.say(high, "dev", "/land"))
+		w.quiesce()
+		w.mustBe(low, queue.Landed)
+		low.open, low.merged = false, true
+		if ch := w.mustBe(high, queue.Parked); !waitsOutside(ch) {
+			t.Fatalf("%+v", ch.Reason)
+		}
+		low.native, high.native = 0, 0
+		w.step(w.say(high, "boss", words))
+		w.waitOut()
+		if ch := w.change(high); ch.Phase != queue.Landed {
+			t.Errorf("%s: it is %s, %+v", words, ch.Phase, w.waitsOf(ch.ID))
+		}
+	}
+}
