@@ -70,8 +70,8 @@ func (c *entering) inspected(b queue.Inspected) {
 	} else {
 		c.follow(r, b)
 	}
-	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Head != b.Head && ch.Phase != queue.Landing {
-		c.guarding.check(ch) // somebody pushed and the event is still to come, or this was read before the push
+	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Phase != queue.Landing && (ch.Head != b.Head || c.unmet(r.Number, b).Code != "") {
+		c.guarding.check(ch) // somebody pushed or closed it and the event is still to come, or this was read before that
 	}
 }
 
@@ -391,6 +391,9 @@ func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 	}
 	if ch.Head != b.Head {
 		c.enter(r, b) // somebody pushed, and the event is still to come
+		return
+	}
+	if c.turnedAway(r, b) {
 		return
 	}
 	if m := &c.s.Main; ch.Phase == queue.Parked && onMain(ch.Reason.Code) && m.Retry != 0 {

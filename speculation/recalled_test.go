@@ -29,3 +29,31 @@ func TestLandIsFoundAfterItsCancel(t *testing.T) {
 		}
 	}
 }
+
+// A change is parked, and its pull request is closed, made a draft or given another base, of which
+// the queue does not hear. Somebody says something on it: the forge's answer shows that it is not to
+// land any more.
+func TestCommandOnWhatIsNotToLandAnyMore(t *testing.T) {
+	for _, requires := range []bool{false, true} {
+		for _, words := range []string{"/land retry", "/land", "/land status"} {
+			for name, how := range map[string]func(*pull){"closed": func(p *pull) { p.open = false }, "other base": func(p *pull) { p.base = "release" }, "draft": func(p *pull) { p.draft = true }} {
+				w := quiet(t, unit, config.Rules{InfraRetries: 1})
+				w.infra, w.requires = func(*queue.Build) (bool, bool) { return true, false }, requires
+				p := w.land(edit{"a/code": "one"})
+				w.quiesce()
+				if ch := w.mustBe(p, queue.Parked); ch.Reason.Code != queue.ReasonInfra {
+					t.Fatalf("%+v", ch.Reason)
+				}
+				w.infra = nil
+				how(p)
+				w.step(w.say(p, "dev", words))
+				w.quiesce()
+				w.pass(11 * time.Minute)
+				w.waitOut()
+				if ch := w.change(p); ch.Phase != queue.Cancelled && !(p.draft && waitsOutside(ch)) {
+					t.Errorf("%s: %s, requirements %t: it is %s", name, words, requires, ch.Phase)
+				}
+			}
+		}
+	}
+}
