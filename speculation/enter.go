@@ -70,7 +70,7 @@ func (c *entering) inspected(b queue.Inspected) {
 	} else {
 		c.follow(r, b)
 	}
-	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Phase != queue.Landing && (ch.Head != b.Head || c.unmet(r.Number, b).Code != "") {
+	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Phase != queue.Landing && (ch.Head != b.Head || c.unmet(r.Number, b).Code != "" || c.guarding.misses(ch, b)) {
 		c.guarding.check(ch) // somebody pushed or closed it and the event is still to come, or this was read before that
 	}
 }

@@ -57,3 +57,23 @@ func TestCommandOnWhatIsNotToLandAnyMore(t *testing.T) {
 		}
 	}
 }
+
+// A pull request is made a draft, or loses an approval, of which the queue does not hear. Somebody
+// says something on it, right before its change could land: the forge's answer counts.
+func TestCommandOnWhatLacksSomething(t *testing.T) {
+	for name, how := range map[string]func(*pull){"draft": func(p *pull) { p.draft = true },
+		"no approval": func(p *pull) { p.lacks = []queue.Requirement{{Kind: queue.RequireReviews, Names: []string{"0", "1"}}} }} {
+		for _, words := range []string{"/land status", "/land try", "/land explain", "/queue blame"} {
+			w := quiet(t, unit, config.Rules{})
+			w.requires = true
+			p := w.land(edit{"a/code": "one"})
+			w.settleDown()
+			how(p)
+			w.step(w.say(p, "dev", words))
+			w.quiesce()
+			if ch := w.change(p); ch.Phase == queue.Landed {
+				t.Errorf("%s: %s: it has landed", name, words)
+			}
+		}
+	}
+}

@@ -61,6 +61,12 @@ func wanting(b queue.Inspected, vouched bool) []queue.Requirement {
 	return out
 }
 
+// misses reports whether an answer about a pull request shows that a change which does not wait
+// outside is to do so.
+func (c *guarding) misses(ch *queue.Change, b queue.Inspected) bool {
+	return !waitsOutside(ch) && len(wanting(asKept(ch, b), ch.Vouched || ch.Met == 0)) > 0
+}
+
 // asKept returns an inspection with the approvals restored that only our own pushes of
 // the head, or the forge's, have taken away. The pull request was approved at the head
 // that it has again, or at one with the same commits (goOn). A forge that dismisses
