@@ -145,7 +145,7 @@ func TestDraftClosedAndOtherBase(t *testing.T) {
 	h.says(n, "1st of 1")
 	h.seen() // the command has been taken in, or it would meet what follows
 	h.Retarget("ann", n, "release")
-	h.says(n, "Out of the queue: it now asks for another branch", "`release`")
+	h.says(n, "Out of the queue: it now asks for another branch", "`release`", "change its base back, then comment `/land` again")
 	h.Comment("ann", n, "/land")
 	h.says(n, "Change its base")
 	h.Retarget("ann", n, "main")

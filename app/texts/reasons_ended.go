@@ -78,7 +78,7 @@ func reasonsEnded() []reasonRow {
 		{code: queue.ReasonRetargeted, doc: "reasons#retargeted",
 			title: "it now asks for another branch",
 			full: func(w voice, r queue.Reason) string {
-				return w.fill("The {noun} now asks for another branch") + w.bases(r.Names) + "."
+				return w.fill("The {noun} now asks for another branch") + w.bases(r.Names) + ". To land it here, change its base back, then " + w.again() + " If the other branch has a queue, that is asked in the same way."
 			}},
 		{code: queue.ReasonSuperseded, doc: "reasons#superseded",
 			title: "a newer request took its place",
