@@ -175,3 +175,33 @@ func TestBoxIsOff(t *testing.T) {
 	h.untilSays(n, body)
 	h.none(n, "off")
 }
+
+// GitHub sends mail for a new comment, and none for an edit: the authors of a change that is rejected
+// are to hear of it without looking. What they did themselves, and what lands, is an edit.
+func TestRejectionIsANewComment(t *testing.T) {
+	h := newHub(t, hubOptions{})
+	ours := func(n int) (id int64) {
+		for _, c := range h.Comments(n) {
+			if c.Author == "submitqueue[bot]" {
+				id = c.ID
+			}
+		}
+		return id
+	}
+	n := h.land("topic", map[string]string{"bad": "bad\n"})
+	h.says(n, "/land cancel")
+	queued := ours(n)
+	h.rejected(n, "bad is bad")
+	rejected := ours(n)
+	if rejected <= queued {
+		t.Errorf("the comment %d of a queued change was edited", queued)
+	}
+	h.Comment("ann", n, "/land help")
+	h.says(n, "❌ Rejected")
+	h.push("ann", "topic", map[string]string{"bad": "", "good": "good\n"})
+	h.Comment("ann", n, "/land")
+	h.landed(n)
+	if got := ours(n); got != rejected {
+		t.Errorf("after it had landed the comment is %d, not %d", got, rejected)
+	}
+}

@@ -58,7 +58,8 @@ type Forge interface {
 	// A user the forge does not know has PermissionNone, without an error.
 	Permission(ctx context.Context, user string) (Permission, error)
 	// Comment makes the one comment that carries marker say body: it edits our
-	// comment that contains marker, or creates it. The marker is an HTML comment.
+	// comment that contains marker, or creates it. The marker is an HTML comment. A forge that
+	// sends mail for new comments alone makes the comment anew for each news (queue.NewsIn).
 	Comment(ctx context.Context, number int, marker, body string) error
 	// Check makes the one check run of this name and external id on a commit
 	// show the given state and texts: it updates the check run, or creates it.

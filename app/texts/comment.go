@@ -64,8 +64,22 @@ func Comment(v queue.View, o Options) string {
 	if b := w.boxOf(v); b != nil {
 		blocks = append(blocks, b.String())
 	}
-	blocks = append(blocks, w.footer(v), Marker(o.Queue))
-	return strings.Join(blocks, "\n\n") + "\n"
+	blocks = append(blocks, w.footer(v))
+	if id := newsOf(v); id != "" && !o.Words.Local {
+		blocks = append(blocks, queue.News(id))
+	}
+	return strings.Join(append(blocks, Marker(o.Queue)), "\n\n") + "\n"
+}
+
+// newsOf returns the id of an end that the people who wait for a landing do not expect and have
+// not caused, so that they are to get mail; "" where a change has not ended so.
+func newsOf(v queue.View) string {
+	c := v.Change
+	unasked := c.Phase == queue.Cancelled && (c.Reason.Code == queue.ReasonParkedLimit || c.Reason.Code == queue.ReasonHeardLate)
+	if c.Phase != queue.Rejected && !unasked || c.On != "" {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", c.Number, c.Decided)
 }
 
 // Marker returns the hidden HTML comment by which a queue's comments are found

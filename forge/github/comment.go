@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-github/v60/github"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 type commentKey struct {
@@ -33,7 +34,9 @@ const (
 )
 
 // Comment makes our comment that carries marker say body; a body that does not
-// contain the marker gets it at its end. A body too long for GitHub is cut.
+// contain the marker gets it at its end. A body too long for GitHub is cut. GitHub sends
+// mail for a new comment, and none for an edit, so news (queue.NewsIn) is a new comment in
+// place of ours.
 func (f *Forge) Comment(ctx context.Context, number int, marker, body string) error {
 	if cut := truncate(body, commentLimit-utf8.RuneCountInString(marker)-2); cut != body || !strings.Contains(body, marker) {
 		body = cut + "\n\n" + marker
@@ -44,13 +47,17 @@ func (f *Forge) Comment(ctx context.Context, number int, marker, body string) er
 }
 
 func (f *Forge) comment(ctx context.Context, key commentKey, body string) error {
+	if err := f.makeRoom(ctx, key, queue.NewsIn(body)); err != nil {
+		return err
+	}
 	id, known := recall(f, f.comments, key)
 	for {
 		if !known {
-			var err error
-			if id, err = f.findComment(ctx, key); err != nil {
+			found, err := f.findComment(ctx, key)
+			if err != nil {
 				return err
 			}
+			id = found.GetID()
 		}
 		if id == 0 {
 			break
@@ -76,26 +83,45 @@ func (f *Forge) comment(ctx context.Context, key commentKey, body string) error 
 	return nil
 }
 
-// findComment searches for our comment with the marker; 0 if there is none. A
+// makeRoom deletes our comment before one that is news, unless it is that news already.
+func (f *Forge) makeRoom(ctx context.Context, key commentKey, news string) error {
+	if told, _ := recall(f, f.told, key); news == "" || told == news {
+		return nil
+	}
+	old, err := f.findComment(ctx, key)
+	if err != nil {
+		return err
+	}
+	if old != nil && queue.NewsIn(old.GetBody()) != news {
+		if _, err := f.client.Issues.DeleteComment(ctx, f.o.Owner, f.o.Name, old.GetID()); err != nil && !isNotFound(err) {
+			return err
+		}
+		forget(f, f.comments, key)
+	}
+	remember(f, f.told, key, news)
+	return nil
+}
+
+// findComment searches for our comment with the marker; nil if there is none. A
 // comment of somebody else that quotes the marker is not ours.
-func (f *Forge) findComment(ctx context.Context, key commentKey) (int64, error) {
+func (f *Forge) findComment(ctx context.Context, key commentKey) (*github.IssueComment, error) {
 	bot, err := f.bot(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	opts := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{PerPage: 100}}
 	for {
 		list, resp, err := f.client.Issues.ListComments(ctx, f.o.Owner, f.o.Name, key.number, opts)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		for _, c := range list {
 			if strings.EqualFold(c.GetUser().GetLogin(), bot) && strings.Contains(c.GetBody(), key.marker) {
-				return c.GetID(), nil
+				return c, nil
 			}
 		}
 		if opts.Page = resp.NextPage; opts.Page == 0 {
-			return 0, nil
+			return nil, nil
 		}
 	}
 }

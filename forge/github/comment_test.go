@@ -9,6 +9,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/forge"
 	"github.com/submitqueue/submitqueue/forge/forgetest"
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 func isErr(err, want error) bool { return errors.Is(err, want) }
@@ -170,5 +171,46 @@ func TestCheckWhoseAnswerWasLostIsNotMadeTwice(t *testing.T) {
 	w.must(w.forge.Check(w.ctx, c))
 	if runs := w.repo.CI.Checks(string(c.Head)); len(runs) != 1 {
 		t.Errorf("%d runs", len(runs))
+	}
+}
+
+// GitHub sends mail for a new comment, and none for an edit.
+func TestNewsIsANewComment(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	n := w.pull("topic")
+	first := int64(0)
+	says := func(f forge.Forge, id, text string, edits int) {
+		t.Helper()
+		body := text + "\n\n"
+		if id != "" {
+			body += queue.News(id) + "\n\n"
+		}
+		w.must(f.Comment(w.ctx, n, marker, body+marker))
+		list := w.repo.Comments(n)
+		if len(list) != 1 || list[0].Body != body+marker || list[0].Edits != edits || edits == 0 && list[0].ID <= first {
+			t.Errorf("after %q: %+v", text, list)
+		}
+		first = list[0].ID
+	}
+	says(w.forge, "", "queued", 0)
+	says(w.forge, "", "being built", 1)
+	says(w.forge, "1", "rejected", 0)
+	says(w.forge, "1", "rejected, and a failure more", 1)
+	says(w.newForge(), "1", "rejected, after a restart", 2)
+	says(w.newForge(), "", "queued again", 3)
+	says(w.forge, "2", "rejected again", 0)
+
+	// The answers are lost: there is one comment in the end, and never a second.
+	body := "rejected for good\n\n" + queue.News("3") + "\n\n" + marker
+	for _, method := range []string{"DELETE", "POST"} {
+		w.server.Fail(forgetest.Fault{Method: method, Path: "/repos/o/r/issues/**", After: true})
+		var transient *forge.Transient
+		if err := w.forge.Comment(w.ctx, n, marker, body); !errors.As(err, &transient) || len(w.repo.Comments(n)) > 1 {
+			t.Fatalf("a cut connection: %v, %+v", err, w.repo.Comments(n))
+		}
+	}
+	w.must(w.forge.Comment(w.ctx, n, marker, body))
+	if list := w.repo.Comments(n); len(list) != 1 || list[0].Body != body {
+		t.Errorf("%+v", list)
 	}
 }

@@ -75,6 +75,7 @@ type Forge struct {
 	mu        sync.Mutex
 	slug      string                    // of the App; empty until asked for
 	comments  map[commentKey]int64      // ours
+	told      map[commentKey]string     // the news that these are, or were
 	checks    map[checkKey]int64        // ours
 	inspects  map[int]pullCondition     // as PullRequest last told it
 	demanded  map[string]readDemands    // by branch
@@ -110,7 +111,7 @@ func New(o Options) (*Forge, error) {
 	}
 	f := &Forge{
 		o: o, log: o.Logger, base: base,
-		comments: map[commentKey]int64{}, checks: map[checkKey]int64{}, inspects: map[int]pullCondition{},
+		comments: map[commentKey]int64{}, told: map[commentKey]string{}, checks: map[checkKey]int64{}, inspects: map[int]pullCondition{},
 		annotated: map[int64]bool{}, protected: map[string]keptProtection{},
 		classics: map[string]keptDemand{}, bypasses: map[string]keptBypass{},
 	}

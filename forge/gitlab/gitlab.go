@@ -75,7 +75,8 @@ type Forge struct {
 	id        int    // of the project; 0: not known yet
 	path      string // of the project, as it was last told
 	self      *gitlab.User
-	notes     map[noteKey]int // ours
+	notes     map[noteKey]int    // ours
+	told      map[noteKey]string // the news that these are, or were
 	protected map[string]keptProtection
 	users     map[string]int // numbers by name in lower case
 
@@ -114,7 +115,7 @@ func New(o Options) (*Forge, error) {
 	case o.Group == "" && !strings.Contains(strings.Trim(o.Project, "/"), "/"):
 		return nil, fmt.Errorf("gitlab: %q is not the full path of a project, such as group/name", o.Project)
 	}
-	f := &Forge{o: o, log: o.Logger, base: base, path: strings.Trim(o.Project, "/"), id: int(o.ProjectID), notes: map[noteKey]int{}, protected: map[string]keptProtection{}, users: map[string]int{}, stored: map[headKey]time.Time{}}
+	f := &Forge{o: o, log: o.Logger, base: base, path: strings.Trim(o.Project, "/"), id: int(o.ProjectID), notes: map[noteKey]int{}, told: map[noteKey]string{}, protected: map[string]keptProtection{}, users: map[string]int{}, stored: map[headKey]time.Time{}}
 	f.pace = &pace{next: http.DefaultTransport, host: base.Host}
 	//lint:ignore SA1019 the library is given; its successor has the same calls under another path
 	f.client, err = gitlab.NewClient(o.Token, gitlab.WithBaseURL(base.String()), gitlab.WithoutRetries(), gitlab.WithCustomLimiter(f.pace),

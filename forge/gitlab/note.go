@@ -13,6 +13,7 @@ import (
 	"github.com/xanzy/go-gitlab"
 
 	"github.com/submitqueue/submitqueue/forge"
+	"github.com/submitqueue/submitqueue/queue"
 )
 
 type noteKey struct {
@@ -52,7 +53,8 @@ func quiet(text string) string {
 }
 
 // Comment makes our note that carries marker say body; a body that does not contain the
-// marker gets it at its end. A body too long for GitLab is cut.
+// marker gets it at its end. A body too long for GitLab is cut. GitLab sends mail for a new
+// note, and none for an edit, so news (queue.NewsIn) is a new note in place of ours.
 func (f *Forge) Comment(ctx context.Context, number int, marker, body string) error {
 	body = quiet(body)
 	if cut := truncate(body, noteLimit-utf8.RuneCountInString(marker)-2); cut != body || !strings.Contains(body, marker) {
@@ -67,10 +69,13 @@ func (f *Forge) comment(ctx context.Context, key noteKey, body string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.makeRoom(ctx, id, key, queue.NewsIn(body)); err != nil {
+		return err
+	}
 	note, known := recall(f, f.notes, key)
 	for {
 		if !known {
-			if note, err = f.findNote(ctx, id, key); err != nil {
+			if note, _, err = f.findNote(ctx, id, key); err != nil {
 				return err
 			}
 		}
@@ -104,20 +109,39 @@ func (f *Forge) comment(ctx context.Context, key noteKey, body string) error {
 	return nil
 }
 
-// findNote searches for our note with the marker; 0: there is none. A note of
-// somebody else that quotes the marker is not ours.
-func (f *Forge) findNote(ctx context.Context, id int, key noteKey) (found int, err error) {
+// makeRoom deletes our note before one that is news, unless it is that news already.
+func (f *Forge) makeRoom(ctx context.Context, id int, key noteKey, news string) error {
+	if told, _ := recall(f, f.told, key); news == "" || told == news {
+		return nil
+	}
+	old, text, err := f.findNote(ctx, id, key)
+	if err != nil {
+		return err
+	}
+	if old != 0 && queue.NewsIn(text) != news {
+		if _, err := f.client.Notes.DeleteMergeRequestNote(id, key.number, old, gitlab.WithContext(ctx)); err != nil && !errors.Is(err, gitlab.ErrNotFound) {
+			return err
+		}
+		forget(f, f.notes, key)
+	}
+	remember(f, f.told, key, news)
+	return nil
+}
+
+// findNote searches for our note with the marker, and returns its text, too; 0: there is
+// none. A note of somebody else that quotes the marker is not ours.
+func (f *Forge) findNote(ctx context.Context, id int, key noteKey) (found int, text string, err error) {
 	me, err := f.me(ctx)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	err = f.eachNote(ctx, id, key.number, func(n *gitlab.Note) bool {
 		if n.Author.ID == me.ID && !n.System && strings.Contains(n.Body, key.marker) {
-			found = n.ID
+			found, text = n.ID, n.Body
 		}
 		return found == 0
 	})
-	return found, err
+	return found, text, err
 }
 
 // eachNote calls more with the notes of a merge request, the newest first, until it
