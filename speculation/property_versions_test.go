@@ -17,8 +17,6 @@ import (
 // was when it passed, in a build that there was; and so is each that a commit brings
 // which is about to land. Once all is calm, the newest version comes to decide.
 func TestEveryHashOfMainWasVerifiedUnderAnyVersion(t *testing.T) {
-	servers := [][]string{{"go/1", "rs/1"}, {"go/2", "go/1", "rs/2", "rs/1"}, {"go/2", "rs/1"},
-		{"go/3", "go/2", "go/1", "rs/2", "rs/1"}, {"go/3", "go/2", "rs/2"}, {"go/1", "go/2", "rs/1", "rs/2"}}
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(rt, shrinking(rt))

@@ -661,7 +661,7 @@ func (a *audit) final() {
 		if p := s.Pulls[n]; ok && v.Change.ID == "" && (p.Tried != "" || p.Last != "") {
 			continue // the state has let go of its change, and what was said of it stays
 		}
-		if now := fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice); ok && now != fmt.Sprint(queue.Change{}.ID, queue.Phase(""), queue.Reason{}, queue.Reason{}) && w.pulls[n].shown != now {
+		if now := says(v); ok && now != says(queue.View{}) && w.pulls[n].shown != now {
 			w.Fatalf("pull %d shows %q and is %q", n, w.pulls[n].shown, now)
 		}
 	}

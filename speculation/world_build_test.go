@@ -203,6 +203,7 @@ func (w *world) say(p *pull, user, text string) queue.Event {
 	e := w.event(nil)
 	e.Body = queue.Commented{Number: p.number, Comment: "c" + e.ID, Author: user, Body: text}
 	p.commands = append(p.commands, e)
+	w.wide.word(p, user, text, "c"+e.ID)
 	return e
 }
 

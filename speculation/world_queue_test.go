@@ -38,6 +38,7 @@ type pull struct {
 	shown    string        // what its comment says
 	said     queue.Said    // the same, as it is compared with an edit
 
+	fork    bool                // its branch is another repository's
 	spared  []string            // labels that a freeze excepts
 	labels  []string            // that are set
 	green   bool                // its checks have passed
@@ -127,6 +128,8 @@ type world struct {
 	turns int
 	log   []string
 
+	wide *wide // what else is drawn there; nil: nothing
+
 	toldMain []queue.Tell               // what the checks of main's commits were made to say, in order
 	proposes func(queue.Propose) string // why the forge opens no pull request; nil: it does
 	lackAll  []queue.Requirement        // what the forge asks of them
@@ -181,6 +184,7 @@ func (w *world) logf(format string, args ...any) {
 
 func (w *world) event(b queue.Body) queue.Event {
 	w.next++
+	b = w.wide.named(b)
 	return queue.Event{ID: fmt.Sprintf("e%d", w.next), At: w.now, Body: b}
 }
 
@@ -238,6 +242,9 @@ func (w *world) config(id queue.CommitID) (*config.Config, string) {
 func (w *world) carryOut(a queue.Action) []queue.Body {
 	switch t := a.Task.(type) {
 	case queue.Observe:
+		if b := w.wide.elsewhere(a.Key); b != nil {
+			return []queue.Body{b}
+		}
 		return []queue.Body{w.observe(a.Key, t)}
 	case queue.Survey:
 		return []queue.Body{w.survey(a.Key, t)}
@@ -300,12 +307,28 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 		if p := w.pulls[t.Number]; p != nil {
 			said = p.said
 			v, _ := w.core.PullView(t.Number)
-			p.shown = fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, v.Notice)
+			p.shown = says(v)
 			w.closesLanded(p, v.Change)
+			said = w.wide.writes(p, t, v)
 		}
 		return []queue.Body{queue.Done{Action: a.Key, Shown: t.Want, Said: said}}
 	}
 	return []queue.Body{queue.Done{Action: a.Key}}
+}
+
+// says is what the comment of a pull request has to say.
+func says(v queue.View) string {
+	n := v.Notice
+	n.Culprits = slices.Clone(n.Culprits)
+	reverts := ""
+	for i, x := range n.Culprits {
+		n.Culprits[i].Weighed = ""
+		if r := x.Revert; r != nil {
+			n.Culprits[i].Revert = nil
+			reverts += fmt.Sprint(r.State, r.Number, r.Landing, r.Trouble)
+		}
+	}
+	return fmt.Sprint(v.Change.ID, v.Change.Phase, v.Change.Reason, n, reverts)
 }
 
 func (w *world) observe(key string, t queue.Observe) queue.Body {
@@ -329,6 +352,9 @@ func (w *world) observe(key string, t queue.Observe) queue.Body {
 
 func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 	p := w.pulls[t.Number]
+	if b := w.wide.answers(p, key, t); b != nil {
+		return b
+	}
 	if p == nil {
 		return queue.Inspected{Action: key, Missing: true}
 	}
@@ -341,6 +367,7 @@ func (w *world) inspect(key string, t queue.Inspect) queue.Body {
 		Title: fmt.Sprintf("change %d", p.number), Author: cmp.Or(p.author, "dev"), Facets: p.facets, Changed: p.changed, Open: p.open, Draft: p.draft, Permission: level}
 	out.Auto = w.rulings(p)
 	w.protects(p, t, level, &out)
+	w.wide.tells(p, t, &out)
 	if ch := w.core.facts.Links.Active(p.number); ch != nil && slices.Contains(w.same[out.Head], ch.Head) {
 		out.Same = ch.Head
 	}
