@@ -362,6 +362,7 @@ func (x *wide) trouble() {
 		x.tell([]queue.Body{queue.Access{Lost: "suspended"}, queue.Access{}, queue.Access{Moved: true}}[x.pick(3, "access")])
 	case 2, 3:
 		x.tell(queue.Capacity{Slots: x.pick(7, "slots"), Forge: x.pick(3, "forge")})
+		x.now++
 		x.hostsCome()
 	case 4:
 		for range 1 + x.pick(3, "failed") {
