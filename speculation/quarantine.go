@@ -71,6 +71,10 @@ func (c *judging) excused(j *queue.Job, r queue.JobDone) (queue.JobDone, []strin
 	return r, out
 }
 
+// partlyExcused reports whether some of a job's targets are in quarantine by now, but not all, as they
+// were put there since the build was asked for: a failure that names no target may be of these alone.
+func (c *judging) partlyExcused(j *queue.Job) bool { return len(c.apart(j.Step, j.Keys)) > 1 }
+
 // excuse writes that a key has failed in a build, and that the failure does not count. r
 // is the complete result of the build. A failure that cannot be excused, because passes from before
 // it are forgotten, is not written at all: the run may have named no target, so that it would be

@@ -295,6 +295,8 @@ func (c *judging) jobDone(r queue.JobDone) {
 	c.guarding.ranAgain(j, r)
 	switch {
 	case byName, len(excused) > 0:
+	case r.Outcome != queue.JobPassed && c.partlyExcused(j):
+		j.Outdated = true
 	case r.Outcome != queue.JobPassed:
 		e := c.opaque(j.Keys, j.Step.Name)
 		c.writeFailure(e, b, r, r.Tail)
