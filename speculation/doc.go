@@ -193,7 +193,8 @@
 // building their common targets again takes 8 minutes: b goes second. A change that
 // came later and is ahead because it is shorter may still go behind the other. It does
 // so when the other has been proven on main as it is and the later one is not being
-// built (giveway.go). It would gain nothing, and the proven one would be built again. A
+// built, and has not just failed there (giveway.go). It would gain nothing, and the proven
+// one would be built again. A
 // lane holds up the next one by at most that one's max_wait, so no change waits for
 // ever behind urgent changes. Lanes and projects change the value of builds, too; a
 // quota lets builds wait and nothing else.

@@ -12,7 +12,8 @@ import (
 // moves those that have come after it, are ahead of it only because they are shorter, and
 // are not being built. They gain nothing by going first, and the proven change would be
 // built again behind them. A change that is being built keeps its place, since the landing
-// would throw that build away. No change gives way to a change that cannot be pushed now.
+// would throw that build away, and so does one that has just failed on main as it is.
+// No change gives way to a change that cannot be pushed now.
 func (c *landing) giveWay() {
 	if c.s.Main.Tip == "" || c.facts.Without(config.IngredientMargin) || c.halted() || c.facts.Changing() || c.facts.Order.Held() {
 		return
@@ -47,7 +48,7 @@ func (c *landing) giveWay() {
 // mustGiveWay reports whether a change that is ahead of a proven one goes behind it.
 func (c *landing) mustGiveWay(o, proven *queue.Change) bool {
 	return o != nil && o.Phase == queue.Pending && o.Arrival > proven.Arrival && o.Lane == proven.Lane && o.Now == nil &&
-		!c.facts.Futures.Verified[o.ID] && !c.facts.Order.IsBelow(o, proven) && !c.facts.Order.IsBelow(proven, o) && !c.beingBuilt(o.ID)
+		!c.facts.Futures.Verified[o.ID] && !c.facts.Order.IsBelow(o, proven) && !c.facts.Order.IsBelow(proven, o) && !c.beingBuilt(o.ID) && !c.hasJustFailed(o)
 }
 
 // beingBuilt reports whether a runner has begun a build for a change.
@@ -55,6 +56,33 @@ func (c *landing) beingBuilt(id queue.ChangeID) bool {
 	for _, b := range c.s.Builds {
 		if b.IsFor(id) && b.Started != 0 && !b.Cancel {
 			return true
+		}
+	}
+	return false
+}
+
+// hasJustFailed reports whether a change has failed on main as it is, not longer ago than its build
+// takes: it is run again, or main is, and then it has its verdict.
+func (c *landing) hasJustFailed(ch *queue.Change) bool {
+	n := c.facts.Futures.Node(ch.ID)
+	if n == nil {
+		return false
+	}
+	for _, t := range n.X.Targets {
+		_, k := c.facts.Futures.Look(c.facts.Futures.Assumed.At(t) ^ n.X.Mark)
+		if k == nil {
+			continue
+		}
+		for _, f := range k.From[0].Facts {
+			if f.Entry == nil || f.Passed() {
+				continue
+			}
+			for _, x := range f.Entry.Failures {
+				if until := x.At.Add(ch.Predicted); until > c.facts.Now {
+					c.wakeAt(until)
+					return true
+				}
+			}
 		}
 	}
 	return false

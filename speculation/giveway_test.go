@@ -48,3 +48,21 @@ func TestProvenWaitsForWhatIsBuilt(t *testing.T) {
 		t.Error("the one that was being built has lost its place")
 	}
 }
+
+// One that has failed on main as it is keeps its place, too: it is run again at once, and then has
+// its verdict. Behind the proven one its failure would count for nothing, and it would be built
+// twice more while all others wait for it.
+func TestProvenWaitsForASecondFailure(t *testing.T) {
+	s := newStage(t, config.Rules{Retries: 1}, stated{takes: map[int]time.Duration{1: 30 * minute, 2: 5 * minute}}, rule{target: "a", all: []string{"c2"}})
+	s.tell(queue.Capacity{Slots: 9})
+	s.changes("a")
+	s.now = s.now.Add(time.Second)
+	s.changes("a b")
+	s.end("B1")
+	s.end("B2")
+	s.mustAll(queue.Pending, queue.Pending)
+	s.end("B2")
+	s.calm()
+	s.mustAll(queue.Landed, queue.Rejected)
+	s.mustBuilds(s.pulls[2], 2)
+}
