@@ -495,3 +495,20 @@ func TestButtonBeforeItsPush(t *testing.T) {
 		}
 	}
 }
+
+// Somebody turns main red, a change mends it, and another change takes the mending back: it has the
+// keys that main has failed, and is rejected for its own run. A control on the red main, which can
+// only fail, is not waited for.
+func TestMendingIsTakenBack(t *testing.T) {
+	w := quiet(t, byStep, config.Rules{Retries: 1}, rule{target: "a", all: []string{"bad"}})
+	w.everything = true
+	w.commitOutside(w.commits[w.main].tree.with(edit{"a/code": "bad"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	mend := w.land(edit{"a/code": "-bad good"})
+	w.waitOut()
+	w.mustBe(mend, queue.Landed)
+	back := w.land(edit{"a/code": "-good bad"})
+	w.waitOut()
+	w.mustBe(back, queue.Rejected)
+}

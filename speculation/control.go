@@ -65,10 +65,10 @@ type spot struct {
 
 // baseOf returns where on main's line the runs stand that have failed together, the oldest of them:
 // a control there shows what they have failed of. A later one does not, if something that has landed
-// since has mended main.
+// since has mended main. A run of main itself needs no control on its commit: it was red there.
 func (c *judging) baseOf(e *queue.Entry) (at spot) {
 	for _, f := range e.Failures {
-		if c.facts.Now >= f.Until() || f.Since.Epoch != c.s.Main.Line.Epoch {
+		if c.facts.Now >= f.Until() || f.Ran.Change == "" || f.Since.Epoch != c.s.Main.Line.Epoch {
 			continue
 		}
 		if at.commit == "" || f.Since.Seq < at.seq {
