@@ -57,7 +57,8 @@ type Change struct {
 	Branch    string   `json:"branch,omitempty"` // the head's branch, as the forge names it; hostile text
 	Title     string   `json:"title"`            // hostile text
 	Author    string   `json:"author"`
-	Requester string   `json:"requester"` // the author of the command /land
+	Requester string   `json:"requester"`      // the author of the command /land
+	Made      Instant  `json:"made,omitempty"` // of the latest such command, by the forge's clock; 0: not told
 	URL       string   `json:"url,omitempty"`
 	Basis
 	On      CommitID   `json:"on,omitempty"`    // of a try: the commit of main that it is built on

@@ -59,7 +59,8 @@ type Edited struct {
 type HeadMoved struct {
 	Number int      `json:"number"`
 	Head   CommitID `json:"head"`
-	By     string   `json:"by,omitempty"` // the pusher, if the forge says so
+	By     string   `json:"by,omitempty"`   // the pusher, if the forge says so
+	Made   Instant  `json:"made,omitempty"` // of the push, as in Commented
 }
 
 // Closed says that a pull request was closed, merged or not.

@@ -80,6 +80,7 @@ type Pull struct {
 	Edited   Instant    `json:"edited,omitempty"`    // since when the comment is not as we have written it, or may be so; it is to be written anew
 	Passing  bool       `json:"passing,omitempty"`   // the facts have changed while its comment was being written
 	Head     CommitID   `json:"head,omitempty"`      // the head as last heard
+	Pushed   HeadMoved  `json:"pushed,omitzero"`     // of the pushes whose time is known, the last heard of
 	Gone     bool       `json:"gone,omitempty"`      // the forge says that it was merged
 	Branch   string     `json:"branch,omitempty"`    // its head's, of this repository; empty: a fork's, or not known. Hostile text
 	Moved    []CommitID `json:"moved,omitempty"`     // where pushes of ours have moved that branch, or meant to: the latest MostMoved, in order

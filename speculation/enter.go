@@ -169,6 +169,10 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
 			c.askedFor(ch)
 			c.inStack(ch, b)
+			if r.Made > ch.Made {
+				ch.Made = r.Made
+				c.touchChange(ch)
+			}
 			if ch.Phase != queue.Landing && !c.guarding.admit(ch, b) {
 				c.toLane(ch, r)
 				c.accept(r)
@@ -197,7 +201,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b), Stack: b.Stack.Native}, Arrival: arrival,
+		Requester: r.User, Made: r.Made, URL: b.URL, Basis: queue.Basis{Base: c.baseIn(b), Parent: c.parentIn(b), Stack: b.Stack.Native}, Arrival: arrival,
 		// An administrator vouches for one head. A restacked head may hold edits of others in a
 		// protected path, as goOn says.
 		Lane: cmp.Or(r.Command.Lane, lane), Now: former.Now, Consent: queue.Consent{Vouched: former.Vouched && former.Head == b.Head},

@@ -271,6 +271,10 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		return
 	}
 	known := c.s.Pulls[b.Number]
+	if known != nil && b.Made != 0 {
+		c.overtaken(b, known.Pushed)
+		c.pull(b.Number).Pushed = b
+	}
 	if known == nil || known.Head != b.Head {
 		for _, id := range derived.Sorted(c.s.Requests) {
 			r := c.s.Requests[id]
@@ -299,6 +303,24 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		p.Notice, p.NoticeTo = queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head), string(b.Head)}}, ""
 	default:
 		c.doubt(ch, "head/"+e.ID)
+	}
+}
+
+// overtaken takes out the change, or the try, of a head that somebody has pushed after another
+// person's command: the forge showed the new head when it was asked about the command, before it
+// told of the push. The author of the command has not seen that head, unless it was the head before
+// another one that was pushed meanwhile, and has been put back.
+func (c *Core) overtaken(b, before queue.HeadMoved) {
+	unseen := func(ch *queue.Change) bool {
+		return ch != nil && ch.Head == b.Head && ch.Made != 0 && b.Made >= ch.Made && b.By != ch.Requester &&
+			(before.Head == b.Head || before.Made <= ch.Made || before.Made > b.Made)
+	}
+	why := queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}}
+	if try := c.settling.tryOf(b.Number); unseen(try) {
+		c.settling.endTry(try, queue.Cancelled, why, nil)
+	}
+	if ch := c.facts.Links.Active(b.Number); unseen(ch) && ch.Phase != queue.Landing {
+		c.settling.decide(ch, queue.Cancelled, why, nil)
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *settling) tryOut(r *queue.Request, b queue.Inspected) {
 	}
 	ch := &queue.Change{
 		ID: id, Number: r.Number, Head: b.Head, HeadRef: b.HeadRef, Branch: b.Branch, Title: b.Title, Author: b.Author,
-		Requester: r.User, URL: b.URL, Arrival: r.At,
+		Requester: r.User, Made: r.Made, URL: b.URL, Arrival: r.At,
 		On: c.s.Main.Tip,
 	}
 	c.move(ch, queue.Trying, queue.Reason{Code: queue.ReasonTrying})

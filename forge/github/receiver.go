@@ -270,7 +270,7 @@ func (p *payload) pullEvent(event *queue.Event, delivery string) error {
 		if p.PullRequest.Head.SHA == "" {
 			return fmt.Errorf("%w: no head", forge.ErrMalformed)
 		}
-		event.Body = queue.HeadMoved{Number: number, Head: queue.CommitID(p.PullRequest.Head.SHA), By: p.Sender.Login}
+		event.Body = queue.HeadMoved{Number: number, Head: queue.CommitID(p.PullRequest.Head.SHA), By: p.Sender.Login, Made: instantOf(p.PullRequest.UpdatedAt)}
 	case "closed":
 		event.Body = queue.Closed{Number: number, Merged: p.PullRequest.Merged}
 	case "labeled", "unlabeled":
