@@ -305,7 +305,6 @@ func (w *world) carryOut(a queue.Action) []queue.Body {
 	case queue.Publish:
 		var said queue.Said
 		if p := w.pulls[t.Number]; p != nil {
-			said = p.said
 			v, _ := w.core.PullView(t.Number)
 			p.shown = says(v)
 			w.closesLanded(p, v.Change)
