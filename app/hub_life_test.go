@@ -122,7 +122,8 @@ func TestLifeOfAPullRequest(t *testing.T) {
 		t.Errorf("landed: %q", got)
 	}
 
-	// One comment, one reaction for each command, and nothing else.
+	// One comment, a new one in its place for the rejection, one reaction for each command, and
+	// nothing else.
 	var kinds = map[string]int{}
 	for _, w := range h.Writes() {
 		if w.Kind != "check run" && w.Kind != "check run update" && w.Number != h.n {
@@ -130,7 +131,7 @@ func TestLifeOfAPullRequest(t *testing.T) {
 		}
 		kinds[w.Kind]++
 	}
-	if kinds["comment"] != 1 || kinds["check run"] != 5 || kinds["label"] != 0 || kinds["pull request"] != 0 {
+	if kinds["comment"] != 2 || kinds["check run"] != 5 || kinds["label"] != 0 || kinds["pull request"] != 0 {
 		t.Errorf("the bot wrote %v", kinds)
 	}
 	for _, c := range h.Comments(h.n) {

@@ -41,7 +41,7 @@ func rounds(t *testing.T, n int, check func(*rapid.T)) {
 func TestMain(m *testing.M) {
 	storetest.Sample(12)
 	if !long {
-		for name, seeds := range map[string]string{"histories": "0:100", "red-histories": "0:10", "wide-histories": "0:80"} {
+		for name, seeds := range map[string]string{"histories": "0:100", "red-histories": "0:10", "wide-histories": "0:20"} {
 			if err := flag.Set(name, seeds); err != nil {
 				panic(err)
 			}

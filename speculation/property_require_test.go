@@ -93,6 +93,9 @@ func (h *history) boarded() {
 	}
 	for _, id := range push.Changes {
 		ch := h.core.State().Changes[id]
+		if ch.Kept {
+			continue // it was approved; our own push of the head has taken that away
+		}
 		// A late answer counts as long as its question does.
 		limit := metFor + maxBackoff + 2*time.Minute
 		if p := h.pulls[ch.Number]; push.At.Sub(p.seenMet) > limit {

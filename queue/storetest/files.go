@@ -41,10 +41,9 @@ func AtOnce(tests int) {
 }
 
 // OneOf leaves out a costly test, or a case of many that are alike, by chance: all but one
-// time of n. It leaves out nothing where SUBMITQUEUE_REQUIRE names "long", or "every" (as
-// .ci/run does where "long" would take the race detector too long), or where tests or
-// benchmarks were asked for by name (go test -run, -bench). A test is drawn once: what it or a case of it asks later
-// counts no more.
+// time of n. It leaves out nothing where SUBMITQUEUE_REQUIRE names "long" (as .ci/run does, but for
+// the race detector) or "every", or where tests or benchmarks were asked for by name (go test -run,
+// -bench). A test is drawn once: what it or a case of it asks later counts no more.
 func OneOf(t testing.TB, n int) {
 	t.Helper()
 	for name := t.Name(); ; name = name[:strings.LastIndexByte(name, '/')] {
