@@ -12,7 +12,7 @@ import (
 	"github.com/submitqueue/submitqueue/queue/config"
 )
 
-var wideHistories = flag.String("wide-histories", "0:100", "seeds FROM:TO of the histories that TestWideHistories makes; TO is not among them")
+var wideHistories = flag.String("wide-histories", "0:40", "seeds FROM:TO of the histories that TestWideHistories makes; TO is not among them")
 
 // TestWideHistories makes histories in which everything that the world has may happen at once: all
 // commands, in all ways and by all kinds of people, several of them on one pull request, and while a
