@@ -27,6 +27,9 @@ func bodies(events []queue.Event) []queue.Body {
 		case queue.Labeled:
 			b.Made = 0
 			list = append(list, b)
+		case queue.HeadMoved:
+			b.Made = 0
+			list = append(list, b)
 		case queue.Edited:
 			b.Made = 0
 			list = append(list, b)

@@ -248,6 +248,9 @@ func TestEachUsedEvent(t *testing.T) {
 			t.Errorf("%s: %s", name, d)
 		}
 		for _, e := range got {
+			if moved, is := e.Body.(queue.HeadMoved); is && moved.Made == 0 {
+				t.Errorf("%s: a push without its time", name)
+			}
 			if e.ID == "" || e.At != (queue.Event{}).At {
 				t.Errorf("%s: %+v", name, e)
 			}

@@ -107,7 +107,7 @@ func TestLifeByWebhooks(t *testing.T) {
 			is("unassign us", func() { p.Assign("cyn", n) }, fmt.Sprintf("queue.Labeled{%d  cyn false false true}", n))
 			is("approve", func() { p.Approve("cyn", n) }, fmt.Sprintf("queue.Stirred{%d }", n))
 			next := p.MergeCommit(p.Tip("topic"), p.Tip("main"))
-			is("push", func() { p.Force("ann", "topic", next) }, "queue.MainMoved{topic}", fmt.Sprintf("queue.HeadMoved{%d %s ann}", n, next))
+			is("push", func() { p.Force("ann", "topic", next) }, "queue.MainMoved{topic}", fmt.Sprintf("queue.HeadMoved{%d %s ann 0}", n, next))
 			is("draft", func() { p.SetTitle("ann", n, "Draft: x") }, fmt.Sprintf("queue.Retargeted{%d}", n))
 			is("system note", func() { p.SystemNote(n, "changed") })
 			is("close", func() { p.Close("ann", n) }, fmt.Sprintf("queue.Closed{%d false}", n))
@@ -151,7 +151,7 @@ func TestMissedFindsWhatWebhooksLost(t *testing.T) {
 			}
 		}
 	}
-	want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, id), fmt.Sprintf("queue.Labeled{%d ready cyn true false false}", n), fmt.Sprintf("queue.HeadMoved{%d %s }", n, w.project.Look(n).SHA)}
+	want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, id), fmt.Sprintf("queue.Labeled{%d ready cyn true false false}", n), fmt.Sprintf("queue.HeadMoved{%d %s  0}", n, w.project.Look(n).SHA)}
 	if !slices.Equal(got, want) {
 		t.Errorf("missed %q, want %q", got, want)
 	}

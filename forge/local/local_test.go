@@ -108,11 +108,11 @@ func TestRequestOutlivesTheServer(t *testing.T) {
 		t.Error(d)
 	}
 	landID := "local/1/land/" + string(head) + "/request-1 {Number:1 Comment:request-1 Author:ada Body:/land Bot:false Head: Made:0 Late:false}"
-	if got := events(t, f, 1); got != landID+"\nlocal/1/head/"+string(head)+" {Number:1 Head:"+string(head)+" By:}" {
+	if got := events(t, f, 1); got != landID+"\nlocal/1/head/"+string(head)+" {Number:1 Head:"+string(head)+" By: Made:0}" {
 		t.Error(got)
 	}
 	moved := r.commit("-feature;x", "more")
-	if got := events(t, f, 1); got != landID+"\nlocal/1/head/"+string(moved)+" {Number:1 Head:"+string(moved)+" By:}" {
+	if got := events(t, f, 1); got != landID+"\nlocal/1/head/"+string(moved)+" {Number:1 Head:"+string(moved)+" By: Made:0}" {
 		t.Error(got)
 	}
 	must(f.Open(t.Context(), "-feature;x", "bob"))(t)
