@@ -136,9 +136,9 @@ func (f *Forge) missedNotes(ctx context.Context, id, number int, me *gitlab.User
 			assigned = append(assigned, told{queue.Event{ID: fmt.Sprintf("gitlab/assigned/%d", n.ID),
 				Body: queue.Labeled{Number: number, Actor: n.Author.Username, On: on, Assigned: true, Bot: isBot(n.Author.Username), Made: queue.At(*n.CreatedAt), Late: true}}, *n.CreatedAt})
 		case !n.System && !edited && hasCommand(n.Body):
-			e := noteEvent(number, n.ID, n.Author.Username, n.Body)
+			e := noteEvent(number, n.ID, n.Author.Username, n.Body, *n.CreatedAt)
 			b := e.Body.(queue.Commented)
-			b.Made, b.Late = queue.At(*n.CreatedAt), true
+			b.Late = true
 			e.Body = b
 			notes = append(notes, e)
 		}
@@ -225,9 +225,9 @@ func closedEvent(number int, merged bool, at int64) queue.Event {
 }
 
 // noteEvent returns the same event in whichever way we learn of a note.
-func noteEvent(number, id int, author, body string) queue.Event {
+func noteEvent(number, id int, author, body string, made time.Time) queue.Event {
 	note := strconv.Itoa(id)
-	return queue.Event{ID: "gitlab/note/" + note, Body: queue.Commented{Number: number, Comment: note, Author: author, Body: body, Bot: isBot(author)}}
+	return queue.Event{ID: "gitlab/note/" + note, Body: queue.Commented{Number: number, Comment: note, Author: author, Body: body, Bot: isBot(author), Made: instantOf(made)}}
 }
 
 var botName = regexp.MustCompile(`^(project|group)_\d+_bot(_|$|\d)`)

@@ -31,6 +31,8 @@ type payload struct {
 		Of         string `json:"noteable_type"`
 		System     bool   `json:"system"`
 		OldRev     string `json:"oldrev"`
+		CreatedAt  string `json:"created_at"`
+		UpdatedAt  string `json:"updated_at"`
 		Ref        string `json:"ref"`
 		Tag        bool   `json:"tag"`
 		SHA        string `json:"sha"`
@@ -132,7 +134,7 @@ func (p *payload) pipeline(ref string) (news forge.CINews) {
 	news.Runs = []forge.CIRun{{ID: int64(a.ID), Suite: int64(a.ID), Commit: queue.CommitID(a.SHA), Branch: ref, Name: "pipeline", Own: true, Attempt: 1,
 		Push: !pull, Pull: pull, Done: over(a.Status), Word: a.Status, URL: a.URL}}
 	for _, b := range p.Builds {
-		ended, _ := time.Parse("2006-01-02 15:04:05 MST", b.FinishedAt)
+		ended := stampOf(b.FinishedAt)
 		news.Results = append(news.Results, inState(forge.CIResult{ID: b.ID, App: ciApp, Name: b.Name, Commit: queue.CommitID(a.SHA), Suite: int64(a.ID), Branch: ref, Bound: true,
 			Ended: ended}, b.Status, b.MayFail, b.Reason))
 	}
@@ -159,7 +161,25 @@ func (p *payload) note() ([]queue.Event, error) {
 	case a.ID <= 0 || p.MergeRequest.IID <= 0 || p.User.Name == "":
 		return nil, fmt.Errorf("%w: a note without id, author or merge request", forge.ErrIgnored)
 	}
-	return []queue.Event{noteEvent(p.MergeRequest.IID, a.ID, p.User.Name, a.Note)}, nil
+	return []queue.Event{noteEvent(p.MergeRequest.IID, a.ID, p.User.Name, a.Note, stampOf(a.CreatedAt))}, nil
+}
+
+// stampOf reads a time of a webhook, which older versions write in another way; zero where it is
+// neither.
+func stampOf(stamp string) time.Time {
+	if at, err := time.Parse("2006-01-02 15:04:05 MST", stamp); err == nil {
+		return at
+	}
+	at, _ := time.Parse(time.RFC3339, stamp)
+	return at
+}
+
+// instantOf is zero for no time.
+func instantOf(at time.Time) queue.Instant {
+	if at.IsZero() {
+		return 0
+	}
+	return queue.At(at)
 }
 
 // mergeRequest reads the events of a merge request's webhook; there may be several.
@@ -200,7 +220,7 @@ func (p *payload) mergeRequest(id, account string) (events []queue.Event, err er
 			if a.LastCommit.ID == "" {
 				return nil, fmt.Errorf("%w: no head", forge.ErrIgnored)
 			}
-			add(queue.HeadMoved{Number: a.IID, Head: queue.CommitID(a.LastCommit.ID), By: p.User.Name})
+			add(queue.HeadMoved{Number: a.IID, Head: queue.CommitID(a.LastCommit.ID), By: p.User.Name, Made: instantOf(stampOf(a.UpdatedAt))})
 		}
 		if len(p.Changes.Draft) > 0 || len(p.Changes.Target) > 0 {
 			add(queue.Retargeted{Number: a.IID})

@@ -48,6 +48,11 @@ func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.seen[d.ID] = true
 	for _, e := range d.Events {
 		b.events = append(b.events, brief(e.Body))
+		said, isSaid := e.Body.(queue.Commented)
+		moved, isMoved := e.Body.(queue.HeadMoved)
+		if isSaid && said.Made == 0 || isMoved && moved.Made == 0 {
+			b.failed = append(b.failed, "without its time: "+brief(e.Body))
+		}
 	}
 	for _, l := range d.CI.Look {
 		b.events = append(b.events, "look "+l)
@@ -107,7 +112,7 @@ func TestLifeByWebhooks(t *testing.T) {
 			is("unassign us", func() { p.Assign("cyn", n) }, fmt.Sprintf("queue.Labeled{%d  cyn false false true}", n))
 			is("approve", func() { p.Approve("cyn", n) }, fmt.Sprintf("queue.Stirred{%d }", n))
 			next := p.MergeCommit(p.Tip("topic"), p.Tip("main"))
-			is("push", func() { p.Force("ann", "topic", next) }, "queue.MainMoved{topic}", fmt.Sprintf("queue.HeadMoved{%d %s ann 0}", n, next))
+			is("push", func() { p.Force("ann", "topic", next) }, "queue.MainMoved{topic}", fmt.Sprintf("queue.HeadMoved{%d %s ann}", n, next))
 			is("draft", func() { p.SetTitle("ann", n, "Draft: x") }, fmt.Sprintf("queue.Retargeted{%d}", n))
 			is("system note", func() { p.SystemNote(n, "changed") })
 			is("close", func() { p.Close("ann", n) }, fmt.Sprintf("queue.Closed{%d false}", n))
@@ -151,7 +156,7 @@ func TestMissedFindsWhatWebhooksLost(t *testing.T) {
 			}
 		}
 	}
-	want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, id), fmt.Sprintf("queue.Labeled{%d ready cyn true false false}", n), fmt.Sprintf("queue.HeadMoved{%d %s  0}", n, w.project.Look(n).SHA)}
+	want := []string{fmt.Sprintf("queue.Commented{%d %d ann /land false }", n, id), fmt.Sprintf("queue.Labeled{%d ready cyn true false false}", n), fmt.Sprintf("queue.HeadMoved{%d %s }", n, w.project.Look(n).SHA)}
 	if !slices.Equal(got, want) {
 		t.Errorf("missed %q, want %q", got, want)
 	}
@@ -476,11 +481,13 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// brief writes an event without when a command was given, and whether it was found later.
+// brief writes an event without its time, and whether it was found later.
 func brief(b queue.Body) string {
 	switch x := b.(type) {
 	case queue.Commented:
 		return fmt.Sprintf("%T{%d %s %s %s %v %s}", b, x.Number, x.Comment, x.Author, x.Body, x.Bot, x.Head)
+	case queue.HeadMoved:
+		return fmt.Sprintf("%T{%d %s %s}", b, x.Number, x.Head, x.By)
 	case queue.Labeled:
 		return fmt.Sprintf("%T{%d %s %s %v %v %v}", b, x.Number, x.Label, x.Actor, x.On, x.Bot, x.Assigned)
 	}
