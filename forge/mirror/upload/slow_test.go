@@ -25,7 +25,7 @@ func TestALongUpload(t *testing.T) {
 	_, _ = rand.Read(noise)
 	head := w.commit("", "a", string(noise))
 	ended := make(chan struct{}, 10)
-	h, err := upload.New(upload.Options{Dir: filepath.Join(t.TempDir(), "views"), Limit: 2 * time.Second, Log: slog.New(slog.DiscardHandler), Access: func(string) (upload.Grant, bool) {
+	h, err := upload.New(upload.Options{Dir: filepath.Join(t.TempDir(), "views"), Limit: 6 * time.Second, Log: slog.New(slog.DiscardHandler), Access: func(string) (upload.Grant, bool) {
 		return upload.Grant{Commit: queue.CommitID(head), Objects: func(context.Context) (string, error) { return filepath.Join(w.repo, "objects"), nil }}, true
 	}})
 	if err != nil {
@@ -56,7 +56,7 @@ func TestALongUpload(t *testing.T) {
 		if err != nil {
 			break
 		}
-		time.Sleep(200 * time.Millisecond) // 16 of these are longer than the limit
+		time.Sleep(400 * time.Millisecond) // 16 of these are longer than the limit
 	}
 	if total < len(noise) {
 		t.Errorf("it was cut off after %d bytes of %d", total, len(noise))
@@ -66,7 +66,7 @@ func TestALongUpload(t *testing.T) {
 	defer unread.Close()
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("an upload that nobody reads goes on")
 	}
 }
