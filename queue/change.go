@@ -58,7 +58,7 @@ type Change struct {
 	Title     string   `json:"title"`            // hostile text
 	Author    string   `json:"author"`
 	Requester string   `json:"requester"`      // the author of the command /land
-	Made      Instant  `json:"made,omitempty"` // of the latest such command, by the forge's clock; 0: not told
+	Made      Instant  `json:"made,omitempty"` // of the latest such command, by the forge's clock; 0: not told, or it does not matter any more
 	URL       string   `json:"url,omitempty"`
 	Basis
 	On      CommitID   `json:"on,omitempty"`    // of a try: the commit of main that it is built on

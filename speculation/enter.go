@@ -169,7 +169,7 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
 			c.askedFor(ch)
 			c.inStack(ch, b)
-			if r.Made > ch.Made {
+			if ch.Made != 0 && r.Made > ch.Made {
 				ch.Made = r.Made
 				c.touchChange(ch)
 			}

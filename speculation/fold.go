@@ -271,7 +271,7 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		return
 	}
 	known := c.s.Pulls[b.Number]
-	if known != nil && b.Made != 0 && len(known.Moved) == 0 { // a head that we have moved was seen, and may be put back
+	if known != nil && b.Made != 0 {
 		c.overtaken(b, known.Pushed)
 		c.pull(b.Number).Pushed = b
 	}

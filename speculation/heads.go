@@ -47,6 +47,10 @@ func (c *mainline) beginMoves(p *queue.Push) {
 		pull := c.pull(h.Number)
 		moved := append(slices.Clone(pull.Moved), h.To)
 		pull.Moved = moved[max(0, len(moved)-queue.MostMoved):]
+		if ch := c.s.Changes[h.Change]; ch != nil && ch.Made != 0 {
+			ch.Made = 0 // if its head is put back, nobody has pushed
+			c.touchChange(ch)
+		}
 	}
 	p.Stage, p.Until = queue.PushingHeads, c.facts.Now.Add(moveWithin)
 	c.touch(queue.KindMeta, queue.MetaPush)
