@@ -68,22 +68,16 @@ func (c *landing) hasJustFailed(ch *queue.Change) bool {
 	if n == nil {
 		return false
 	}
+	last := queue.Instant(0)
 	for _, t := range n.X.Targets {
-		_, k := c.facts.Futures.Look(c.facts.Futures.Assumed.At(t) ^ n.X.Mark)
-		if k == nil {
-			continue
-		}
-		for _, f := range k.From[0].Facts {
-			if f.Entry == nil || f.Passed() {
-				continue
-			}
-			for _, x := range f.Entry.Failures {
-				if until := x.At.Add(ch.Predicted); until > c.facts.Now {
-					c.wakeAt(until)
-					return true
-				}
-			}
+		if _, k := c.facts.Futures.Look(c.facts.Futures.Assumed.At(t) ^ n.X.Mark); k != nil {
+			last = max(last, k.LastFailure())
 		}
 	}
-	return false
+	until := last.Add(ch.Predicted)
+	if last == 0 || until <= c.facts.Now {
+		return false
+	}
+	c.wakeAt(until)
+	return true
 }

@@ -224,6 +224,16 @@ type KnownWork struct {
 	Doubted bool           // some of them has failed, and has to be run again before that decides
 }
 
+// LastFailure returns when a run last failed of the open keys of an assumption key; 0: none has.
+func (k *Known) LastFailure() (last queue.Instant) {
+	for _, f := range k.From[0].Facts {
+		if f.Entry != nil && !f.Passed() && len(f.Entry.Failures) > 0 {
+			last = max(last, f.Entry.Failures[len(f.Entry.Failures)-1].At)
+		}
+	}
+	return last
+}
+
 // Work returns what is under way for the open keys of an assumption key.
 func (k *Known) Work() *KnownWork {
 	w := &k.work
