@@ -22,6 +22,12 @@ func (h *hub) never(said string) {
 // Somebody squashes a queued pull request with the forge's own button: nothing tells that it
 // could be reopened, or landed once more.
 func TestMergedByOthersIsSaid(t *testing.T) {
+	for name, unheard := range map[string]int{"main shows it first, or the forge tells": 0, "the forge tells": 1} {
+		t.Run(name, func(t *testing.T) { mergedByOthers(t, unheard) })
+	}
+}
+
+func mergedByOthers(t *testing.T, unheard int) {
 	h := newHub(t, hubOptions{})
 	h.proven()
 	n := h.pull("topic", map[string]string{"a": "a\n"})
@@ -29,9 +35,9 @@ func TestMergedByOthersIsSaid(t *testing.T) {
 	h.Comment("ann", n, "/land")
 	h.boarded(n)
 	mustNot(t, h.github.WaitDelivered(t.Context()))
-	h.github.DropWebhooks(1) // that main has moved: else it may show first that nothing is left to land
+	h.github.DropWebhooks(unheard) // that main has moved, which shows that nothing is left to land
 	mustNot(t, h.adapter.SquashPull(t.Context(), forge.PullMerge{Number: n, Base: "main", Head: queue.CommitID(h.Pull(n).Head), Message: "By hand\n"}))
-	h.never(h.says(n, "Out of the queue: the pull request was merged", "It was merged without the queue"))
+	h.never(h.says(n, ": the pull request was merged", "It was merged without the queue"))
 	h.Comment("ann", n, "/land")
 	h.never(h.says(n, "To `ann`: The pull request has landed already."))
 }

@@ -272,8 +272,8 @@ type Ran struct {
 // app, one per code.
 type ReasonCode string
 
-// NameMerged is the name of ReasonClosed and ReasonNotOpen for a pull request that is merged:
-// nobody can reopen that.
+// NameMerged is the name of ReasonClosed, ReasonNotOpen and ReasonAlready for a pull request that
+// is merged: nobody can reopen that.
 const NameMerged = "merged"
 
 // DetailOurs is the Detail of ReasonPushed where we have moved the head for a landing that
@@ -311,7 +311,7 @@ const (
 	ReasonLanded        ReasonCode = "landed"
 	ReasonFailed        ReasonCode = "failed"         // a real build failed
 	ReasonMergeConflict ReasonCode = "merge-conflict" // Names: paths; Detail: why it cannot be merged by its method, where that is no conflict
-	ReasonAlready       ReasonCode = "already"        // the merge changes nothing: already on main, or reverted there
+	ReasonAlready       ReasonCode = "already"        // the merge changes nothing: already on main, or reverted there; Names: NameMerged, where others have merged it
 	ReasonCancelled     ReasonCode = "cancelled"      // Names: the user that cancelled it
 	ReasonPushed        ReasonCode = "head-moved"     // the author pushed; the approval was for another head
 	ReasonHeardLate     ReasonCode = "heard-late"     // the command was heard long after it was given, and the pull request has changed since: its head may be another one; Names: the present one

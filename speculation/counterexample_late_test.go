@@ -153,6 +153,30 @@ func TestA13NothingToLand(t *testing.T) {
 	w.audit.final()
 }
 
+// Others merge a queued change, and main shows it before the forge tells of it: nothing is left
+// to land, and in the end the verdict says why.
+func TestMainShowsAMergeFirst(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	p := w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(p, "boss", "/queue pause"))
+	w.step(w.say(p, "dev", "/land"))
+	w.quiesce()
+	c, _ := w.merge(w.main, queue.Pick{Head: p.head})
+	w.commitOutside(c.tree)
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	if why := w.mustBe(p, queue.NothingToLand).Reason; why.Code != queue.ReasonAlready || len(why.Names) != 0 {
+		t.Errorf("before the forge tells: %+v", why)
+	}
+	p.open, p.merged = false, true
+	w.tell(queue.Closed{Number: p.number, Merged: true})
+	w.quiesce()
+	if why := w.mustBe(p, queue.NothingToLand).Reason; why.Code != queue.ReasonAlready || !slices.Equal(why.Names, []string{queue.NameMerged}) {
+		t.Errorf("after the forge told: %+v", why)
+	}
+	w.audit.final()
+}
+
 // A14: permissions are checked before any commit with the change's content is
 // made: protected paths need an administrator, a stranger cannot ask at all.
 // (Whose approval counts is app's matter.)

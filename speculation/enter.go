@@ -321,6 +321,19 @@ func closedAs(merged bool) queue.Reason {
 	return why
 }
 
+// wasMerged tells those who read that nothing is left to land of a pull request why that is: others
+// have merged it, and main has shown it before the forge told.
+func (c *entering) wasMerged(number int) {
+	p := c.s.Pulls[number]
+	if p == nil {
+		return
+	}
+	if ch := c.s.Changes[p.Last]; ch != nil && ch.Phase == queue.NothingToLand && ch.Head == p.Head && len(ch.Reason.Names) == 0 {
+		ch.Reason.Names = []string{queue.NameMerged}
+		c.touchChange(ch)
+	}
+}
+
 // recheck takes a change out if its pull request is no longer as it was inspected.
 func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected) {
 	ch := c.facts.Links.Active(r.Number)
@@ -332,6 +345,9 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 		c.settling.endTry(try, queue.Cancelled, closedAs(b.Merged), nil)
 	} else if try != nil && try.Head != b.Head {
 		c.settling.endTry(try, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{string(try.Head), string(b.Head)}}, nil)
+	}
+	if ch == nil && b.Merged && b.Base == c.s.Main.Branch {
+		c.wasMerged(r.Number)
 	}
 	if ch == nil && b.Merged && b.Base == c.s.Main.Branch && !b.Fork { // for those on top of it, as if the queue had landed it
 		p := c.pull(r.Number)

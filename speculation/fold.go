@@ -344,6 +344,9 @@ func (c *Core) closed(e queue.Event, b queue.Closed) {
 	if !b.Merged {
 		c.mainline.shownClosed(b.Number)
 	}
+	if ch == nil && b.Merged {
+		c.entering.wasMerged(b.Number)
+	}
 	if ch == nil || ch.Phase == queue.Landing {
 		if high := c.facts.Order.OnTop(b.Number); ch == nil && b.Merged && len(high) > 0 { // into which branch, the forge tells
 			c.request(queue.Request{ID: "recheck/below/" + e.ID, Number: b.Number, User: high[0].Requester,

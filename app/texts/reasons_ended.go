@@ -39,7 +39,13 @@ func reasonsEnded() []reasonRow {
 			}},
 		{code: queue.ReasonAlready, doc: "reasons#already",
 			title: "the merge changes nothing",
-			full:  sentence("Merging it changes nothing: its commits are empty, or their content is on {main} already, or was there and has been reverted. To land reverted content again, revert the revert. Empty commits do not land alone.")},
+			brief: mergedBrief,
+			full: func(w voice, r queue.Reason) string {
+				if isMerged(r) {
+					return w.fill(mergedByOthers)
+				}
+				return w.fill("Merging it changes nothing: its commits are empty, or their content is on {main} already, or was there and has been reverted. To land reverted content again, revert the revert. Empty commits do not land alone.")
+			}},
 		{code: queue.ReasonCancelled, doc: "reasons#cancelled",
 			title: "taken out by command",
 			full: func(w voice, r queue.Reason) string {
@@ -60,15 +66,10 @@ func reasonsEnded() []reasonRow {
 			}},
 		{code: queue.ReasonClosed, doc: "reasons#closed",
 			title: "the {noun} was closed", local: "the branch is gone",
-			brief: func(w voice, r queue.Reason) string {
-				if isMerged(r) {
-					return w.fill("the {noun} was merged")
-				}
-				return ""
-			},
+			brief: mergedBrief,
 			full: func(w voice, r queue.Reason) string {
 				if isMerged(r) {
-					return w.fill("It was merged without the queue, or together with another {noun} that has its commits. New commits need a {noun} of their own.")
+					return w.fill(mergedByOthers)
 				}
 				if w.o.Words.Local {
 					return "The branch was deleted. To land it, push it again, then " + w.again()
@@ -117,6 +118,15 @@ func reasonsEnded() []reasonRow {
 // isMerged reports whether a reason says that the pull request is merged: see
 // queue.NameMerged.
 func isMerged(r queue.Reason) bool { return len(r.Names) > 0 && r.Names[0] == queue.NameMerged }
+
+const mergedByOthers = "It was merged without the queue, or together with another {noun} that has its commits. New commits need a {noun} of their own."
+
+func mergedBrief(w voice, r queue.Reason) string {
+	if isMerged(r) {
+		return w.fill("the {noun} was merged")
+	}
+	return ""
+}
 
 func failed(w voice, r queue.Reason) string { return w.failedOn(r, "") }
 

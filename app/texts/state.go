@@ -55,7 +55,7 @@ func (w voice) headline(v queue.View) (icon, text string) {
 	case queue.Trying, queue.Tried:
 		return "🧪", w.tryHeadline(c)
 	case queue.NothingToLand:
-		return "☑️", "Nothing to land: " + orSome(why, "the merge changes nothing")
+		return "☑️", "Nothing to land: " + orSome(w.brief(c.Reason), "the merge changes nothing")
 	}
 	switch v.Notice.Code {
 	case queue.ReasonDelegated, queue.ReasonUndelegated:
