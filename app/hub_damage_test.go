@@ -3,7 +3,6 @@ package app_test
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -21,7 +20,7 @@ func TestDamagedMirrorIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	names := slices.Sorted(maps.Keys(forgetest.Damages))
 	if !storetest.Required("matrix") {
-		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		storetest.Draws(t.Name()).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		names = names[:5]
 	}
 	for _, name := range names {
@@ -57,7 +56,7 @@ func TestDamagesWhileLanding(t *testing.T) {
 	draw := rapid.SliceOfN(rapid.SampledFrom(slices.Sorted(maps.Keys(forgetest.Damages))), 2, 4)
 	seeds := []int{0, 1, 2, 3}
 	if !storetest.Required("matrix") {
-		seeds = []int{rand.IntN(4)}
+		seeds = []int{storetest.Draws(t.Name()).IntN(4)}
 	}
 	for _, seed := range seeds {
 		damages := draw.Example(seed)

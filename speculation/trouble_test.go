@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -94,7 +95,7 @@ func TestPushOfAForgeInTrouble(t *testing.T) {
 func TestOutage(t *testing.T) {
 	storetest.OneOf(t, 2)
 	for seed := range uint64(50) {
-		if !storetest.Drawn(3) {
+		if !storetest.Drawn(fmt.Sprint(t.Name(), seed), 3) {
 			continue
 		}
 		l, files := plain("a", "b", "c")

@@ -3,7 +3,6 @@ package speculation
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 	"github.com/submitqueue/submitqueue/speculation/derived"
 	"github.com/submitqueue/submitqueue/speculation/plan"
 )
@@ -62,9 +62,10 @@ func (a *audit) forget() {
 }
 
 // firstCompared is the first turn of a world that is made anew, from what is stored, where
-// SUBMITQUEUE_REQUIRE does not name "long": one of five is, and each run has others. It is
+// SUBMITQUEUE_REQUIRE does not name "long": one of five is, and each run has others, or each
+// SUBMITQUEUE_SEED. It is
 // drawn once, so that a history does the same again when rapid shrinks it.
-var firstCompared = rand.IntN(5)
+var firstCompared = storetest.Draws("compared").IntN(5)
 
 // compares says whether this turn, and what is known in it, is compared with that of a core
 // that is made anew. It takes most of the time of a history.

@@ -45,7 +45,7 @@ func scripts(dir string) testscript.Params {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Setup: func(e *testscript.Env) error {
-			if !storetest.Drawn(3) {
+			if !storetest.Drawn(filepath.Base(e.WorkDir), 3) {
 				e.T().Skip("a plain go test runs one of three of these; SUBMITQUEUE_REQUIRE=long, or -run, runs each")
 			}
 			for name, value := range map[string]string{

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"flag"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -20,10 +21,14 @@ func FilesInMemory() {
 	}
 }
 
-// Sample lets every property of a package's tests be tried so many times, unless
-// SUBMITQUEUE_REQUIRE names "long" or -rapid.checks says otherwise. Each run draws other
-// cases, and CI draws as many as the library does by default. Call it from TestMain.
+// Sample lets every property of a package's tests be tried so many times, and three times as
+// many where SUBMITQUEUE_SEED is set, as in CI. It does nothing where SUBMITQUEUE_REQUIRE names
+// "long", which is as many as the library does by default, or where -rapid.checks says otherwise.
+// Each run draws other cases. Call it from TestMain.
 func Sample(checks int) {
+	if os.Getenv("SUBMITQUEUE_SEED") != "" {
+		checks *= 3
+	}
 	if !Required("long") {
 		if err := flag.Set("rapid.checks", strconv.Itoa(checks)); err != nil {
 			panic(err) // the package has no properties
@@ -40,10 +45,10 @@ func AtOnce(tests int) {
 	}
 }
 
-// OneOf leaves out a costly test, or a case of many that are alike, by chance: all but one
-// time of n. It leaves out nothing where SUBMITQUEUE_REQUIRE names "long" (as .ci/run does, but for
-// the race detector) or "every", or where tests or benchmarks were asked for by name (go test -run,
-// -bench). A test is drawn once: what it or a case of it asks later counts no more.
+// OneOf leaves out a costly test, or a case of many that are alike, by its draw: all but one
+// time of n. It leaves out nothing where SUBMITQUEUE_REQUIRE names "long" or "every", or where
+// tests or benchmarks were asked for by name (go test -run, -bench). A test is drawn once: what it
+// or a case of it asks later counts no more.
 func OneOf(t testing.TB, n int) {
 	t.Helper()
 	for name := t.Name(); ; name = name[:strings.LastIndexByte(name, '/')] {
@@ -54,7 +59,7 @@ func OneOf(t testing.TB, n int) {
 			break
 		}
 	}
-	if !Drawn(n) {
+	if !Drawn(t.Name(), n) {
 		t.Skipf("a plain go test runs one of %d of these; SUBMITQUEUE_REQUIRE=long, or -run, runs each", n)
 	}
 	inThisRun.Store(t.Name(), true)
@@ -62,8 +67,20 @@ func OneOf(t testing.TB, n int) {
 
 var inThisRun sync.Map // names of tests that were drawn
 
-// Drawn says what [OneOf] says, for cases that are no tests of their own.
-func Drawn(n int) bool {
+// Drawn says what [OneOf] says, for a named case that is no test of its own.
+func Drawn(name string, n int) bool {
 	byName := flag.Lookup("test.run").Value.String()+flag.Lookup("test.bench").Value.String() != ""
-	return byName || Required("long") || Required("every") || rand.IntN(n) == 0
+	return byName || Required("long") || Required("every") || Draws(name).IntN(n) == 0
+}
+
+// Draws is the randomness of a named test: other numbers in each run, and the same ones in each
+// run with the same SUBMITQUEUE_SEED, so that one tree has one result.
+func Draws(name string) *rand.Rand {
+	seed := os.Getenv("SUBMITQUEUE_SEED")
+	if seed == "" {
+		return rand.New(rand.NewPCG(rand.Uint64(), 0))
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(seed + " " + name))
+	return rand.New(rand.NewPCG(h.Sum64(), 0))
 }

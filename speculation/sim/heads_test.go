@@ -20,7 +20,7 @@ func TestHeadsKeepMainGreen(t *testing.T) {
 		"tree step":     func(p *Params) { p.TreeStepMin, p.Seed = 3, 6 },
 	}
 	for name, change := range worlds {
-		if name != "plain" && !storetest.Drawn(2) {
+		if name != "plain" && !storetest.Drawn(t.Name()+name, 2) {
 			continue
 		}
 		w := mustWorld(t, change)

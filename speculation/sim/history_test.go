@@ -45,7 +45,7 @@ func TestHistoryRoundTrip(t *testing.T) {
 		"tree step": func(p *Params) { p.TreeStepMin, p.Seed = 3, 6 },
 		"large":     func(p *Params) { p.Large, p.Seed = 0.03, 4 },
 	} {
-		if !storetest.Drawn(3) {
+		if !storetest.Drawn(t.Name()+name, 3) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func TestOursKeepsMainGreen(t *testing.T) {
 		"tree step":     mustWorld(t, func(p *Params) { p.TreeStepMin, p.Seed = 3, 6 }),
 	}
 	for name, w := range worlds {
-		if !storetest.Drawn(2) {
+		if !storetest.Drawn(t.Name()+name, 2) {
 			continue
 		}
 		for _, workers := range []int{40} {
@@ -66,7 +66,7 @@ func TestOursKeepsMainGreen(t *testing.T) {
 		}
 	}
 	for _, set := range Ablations() {
-		if !storetest.Drawn(3) {
+		if !storetest.Drawn(t.Name()+set, 3) {
 			continue
 		}
 		key, value, _ := strings.Cut(set, "=")
@@ -185,7 +185,7 @@ func TestBatchesKeepMainGreen(t *testing.T) {
 	}
 	for name, w := range worlds {
 		for _, batch := range []string{"independent", "rollup"} {
-			if name != "plain" && !storetest.Drawn(2) {
+			if name != "plain" && !storetest.Drawn(t.Name()+name+batch, 2) {
 				continue
 			}
 			out, err := ours{}.Run(context.Background(), w, Options{Workers: 12, Set: map[string]string{"batch": batch}})

@@ -27,7 +27,7 @@ func TestRollupsOfTheWholeTree(t *testing.T) {
 			set := map[string]string{"batch": batch}
 			if batch == "rollup" {
 				set["batch_max"] = "8"
-			} else if !storetest.Drawn(2) {
+			} else if !storetest.Drawn(t.Name()+name, 2) {
 				continue
 			}
 			out, err := ours{}.Run(context.Background(), w, Options{Workers: 4, Set: set})
