@@ -25,7 +25,7 @@ func (f *fleetOf) Stands() []queue.Body      { return []queue.Body{queue.Capacit
 // until waits for something that other goroutines do.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); <-time.After(time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !holds(); <-time.After(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("waited in vain until ", what)
 		}

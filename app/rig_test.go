@@ -184,7 +184,7 @@ func (r *rig) say(n int, text string) {
 // until waits for a view of a pull request to satisfy ok.
 func (r *rig) until(n int, what string, ok func(queue.View) bool) queue.View {
 	r.t.Helper()
-	deadline := time.After(60 * time.Second)
+	deadline := time.After(3 * time.Minute)
 	var last queue.View
 	for {
 		changed := r.owner.Changed()

@@ -19,7 +19,7 @@ import (
 // proven waits until main is proven with a toolset.
 func (r *rig) proven(what string, tools func(name string) bool) {
 	r.t.Helper()
-	for end := time.After(60 * time.Second); ; {
+	for end := time.After(3 * time.Minute); ; {
 		changed := r.owner.Changed()
 		var q queue.QueueView
 		r.owner.Read(func(c *speculation.Core) { q = c.Queue(rigQueue) })
@@ -107,7 +107,7 @@ steps:
 	r.branch("third", "main", map[string]string{"api/third": "x\n"})
 	var said string
 	n := 0
-	for end := time.After(60 * time.Second); ; {
+	for end := time.After(3 * time.Minute); ; {
 		changed := r.owner.Changed()
 		r.owner.Read(func(c *speculation.Core) {
 			for _, h := range c.Queue(rigQueue).Hosts {

@@ -101,7 +101,7 @@ func one(t *testing.T, r *Runner, j queue.Job) (queue.JobDone, result) {
 // until waits for a condition.
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(3 * time.Minute)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {

@@ -200,7 +200,7 @@ func (c *crashed) allDecided(branches int) {
 // until waits for something that the server does.
 func (c *crashed) until(what string, holds func() bool) {
 	c.Helper()
-	for end := time.Now().Add(90 * time.Second); !holds(); {
+	for end := time.Now().Add(3 * time.Minute); !holds(); {
 		if time.Now().After(end) {
 			var q json.RawMessage
 			_ = c.get("/api/queue", &q)
@@ -320,7 +320,7 @@ func TestStoppedServer(t *testing.T) {
 		}
 		c.start()
 	}
-	for end := time.Now().Add(60 * time.Second); c.decided() < branches; {
+	for end := time.Now().Add(3 * time.Minute); c.decided() < branches; {
 		if time.Now().After(end) {
 			t.Fatalf("not all are decided\n%s", tailOf(c.log.String(), 4000))
 		}

@@ -64,7 +64,7 @@ func scripts(dir string) testscript.Params {
 					ts.Fatalf("usage: shows PATTERN PROGRAM ARGS...")
 				}
 				pattern := regexp.MustCompile("(?m)" + args[0])
-				for end := time.Now().Add(30 * time.Second); ; {
+				for end := time.Now().Add(3 * time.Minute); ; {
 					err := ts.Exec(args[1], args[2:]...)
 					if out := ts.ReadFile("stdout"); err == nil && pattern.MatchString(out) {
 						return

@@ -61,7 +61,7 @@ func (r *frailRedis) url() string { return "redis://127.0.0.1:" + r.port }
 // open waits until the server answers.
 func (r *frailRedis) open() {
 	r.Helper()
-	for end := time.Now().Add(60 * time.Second); ; {
+	for end := time.Now().Add(3 * time.Minute); ; {
 		s, err := redisstore.Open(context.Background(), redisstore.Options{URL: r.url()})
 		if err == nil {
 			_ = s.Close() // only to see that it can be had

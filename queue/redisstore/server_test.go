@@ -107,7 +107,7 @@ func mustClaimSlots(t testing.TB, url string) {
 	if err := client.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
 		info, err := client.ClusterInfo(t.Context()).Result()
 		if err != nil {
 			t.Fatal(err)

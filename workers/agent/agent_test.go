@@ -164,7 +164,7 @@ func (w *world) git(dir string, args ...string) string {
 
 func (w *world) until(what string, is func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(60 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatalf("waited in vain for: %s", what)
 		}

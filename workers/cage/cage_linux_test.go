@@ -199,7 +199,7 @@ func TestNothingOutlivesIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for limit := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		for limit := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(filepath.Join(dir, "there")); err == nil {
 				break
 			} else if time.Now().After(limit) {

@@ -133,7 +133,7 @@ func eventsOf[T queue.Body](b *bench) (out []T) {
 
 func (b *bench) until(what string, is func() bool) {
 	b.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.t.Fatalf("waited in vain for: %s", what)
 		}

@@ -190,7 +190,7 @@ func (h *hub) start(t *testing.T, change ...func(*Options)) *Controller {
 
 func (h *hub) until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(3 * time.Minute)
 	for {
 		h.mu.Lock()
 		yes := ok()

@@ -27,7 +27,7 @@ func TestRefsAreDeletedAfterAWhileWithoutRights(t *testing.T) {
 	if err := c.Stop(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(3 * time.Minute)
 	for refused := 3; refused > 0; { // the queue may also push less often
 		c.mu.Lock()
 		if len(c.gone) > 0 {

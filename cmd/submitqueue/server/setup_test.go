@@ -67,7 +67,7 @@ func startServe(t *testing.T, data string, spoil func(*Serve)) *serving {
 
 func (s *serving) until(what string, ok func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(60 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("never: %s\nconsole:\n%s", what, s.console.Text())
 		}
