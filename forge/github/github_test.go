@@ -50,7 +50,7 @@ func newWorld(t *testing.T, o forgetest.Options) *world {
 	s.AddUser("bob")
 	w := &world{T: t, server: s, repo: r, log: &bytes.Buffer{}}
 	var cancel context.CancelFunc
-	w.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
+	w.ctx, cancel = context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	w.commit("main", "")
 	w.forge = w.newForge()
