@@ -151,15 +151,18 @@ func span(word string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-// otherClock finds a word that has the time before it read by another clock than UTC's.
-var otherClock = regexp.MustCompile(`^(?:(?i:[ap]\.?m\.?)|(?:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?|CES?T|[WE]ES?T|BST|MSK|IST|JST|KST|AE[SD]T|[ECMP][SD]T)$`)
+// otherClock finds a word that has the time before it read by another clock than UTC's. Names of
+// two letters are words, too, unless they are capitals.
+var otherClock = regexp.MustCompile(`^(?:(?i:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2})?|[ECMP]T|` +
+	`(?i:[ap]\.?m\.?|local|CES?T|MES?Z|[WE]ES?T|BST|MSK|TRT|SAST|IST|PKT|SGT|HKT|JST|KST|A[CEW][SD]T|NZ[SD]T|BRT|AK[SD]T|HST|[ECMP][SD]T|` +
+	`(?:Africa|America|Asia|Atlantic|Australia|Europe|Indian|Pacific|US)/[a-z_/]+))$`)
 
 // FreezeUntil returns when a freeze that was asked for at a moment ends, and why
 // it was asked for; false where that is not within the next 90 days, or not said in UTC.
 func FreezeUntil(text string, at Instant) (until Instant, why string, ok bool) {
 	words := strings.Fields(text)
 	until, rest, ok := ParseUntil(words, at)
-	if ok && len(rest) > 0 && otherClock.MatchString(rest[0]) {
+	if ok && len(rest) > 0 && otherClock.MatchString(strings.Trim(rest[0], "(),.:;")) {
 		_, ok = span(strings.ToLower(words[0])) // behind a duration, it is a word of the reason
 	}
 	return until, strings.Join(rest, " "), ok && until > at && until.Sub(at) <= mostFreeze

@@ -62,6 +62,8 @@ func TestFreezeUntil(t *testing.T) {
 		{"18:00 GMT party", "2026-12-23 18:00", "party"},
 		{"2h MSK is down", "2026-12-23 19:30", "MSK is down"},
 		{"18:00 PARTY", "2026-12-23 18:00", "PARTY"},
+		{"18:00 CI/CD is mended", "2026-12-23 18:00", "CI/CD is mended"},
+		{"18:00 et al.", "2026-12-23 18:00", "et al."},
 
 		{"18:00 CET party", "", ""}, // not UTC
 		{"18:00 EDT", "", ""},
@@ -69,6 +71,14 @@ func TestFreezeUntil(t *testing.T) {
 		{"18:00 +02:00 party", "", ""},
 		{"18:00 UTC+2", "", ""},
 		{"6:00 pm party", "", ""},
+		{"18:00 PT party", "", ""},
+		{"18:00 cest party", "", ""},
+		{"18:00 NZDT", "", ""},
+		{"18:00 local time", "", ""},
+		{"18:00 CET, party", "", ""},
+		{"18:00 (CET)", "", ""},
+		{"18:00 utc+2 party", "", ""},
+		{"2026-12-24 18:00 Europe/Berlin", "", ""},
 		{"2026-12-23", "", ""}, // has begun
 		{"2026-12-23 17:30", "", ""},
 		{"2027-12-24", "", ""},
