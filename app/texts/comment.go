@@ -34,7 +34,9 @@ func (w voice) boxOf(v queue.View) *queue.Box {
 		return &queue.Box{On: true, Verb: queue.CommandLand, Label: "In the queue. Clear this box to take it out, as `/land cancel` does."}
 	case c.Phase == queue.Landing, c.Phase == queue.Landed, c.Phase == queue.NothingToLand, isShut(v):
 		return nil
-	case c.Phase == queue.Rejected:
+	case noRunHelps(c):
+		return &queue.Box{Verb: queue.CommandLand, Label: "Check this box when that is mended to queue it, as `/land` does."}
+	case c.Phase == queue.Rejected, wasRejected(c):
 		return &queue.Box{Verb: queue.CommandRetry, Label: "Check this box to run what failed again and to queue it, as `/land retry` does."}
 	}
 	return &queue.Box{Verb: queue.CommandLand, Label: "Check this box to queue it as it is now, as `/land` does."}
@@ -42,8 +44,18 @@ func (w voice) boxOf(v queue.View) *queue.Box {
 
 // isShut reports whether a pull request is closed, as far as is known.
 func isShut(v queue.View) bool {
-	return v.Change.Reason.Code == queue.ReasonClosed || v.Change.ID == "" && v.Notice.Code == queue.ReasonNotOpen
+	c := v.Change
+	return c.Reason.Code == queue.ReasonClosed || (c.ID == "" || c.Phase.Final()) && v.Notice.Code == queue.ReasonNotOpen
 }
+
+// noRunHelps reports whether a change was rejected for something that no run of a step can change.
+func noRunHelps(c queue.Change) bool {
+	return c.Phase == queue.Rejected && (c.Reason.Code == queue.ReasonMergeConflict || ofConfig(c.Reason))
+}
+
+// wasRejected reports whether an explanation of a pull request that is not in the queue says that
+// its commit was rejected for failures.
+func wasRejected(c queue.Change) bool { return c.Would != nil && len(c.Would.Failed) > 0 }
 
 // Bounds of a comment, and so of a check's summary. Forges take 65,535 characters.
 const (
@@ -71,15 +83,18 @@ func Comment(v queue.View, o Options) string {
 	return strings.Join(append(blocks, Marker(o.Queue)), "\n\n") + "\n"
 }
 
-// newsOf returns the id of an end that the people who wait for a landing do not expect and have
-// not caused, so that they are to get mail; "" where a change has not ended so.
+// newsOf returns the id of an end, or of an answer long after a command, that the people who wait
+// for a landing do not expect and have not caused, so that they are to get mail; "" where there is
+// none.
 func newsOf(v queue.View) string {
 	c := v.Change
-	unasked := c.Phase == queue.Cancelled && (c.Reason.Code == queue.ReasonParkedLimit || c.Reason.Code == queue.ReasonHeardLate)
-	if c.Phase != queue.Rejected && !unasked || c.On != "" {
-		return ""
+	switch unasked := c.Phase == queue.Cancelled && c.Reason.Code == queue.ReasonParkedLimit; {
+	case v.Notice.Code == queue.ReasonHeardLate:
+		return fmt.Sprintf("%d.late.%d", c.Number, v.Answered)
+	case c.Phase == queue.Rejected, unasked:
+		return fmt.Sprintf("%d.%d", c.Number, c.Decided)
 	}
-	return fmt.Sprintf("%d.%d", c.Number, c.Decided)
+	return ""
 }
 
 // Marker returns the hidden HTML comment by which a queue's comments are found
@@ -171,6 +186,9 @@ func (w voice) footer(v queue.View) string {
 func offers(v queue.View) []string {
 	const land, cancel, again, why, help = "`/land` lands it as it is now", "`/land cancel` takes it out",
 		"`/land retry` runs failures again", "`/land explain` says why it waits", "`/land help`"
+	if isShut(v) {
+		return []string{help}
+	}
 	switch v.Change.Phase {
 	case queue.Landed, queue.NothingToLand, queue.Landing:
 		return []string{help}
@@ -186,17 +204,20 @@ func offers(v queue.View) []string {
 	case queue.Trying:
 		return []string{land, cancel, help}
 	case queue.Rejected, queue.Tried:
+		if wasRejected(v.Change) {
+			return []string{again, help}
+		}
 		switch v.Change.Reason.Code {
 		case queue.ReasonFailed: // it would be rejected at once
+			if ofConfig(v.Change.Reason) {
+				return []string{help}
+			}
 			return []string{again, help}
 		case queue.ReasonMergeConflict:
 			return []string{help}
 		case queue.ReasonInfra, queue.ReasonNoRunner, queue.ReasonStuck, queue.ReasonBuildCap:
 			return []string{land, again, help}
 		}
-	}
-	if isShut(v) {
-		return []string{help}
 	}
 	return []string{land, help}
 }

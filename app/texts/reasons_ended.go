@@ -128,11 +128,14 @@ func mergedBrief(w voice, r queue.Reason) string {
 	return ""
 }
 
+// ofConfig reports whether a reason says that the configuration in a change cannot be used.
+func ofConfig(r queue.Reason) bool { return len(r.Names) > 0 && r.Names[0] == config.Path }
+
 func failed(w voice, r queue.Reason) string { return w.failedOn(r, "") }
 
 // failedOn says what failed, and what to do; on is the text that follows the target branch.
 func (w voice) failedOn(r queue.Reason, on string) string {
-	if len(r.Names) > 0 && r.Names[0] == config.Path {
+	if ofConfig(r) {
 		return "Its " + w.code(config.Path) + " cannot be used. Push a fix (" + w.command("submitqueue validate") + " checks it), then " + w.again()
 	}
 	what := "A step"

@@ -70,7 +70,7 @@ func (w voice) headline(v queue.View) (icon, text string) {
 
 // failedIn says what failed, as it follows "Rejected: ".
 func (w voice) failedIn(r queue.Reason) string {
-	if len(r.Names) > 0 && r.Names[0] == config.Path {
+	if ofConfig(r) {
 		return "its " + w.code(config.Path) + " cannot be used"
 	}
 	return "failed in " + w.codes(r.Names)
