@@ -83,7 +83,9 @@ func (f *Forge) comment(ctx context.Context, key commentKey, body string) error 
 	return nil
 }
 
-// makeRoom deletes our comment before one that is news, unless it is that news already.
+// makeRoom deletes our comment before one that is news, unless it is that news already. A comment
+// that GitHub does not let us delete stays, and is edited: to be told without mail is better than
+// not to be told.
 func (f *Forge) makeRoom(ctx context.Context, key commentKey, news string) error {
 	if told, _ := recall(f, f.told, key); news == "" || told == news {
 		return nil
@@ -93,7 +95,12 @@ func (f *Forge) makeRoom(ctx context.Context, key commentKey, news string) error
 		return err
 	}
 	if old != nil && queue.NewsIn(old.GetBody()) != news {
-		if _, err := f.client.Issues.DeleteComment(ctx, f.o.Owner, f.o.Name, old.GetID()); err != nil && !isNotFound(err) {
+		_, err := f.client.Issues.DeleteComment(ctx, f.o.Owner, f.o.Name, old.GetID())
+		if refused := failure(ctx, "delete a comment", err); errors.Is(refused, forge.ErrForbidden) {
+			f.log.Warn("news is told by an edit, of which GitHub sends no mail", "pull", key.number, "error", refused)
+			return nil
+		}
+		if err != nil && !isNotFound(err) {
 			return err
 		}
 		forget(f, f.comments, key)

@@ -214,3 +214,21 @@ func TestNewsIsANewComment(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// A comment that GitHub does not let us delete says the news all the same.
+func TestNewsOfACommentThatStays(t *testing.T) {
+	w := newWorld(t, forgetest.Options{})
+	n := w.pull("topic")
+	w.must(w.forge.Comment(w.ctx, n, marker, "queued\n\n"+marker))
+	w.server.Fail(forgetest.Fault{Method: "DELETE", Path: "/repos/o/r/issues/**", Status: 403, Message: "Resource not accessible by integration"})
+	for edits, text := range []string{"rejected", "rejected, and a failure more"} {
+		body := text + "\n\n" + queue.News("1") + "\n\n" + marker
+		w.must(w.forge.Comment(w.ctx, n, marker, body))
+		if list := w.repo.Comments(n); len(list) != 1 || list[0].Body != body || list[0].Edits != edits+1 {
+			t.Errorf("%+v", list)
+		}
+	}
+	if tried := w.server.Requests("DELETE", "/repos/o/r/issues/**"); len(tried) != 1 {
+		t.Errorf("%+v", tried)
+	}
+}

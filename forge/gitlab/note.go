@@ -69,7 +69,8 @@ func (f *Forge) comment(ctx context.Context, key noteKey, body string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.makeRoom(ctx, id, key, queue.NewsIn(body)); err != nil {
+	counted, err := f.makeRoom(ctx, id, key, queue.NewsIn(body))
+	if err != nil {
 		return err
 	}
 	note, known := recall(f, f.notes, key)
@@ -95,8 +96,10 @@ func (f *Forge) comment(ctx context.Context, key noteKey, body string) error {
 		}
 		known = false
 	}
-	if err := f.pace.note(time.Now()); err != nil {
-		return err
+	if !counted {
+		if err := f.pace.note(time.Now()); err != nil {
+			return err
+		}
 	}
 	made, _, err := f.client.Notes.CreateMergeRequestNote(id, key.number, &gitlab.CreateMergeRequestNoteOptions{Body: &body}, gitlab.WithContext(ctx))
 	if err != nil {
@@ -109,23 +112,33 @@ func (f *Forge) comment(ctx context.Context, key noteKey, body string) error {
 	return nil
 }
 
-// makeRoom deletes our note before one that is news, unless it is that news already.
-func (f *Forge) makeRoom(ctx context.Context, id int, key noteKey, news string) error {
+// makeRoom deletes our note before one that is news, unless it is that news already, and reports
+// whether the new one is counted: while GitLab takes none, the old one stays. A note that GitLab
+// does not let us delete stays, and is edited: to be told without mail is better than not to be told.
+func (f *Forge) makeRoom(ctx context.Context, id int, key noteKey, news string) (counted bool, err error) {
 	if told, _ := recall(f, f.told, key); news == "" || told == news {
-		return nil
+		return false, nil
 	}
 	old, text, err := f.findNote(ctx, id, key)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if old != 0 && queue.NewsIn(text) != news {
-		if _, err := f.client.Notes.DeleteMergeRequestNote(id, key.number, old, gitlab.WithContext(ctx)); err != nil && !errors.Is(err, gitlab.ErrNotFound) {
-			return err
+	if counted = old != 0 && queue.NewsIn(text) != news; counted {
+		if err := f.pace.note(time.Now()); err != nil {
+			return false, err
+		}
+		_, err := f.client.Notes.DeleteMergeRequestNote(id, key.number, old, gitlab.WithContext(ctx))
+		if refused := failure(ctx, "delete a note", err); errors.Is(refused, forge.ErrForbidden) {
+			f.log.Warn("news is told by an edit, of which GitLab sends no mail", "merge request", key.number, "error", refused)
+			return false, nil
+		}
+		if err != nil && !errors.Is(err, gitlab.ErrNotFound) {
+			return false, err
 		}
 		forget(f, f.notes, key)
 	}
 	remember(f, f.told, key, news)
-	return nil
+	return counted, nil
 }
 
 // findNote searches for our note with the marker, and returns its text, too; 0: there is

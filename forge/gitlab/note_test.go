@@ -1,6 +1,7 @@
 package gitlab_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/forge"
@@ -48,6 +49,51 @@ func TestNewsIsANewNote(t *testing.T) {
 		t.Error(err)
 	}
 	if list := w.project.Notes(w.server.Bot(), n); len(list) != 1 || list[0].Body != body {
+		t.Errorf("%+v", list)
+	}
+}
+
+// A note that GitLab does not let us delete says the news all the same.
+func TestNewsOfANoteThatStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, fake.Options{})
+	n := w.opened("topic")
+	const marker = "<!-- submitqueue:1 -->"
+	if err := w.forge.Comment(t.Context(), n, marker, "queued\n\n"+marker); err != nil {
+		t.Fatal(err)
+	}
+	w.server.Fail(fake.Fault{Method: "DELETE", Path: "/notes", Status: http.StatusForbidden})
+	for _, text := range []string{"rejected", "rejected, and a failure more"} {
+		body := text + "\n\n" + queue.News("1") + "\n\n" + marker
+		if err := w.forge.Comment(t.Context(), n, marker, body); err != nil {
+			t.Fatal(err)
+		}
+		if list := w.project.Notes(w.server.Bot(), n); len(list) != 1 || list[0].Body != body || w.count("POST", "/notes") != 1 {
+			t.Errorf("%+v", list)
+		}
+	}
+	if got := w.count("DELETE", ""); got != 1 {
+		t.Errorf("it was deleted %d times", got)
+	}
+}
+
+// While GitLab takes no new notes, the old one stays where it is.
+func TestNewsWaitsForNotes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, fake.Options{})
+	n, other := w.opened("topic"), w.opened("other")
+	const marker = "<!-- submitqueue:1 -->"
+	if err := w.forge.Comment(t.Context(), n, marker, "queued\n\n"+marker); err != nil {
+		t.Fatal(err)
+	}
+	w.server.Fail(fake.Fault{Method: "POST", Path: "/notes", Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"60"}}})
+	if err := w.forge.Comment(t.Context(), other, marker, "queued\n\n"+marker); transient(err) == nil {
+		t.Fatalf("too many notes: %v", err)
+	}
+	if err := w.forge.Comment(t.Context(), n, marker, "rejected\n\n"+queue.News("1")+"\n\n"+marker); transient(err) == nil {
+		t.Errorf("no note is written: %v", err)
+	}
+	if list := w.project.Notes(w.server.Bot(), n); len(list) != 1 {
 		t.Errorf("%+v", list)
 	}
 }
