@@ -164,14 +164,15 @@ func (p *payload) note() ([]queue.Event, error) {
 	return []queue.Event{noteEvent(p.MergeRequest.IID, a.ID, p.User.Name, a.Note, stampOf(a.CreatedAt))}, nil
 }
 
-// stampOf reads a time of a webhook, which older versions write in another way; zero where it is
-// neither.
+// stampOf reads a time of a webhook; zero where it is none. Webhooks write it as Ruby does, in the
+// zone of the instance's settings, and test webhooks as ISO 8601.
 func stampOf(stamp string) time.Time {
-	if at, err := time.Parse("2006-01-02 15:04:05 MST", stamp); err == nil {
-		return at
+	for _, layout := range []string{"2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 -0700", time.RFC3339} {
+		if at, err := time.Parse(layout, stamp); err == nil {
+			return at
+		}
 	}
-	at, _ := time.Parse(time.RFC3339, stamp)
-	return at
+	return time.Time{}
 }
 
 // instantOf is zero for no time.
