@@ -76,16 +76,28 @@ func TestWordsOfWhatWasMergedStay(t *testing.T) {
 }
 
 // Whoever is named at the end of the description is named at the end of the commit, where
-// forges and git look for it.
+// forges and git look for it. Comments, which templates and programs leave there, are no end.
 func TestDescriptionNamesCoAuthors(t *testing.T) {
-	h := newHub(t, hubOptions{files: methods("method: squash")})
-	h.push("ann", "topic", map[string]string{"a": "a\n"})
-	n := must(h.Open(forgetest.Pull{Author: "ann", Branch: "topic", Base: "main", Title: "A pair's work",
-		Body: "Why.\r\n\r\nCo-authored-by: Rea <rea@example.org>\r\nSigned-off-by: Ann <ann@example.org>\r\n"}))
-	h.Comment("ann", n, "/land")
-	h.landed(n)
-	said := git(t, h.Dir(), "log", "-1", "--format=%(trailers:key=Co-authored-by,key=Signed-off-by,unfold)", "main")
-	if want := "Co-authored-by: Rea <rea@example.org>\nSigned-off-by: Ann <ann@example.org>"; said != want {
-		t.Errorf("the trailers are\n%s\nwant\n%s", said, want)
+	const two = "Co-authored-by: Rea <rea@example.org>\r\nSigned-off-by: Ann <ann@example.org>\r\n"
+	for name, c := range map[string]struct{ body, want string }{
+		"at the end":       {"Why.\r\n\r\n" + two, two},
+		"before a comment": {"Why.\r\n\r\n" + two + "\r\n<!-- Made by a program. -->\r\n", two},
+		"in a comment":     {"Why.\r\n\r\n<!-- Name those who helped:\r\nCo-authored-by: NAME <name@example.org>\r\n-->\r\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hubOptions{files: methods("method: squash")})
+			h.push("ann", "topic", map[string]string{"a": "a\n"})
+			n := must(h.Open(forgetest.Pull{Author: "ann", Branch: "topic", Base: "main", Title: "A pair's work", Body: c.body}))
+			h.Comment("ann", n, "/land")
+			h.landed(n)
+			said := git(t, h.Dir(), "log", "-1", "--format=%(trailers:key=Co-authored-by,key=Signed-off-by,unfold)", "main")
+			if want := strings.TrimSpace(strings.ReplaceAll(c.want, "\r", "")); said != want {
+				t.Errorf("the trailers are\n%s\nwant\n%s", said, want)
+			}
+			message, _ := h.tip()
+			if _, message, _ = strings.Cut(message, "\n"); strings.Count(message, "-by:") != strings.Count(c.want, "-by:") {
+				t.Errorf("they are named more than once:\n%s", message)
+			}
+		})
 	}
 }

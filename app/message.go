@@ -81,7 +81,7 @@ func creditsOf(own []mirror.OwnCommit, login string) (author string, trailers []
 			}
 		}
 		for _, value := range c.Trailers("Signed-off-by") {
-			if line := texts.ClipLine(value, 300); !slices.Contains(signed, line) {
+			if line := texts.ClipLine(value, 300); len(signed) < mostCredits && !slices.Contains(signed, line) {
 				signed = append(signed, line)
 			}
 		}

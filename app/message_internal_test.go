@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,5 +36,16 @@ func TestNobodyForgesTrailers(t *testing.T) {
 		if changes != 2 || !strings.HasSuffix(said, "Change: 1.aa\nHead: abc\n") {
 			t.Errorf("%q: the last paragraph is\n%s", method, last)
 		}
+	}
+}
+
+// Nobody who writes a great many sign-offs has the queue stand still over them.
+func TestManySignOffs(t *testing.T) {
+	var b strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&b, "Signed-off-by: %d\n", i)
+	}
+	if _, credits := creditsOf([]mirror.OwnCommit{{Message: "one\n\n" + b.String()}}, "ann"); len(credits) != mostCredits {
+		t.Errorf("%d of them are kept", len(credits))
 	}
 }

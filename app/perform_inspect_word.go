@@ -81,11 +81,12 @@ func (p *inspection) own(ctx context.Context, below []queue.CommitID, others boo
 // word puts the messages of the commits that would land into the answer.
 func (p *inspection) word(own []mirror.OwnCommit, template config.Message, method config.Method) {
 	pr, out := p.pr, &p.out
+	words := config.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: string(pr.Head)}
 	// The queue's own trailers are the last of the message, so that those at the end of the
 	// description would count for nothing where they stand.
-	described := mirror.OwnCommit{Message: "\n\n" + strings.TrimSpace(strings.ReplaceAll(pr.Body, "\r\n", "\n"))}
+	described := mirror.OwnCommit{Message: "\n\n" + words.Description()}
 	author, credits := creditsOf(append(slices.Clone(own), described), pr.Author)
-	words := config.Worded{Title: pr.Title, Author: pr.Author, Body: pr.Body, Branch: pr.Source, URL: pr.URL, Number: pr.Number, Head: string(pr.Head), CoAuthors: credits}
+	words.CoAuthors = credits
 	for _, c := range own {
 		if len(c.Parents) < 2 {
 			words.Commits = append(words.Commits, texts.ClipLine(c.Subject(), 200))
@@ -96,8 +97,24 @@ func (p *inspection) word(own []mirror.OwnCommit, template config.Message, metho
 		out.Wording.Author = author
 		if !strings.Contains(template.Body, "{co_authors}") {
 			out.Wording.Credits = strings.Join(credits, "\n")
+			out.Wording.Text = uncredited(out.Wording.Text, credits)
 		}
 	}
+}
+
+// uncredited takes off the last paragraph of a message if it says only what credits say, which
+// follow it.
+func uncredited(text string, credits []string) string {
+	at := strings.LastIndex(text, "\n\n")
+	if at < 0 {
+		return text
+	}
+	for line := range strings.SplitSeq(text[at+len("\n\n"):], "\n") {
+		if !slices.ContainsFunc(credits, func(c string) bool { return strings.EqualFold(c, strings.TrimSpace(line)) }) {
+			return text
+		}
+	}
+	return strings.TrimRight(text[:at], "\n")
 }
 
 // below returns the latest of a pull request's own commits that has its content on main in

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func (w Worded) value(name string) string {
 	case "author":
 		return oneLine(w.Author)
 	case "body":
-		return strings.TrimSpace(withoutComments(printable(w.Body)))
+		return w.Description()
 	case "branch":
 		return oneLine(w.Branch)
 	case "co_authors":
@@ -73,6 +74,12 @@ func (w Worded) value(name string) string {
 	return ""
 }
 
+// Description returns the description as messages have it: without the HTML comments that forges
+// do not show, and without control characters. It is still hostile text.
+func (w Worded) Description() string {
+	return strings.TrimSpace(withoutComments(printable(w.Body)))
+}
+
 // oneLine makes hostile text one printable line.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }), " ")
@@ -89,19 +96,28 @@ func printable(s string) string {
 }
 
 // withoutComments takes out HTML comments, which are for the author of the
-// description.
+// description, also those that come together where another one is taken out.
 func withoutComments(s string) string {
-	for {
-		from := strings.Index(s, "<!--")
-		if from < 0 {
-			return s
+	var out []byte
+	for i := 0; i < len(s); i++ {
+		if out = append(out, s[i]); !bytes.HasSuffix(out, []byte("<!--")) {
+			continue
 		}
-		length := strings.Index(s[from:], "-->")
-		if length < 0 {
-			return s[:from]
+		out = out[:len(out)-len("<!--")]
+		switch rest := s[i+1:]; {
+		case strings.HasPrefix(rest, ">"):
+			i++
+		case strings.HasPrefix(rest, "->"):
+			i += len("->")
+		default:
+			length := strings.Index(rest, "-->")
+			if length < 0 {
+				return string(out)
+			}
+			i += length + len("-->")
 		}
-		s = s[:from] + s[from+length+len("-->"):]
 	}
+	return string(out)
 }
 
 // Of returns the template for a method and whether there is one: where nobody has written

@@ -32,4 +32,12 @@ func TestMessages(t *testing.T) {
 	if got := (config.Message{Title: "{title}", Body: "{body}"}).Render(w); len(got) > 8100 || strings.ContainsRune(got, '\uFFFD') {
 		t.Errorf("%d bytes", len(got))
 	}
+	for body, want := range map[string]string{
+		"a<!-->b": "ab", "a<!--->b": "ab", "a<!---->b": "ab", "a<!-- b": "a", "a-->b": "a-->b",
+		"a" + strings.Repeat("<!---->", 300_000) + "b": "ab", // people may write as much, and the queue does not stand still meanwhile
+	} {
+		if got := (config.Message{Title: "{body}"}).Render(config.Worded{Body: body}); got != want {
+			t.Errorf("%.40q becomes %.40q, want %q", body, got, want)
+		}
+	}
 }
