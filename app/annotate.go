@@ -108,7 +108,9 @@ func buttons(c queue.Change) []forge.Button {
 		cancel.Hint = "End the try"
 		return []forge.Button{cancel}
 	case queue.Rejected, queue.Cancelled:
-		return []forge.Button{retry}
+		if c.Reason.Code != queue.ReasonClosed {
+			return []forge.Button{retry}
+		}
 	case queue.Tried:
 		if c.Reason.Code != queue.ReasonTried {
 			return []forge.Button{retry}

@@ -70,4 +70,7 @@ func TestButtonsFit(t *testing.T) {
 			}
 		}
 	}
+	if list := buttons(queue.Change{Phase: queue.Cancelled, Reason: queue.Reason{Code: queue.ReasonClosed}}); len(list) != 0 {
+		t.Errorf("a closed pull request has %+v", list)
+	}
 }
