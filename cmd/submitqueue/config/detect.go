@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/analyzers"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/doctor"
 )
@@ -21,13 +23,20 @@ const buildRefs = "submitqueue/"
 // checks lists the names of the checks that the workflows report; a name that is known
 // only in part ends in "*". With ours, it lists the checks of workflows that start on the
 // queue's own builds and run everything there, and none at all where these checks are not
-// all that a pull request gets: a step that waits for a part of them proves nothing.
+// all that a pull request gets, or not known to be: a step that waits for a part of them proves
+// nothing.
 func (t tree) checks(ours bool) (list []string) {
+	if ours && t.hasOtherCI() {
+		return nil
+	}
 	for _, f := range t.Files {
 		if ok, _ := path.Match(".github/workflows/*.y*ml", f); !ok {
 			continue
 		}
 		w := doctor.ReadWorkflow(f, []byte(t.Read(f)))
+		if ours && w.Err != nil {
+			return nil
+		}
 		if w.Err != nil || !w.Pulls && !w.Starts {
 			continue
 		}
@@ -37,13 +46,23 @@ func (t tree) checks(ours bool) (list []string) {
 			}
 			continue
 		}
-		if ours && slices.ContainsFunc(w.Checks, func(c string) bool { return strings.HasSuffix(c, "*") }) {
+		if ours && (len(w.Maybe) > 0 || slices.ContainsFunc(w.Checks, func(c string) bool { return strings.HasSuffix(c, "*") })) {
 			return nil
 		}
 		list = append(list, w.Checks...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// hasOtherCI reports whether the files configure a CI beside GitHub Actions.
+func (t tree) hasOtherCI() bool {
+	return slices.ContainsFunc(t.Files, func(f string) bool {
+		return slices.ContainsFunc([]string{
+			".circleci/*", ".buildkite/*", ".semaphore/*", ".woodpecker/*", "{.,}azure-pipelines.y*ml", "{.,}appveyor.y*ml", "Jenkinsfile",
+			".{travis,cirrus,drone,woodpecker,prow}.y*ml", ".cirrus.star", "cloudbuild.y*ml", gitlabFile,
+		}, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, f) })
+	})
 }
 
 // whole is a command that verifies everything, where no analyzer knows the

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -56,12 +57,18 @@ func TestChecksOfBuildsAreAllOfThem(t *testing.T) {
 		"a job of unknown names":    {map[string]string{"ci": "on: [push, pull_request]\njobs: {lint: {}, test: {strategy: {matrix: {os: [linux, macos]}}}}\n"}, ""},
 		"tests do not start":        {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "ci": "on: {push: {branches: [main]}, pull_request: {}}\njobs: {unit: {}}\n"}, ""},
 		"tests start on some paths": {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "ci": "on: {push: {paths: [src/**]}, pull_request: {}}\njobs: {unit: {}}\n"}, ""},
+		"some cannot be read":       {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "ci": "on: [push, pull_request\n"}, ""},
+		"a job may be skipped":      {map[string]string{"ci": "on: [push, pull_request]\njobs: {unit: {}, deploy: {if: \"github.ref == 'refs/heads/main'\"}}\n"}, ""},
+		"a job is never skipped":    {map[string]string{"ci": "on: [push, pull_request]\njobs: {unit: {}, all: {if: \"${{ !cancelled() }}\"}}\n"}, "all unit"},
+		"another CI":                {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "../../.circleci/config": "version: 2.1\n"}, ""},
+		"one more CI":               {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "../../.travis": "language: go\n"}, ""},
 	} {
 		files := map[string]string{}
 		var list []string
 		for w, text := range c.workflows {
-			files[".github/workflows/"+w+".yml"] = text
-			list = append(list, ".github/workflows/"+w+".yml")
+			file := path.Join(".github/workflows", w+".yml")
+			files[file] = text
+			list = append(list, file)
 		}
 		in := treeOf(list...)
 		in.Read = func(file string) string { return files[file] }

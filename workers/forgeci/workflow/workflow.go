@@ -19,6 +19,7 @@ type Workflow struct {
 	Pulls  bool     // pull requests start it
 	Merges bool     // it runs for GitHub's own merge queue
 	Checks []string // the checks it reports; those that cannot be told end in "*"
+	Maybe  []string // those of Checks whose jobs have a condition, for which they may be skipped
 	Needs  []Need   // jobs that begin when others have passed
 	Stops  bool     // a later run in the same group stops the earlier one, on any branch
 	Parts  []string // commands that choose what to verify by comparing commits
@@ -72,10 +73,14 @@ func Read(name string, data []byte, builds string) (w Workflow) {
 	for id, j := range in.Jobs {
 		job, _ := j.(map[string]any)
 		w.Checks = append(w.Checks, checkOf(id, job))
+		if condition, is := job["if"]; is && !holds.MatchString(fmt.Sprint(condition)) {
+			w.Maybe = append(w.Maybe, checkOf(id, job))
+		}
 		w.need(id, job, in.Jobs)
 		w.Stops = w.Stops || stops(job["concurrency"])
 	}
 	slices.Sort(w.Checks)
+	slices.Sort(w.Maybe)
 	slices.SortFunc(w.Needs, func(a, b Need) int { return strings.Compare(a.Check, b.Check) })
 	w.Parts = partial(string(data))
 	return w
@@ -187,6 +192,9 @@ func stops(concurrency any) bool {
 
 var (
 	distinct = regexp.MustCompile(`github\.(ref|ref_name|sha|run_id|run_number)\b`)
+
+	// holds matches conditions that hold on each run that nobody cancels.
+	holds = regexp.MustCompile(`^\s*(?:\$\{\{)?\s*(?:true|always\(\)|success\(\)|!\s*cancelled\(\))\s*(?:\}\})?\s*$`)
 
 	// parts are commands that verify only the changes that they find themselves.
 	parts = map[string]*regexp.Regexp{
