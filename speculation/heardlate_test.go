@@ -85,6 +85,21 @@ func TestHeardLateDuringLanding(t *testing.T) {
 	}
 }
 
+// A command is found later on a pull request that was closed or merged meanwhile: its author hears
+// that, and is not told to give the command again.
+func TestHeardLateOfWhatIsClosed(t *testing.T) {
+	for _, merged := range []bool{false, true} {
+		w := quiet(t, unit, config.Rules{})
+		p := w.open(w.main, edit{"a/code": "one"})
+		p.open, p.merged, p.changed = false, merged, w.now.Add(-minute)
+		w.step(w.foundLater(p, "dev", "/land", time.Hour))
+		w.settleDown()
+		if got := w.core.s.Pulls[p.number].Notice; got.Code != queue.ReasonNotOpen || len(got.Names) == 0 == merged {
+			t.Errorf("merged %v: said %+v", merged, got)
+		}
+	}
+}
+
 // A box of our comment was ticked while the server was away, and the forge delivers that an hour
 // later. Somebody has pushed since, and our comment shows the same as before: the head that nobody has
 // asked for does not land.

@@ -100,6 +100,9 @@ func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 	} else if try := c.settling.tryOf(r.Number); r.Command.Verb == queue.CommandCancel && try != nil {
 		now = try.Head
 	}
+	if active == nil && !b.Open && (r.Command.Verb == queue.CommandLand || r.Command.Verb == queue.CommandNow) {
+		return queue.Reason{} // that it is closed or merged is refused, and no further command changes that
+	}
 	// Where the queue has a change by now, the command would not get that answer, but take the change out
 	// for a head that came back since.
 	if answered := active == nil && c.isDecided(r, now); c.outrun(r, b) && !answered {
