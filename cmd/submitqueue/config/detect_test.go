@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -60,20 +59,33 @@ func TestChecksOfBuildsAreAllOfThem(t *testing.T) {
 		"some cannot be read":       {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "ci": "on: [push, pull_request\n"}, ""},
 		"a job may be skipped":      {map[string]string{"ci": "on: [push, pull_request]\njobs: {unit: {}, deploy: {if: \"github.ref == 'refs/heads/main'\"}}\n"}, ""},
 		"a job is never skipped":    {map[string]string{"ci": "on: [push, pull_request]\njobs: {unit: {}, all: {if: \"${{ !cancelled() }}\"}}\n"}, "all unit"},
-		"another CI":                {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "../../.circleci/config": "version: 2.1\n"}, ""},
-		"one more CI":               {map[string]string{"audit": "on: [push, pull_request]\njobs: {audit: {}}\n", "../../.travis": "language: go\n"}, ""},
 	} {
 		files := map[string]string{}
 		var list []string
 		for w, text := range c.workflows {
-			file := path.Join(".github/workflows", w+".yml")
-			files[file] = text
-			list = append(list, file)
+			files[".github/workflows/"+w+".yml"] = text
+			list = append(list, ".github/workflows/"+w+".yml")
 		}
 		in := treeOf(list...)
 		in.Read = func(file string) string { return files[file] }
 		if got := strings.Join(in.checks(true), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A CI beside GitHub Actions may be the one that runs the tests.
+func TestChecksBesideAnotherCI(t *testing.T) {
+	const actions = ".github/workflows/audit.yml"
+	for other, known := range map[string]bool{
+		".circleci/config.yml": true, ".buildkite/pipeline.yml": true, ".travis.yml": true, "azure-pipelines.yml": true, ".azure-pipelines.yaml": true,
+		"appveyor.yml": true, ".cirrus.star": true, "Jenkinsfile": true, ".gitlab-ci.yml": true, "cloudbuild.yaml": true,
+		"docs/Jenkinsfile": false, "travis.yml": false, ".travis/build.sh": false,
+	} {
+		in := treeOf(actions, other)
+		in.Read = func(file string) string { return "on: [push, pull_request]\njobs: {audit: {}}\n" }
+		if got := len(in.checks(true)) == 0; got != known {
+			t.Errorf("%s: another CI is seen: %v", other, got)
 		}
 	}
 }
