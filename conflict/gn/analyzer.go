@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/checkout"
 )
@@ -27,10 +29,12 @@ const (
 	maxMemory = 8 << 10   // MiB
 )
 
-// Analyzer is the analyzer of GN.
+// Analyzer is the analyzer of GN. It remembers what files include, so keep one for many
+// trees.
 type Analyzer struct {
-	timeout time.Duration
-	pool    *checkout.Pool
+	timeout  time.Duration
+	pool     *checkout.Pool
+	includes *lru.Cache[string, []string] // by object id
 }
 
 var _ conflict.Analyzer = (*Analyzer)(nil)
@@ -38,7 +42,10 @@ var _ conflict.Analyzer = (*Analyzer)(nil)
 // New returns an analyzer that runs GN in checkouts of the pool, each of its
 // runs for at most the timeout (0: a minute). Without a pool it has no graph
 // of any tree.
-func New(timeout time.Duration, pool *checkout.Pool) *Analyzer { return &Analyzer{timeout, pool} }
+func New(timeout time.Duration, pool *checkout.Pool) *Analyzer {
+	includes, _ := lru.New[string, []string](keptIncludes) // an error is for sizes below one
+	return &Analyzer{timeout, pool, includes}
+}
 
 // ID returns name and version. GN's own version is in the salt.
 func (a *Analyzer) ID() string { return Name + "/2" }
@@ -93,6 +100,9 @@ func (a *Analyzer) Graph(ctx context.Context, t conflict.Tree) (*conflict.Graph,
 	g, err := s.graph(described, runtime)
 	if err != nil {
 		return nil, fmt.Errorf("gn desc: %w", err)
+	}
+	if err := a.include(ctx, t, s, g); err != nil {
+		return nil, err
 	}
 	g.Salt = []string{"gn " + strings.TrimSpace(string(version))}
 	return g, nil

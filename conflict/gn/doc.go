@@ -17,6 +17,9 @@
 //   - its sources, inputs, script, public headers and runtime data, and each
 //     other file of the tree that its description names, such as in args, and
 //     the files that links among them lead to;
+//   - the files that its sources include, directly or not, in the folders in which its
+//     compiler looks for them, though it depends on no target that has them: only
+//     `gn check` refuses that, and no build;
 //   - its BUILD.gn with all files that it imports or reads, and the same of the
 //     toolchain and the configs that it names, because `gn desc` does not print
 //     their commands;
@@ -27,7 +30,8 @@
 // .gn and the build configuration with its imports are in every hash. So any
 // edit of a BUILD.gn, even of a comment, affects the targets of its folder and
 // those that depend on them. An edit of a .gni affects the targets of all files
-// that import it. Each of these files is a definition node as well. A BUILD.gn
+// that import it. Each of these files is a definition node as well, and so is each
+// header of a target. A BUILD.gn
 // that is never loaded has no owner and follows `unowned`, as do headers that
 // no target lists.
 //

@@ -89,6 +89,7 @@ func (s *scanned) target(label string, raw json.RawMessage, data []string) (conf
 	}
 	t := conflict.Target{Name: label, Kind: "gn " + d.Type, Internal: strings.Contains(label, "("), Attrs: digest.Of("gn1", string(canonical)),
 		Deps: slices.Concat(d.Deps, d.DataDeps, d.Public, d.Gen)}
+	s.dirs[label] = searched(fields)
 	from := []string{buildFile(label), buildFile(d.Toolchain)}
 	owned := map[string]bool{"sources": true, "inputs": true, "script": true, "public": true}
 	for name, value := range fields {
@@ -192,18 +193,23 @@ func buildFile(label string) string {
 	return path.Join(strings.TrimPrefix(dir, "//"), "BUILD.gn")
 }
 
+// placed returns the path in the tree that a text of a description stands for, "" if it stands
+// for none.
+func placed(v string) string {
+	for _, prefix := range []string{"//", "../", "/tree/"} {
+		if rest, ok := strings.CutPrefix(v, prefix); ok {
+			return rest
+		}
+	}
+	return ""
+}
+
 // named returns the files that a text of a description stands for: //x from the
 // root, ../x from the build directory, /tree/x; all files below a folder, if it
 // ends with a slash. If it must be a file, a file that the tree does not have
 // is marked as missing.
 func (s *scanned) named(v string, must bool) []conflict.Entry {
-	file := ""
-	for _, prefix := range []string{"//", "../", "/tree/"} {
-		if rest, ok := strings.CutPrefix(v, prefix); ok {
-			file = rest
-			break
-		}
-	}
+	file := placed(v)
 	if file == "" || strings.HasPrefix(file, "/") || strings.HasPrefix(file, buildDir+"/") {
 		return nil
 	}

@@ -24,6 +24,7 @@ type scanned struct {
 	needs       map[string][]string                  // definition file → files that it imports or reads
 	refused     map[string]error                     // definition files and links that GN must not see, and why
 	deps        map[string]bool                      // definition files that have the word deps
+	dirs        map[string][]string                  // target → folders in which its compiler looks for included files
 	dotfile     string
 	buildconfig string
 }
@@ -39,7 +40,7 @@ func scan(ctx context.Context, t conflict.Tree, files []conflict.Entry) (*scanne
 		goal, err := t.Blob(ctx, e.OID)
 		return string(goal), err
 	}
-	s := &scanned{Layout: layout.New(files), link: link, needs: map[string][]string{}, refused: map[string]error{}, deps: map[string]bool{}}
+	s := &scanned{Layout: layout.New(files), link: link, needs: map[string][]string{}, refused: map[string]error{}, deps: map[string]bool{}, dirs: map[string][]string{}}
 	dot, ok := s.ByPath[".gn"]
 	if !ok || dot.Mode == conflict.ModeLink {
 		return nil, errors.New("the tree has no file .gn at its root")
