@@ -205,10 +205,11 @@ func TestNothingBuildsUnderAnOldConstraint(t *testing.T) {
 // A C file may include a file of any name. Importers are built of it, too.
 func TestWhatCgoIncludes(t *testing.T) {
 	base := conflicttest.New(external).
-		With("cgo/cgo.go", "package cgo\n\n// #include \"codes.txt\"\n// #include \"../std/impl.inl\"\nimport \"C\"\n").
-		With("cgo/codes.txt", "1").With("std/impl.inl", "1").
+		With("cgo/cgo.go", "package cgo\n\n// #include \"codes.txt\"\n// #include \"../std/impl.inl\"\n/*\n#include \"../std/table.txt\"\n*/\nimport \"C\"\n").
+		With("cgo/codes.txt", "1").With("std/impl.inl", "1").With("std/table.txt", "1").
+		With("cgo/more.S", "\t.incbin \"../way/blob.bin\"\n").With("std/blob.bin", "1").WithMode("way", conflict.ModeLink, "std").
 		With("over/over.go", "package over\n\nimport _ \"m.org/m/cgo\"\n")
-	for _, file := range []string{"cgo/codes.txt", "std/impl.inl"} {
+	for _, file := range []string{"cgo/codes.txt", "std/impl.inl", "std/table.txt", "std/blob.bin"} {
 		to := base.With(file, "2")
 		if got := affected(t, settings, base, to); !slices.Contains(got, "./over") || !slices.Contains(got, "./cgo") {
 			t.Errorf("an edit of %s affects %q", file, got)

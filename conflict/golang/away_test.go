@@ -8,6 +8,15 @@ import (
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
 )
 
+// A file of the module itself has an owner, too: the external modules.
+func TestAGoModThatATestReads(t *testing.T) {
+	tree := conflicttest.New(map[string]string{"go.mod": "module m.org/m\n\nrequire e.org/e v1.0.0\n", "user/user.go": "package user\n\nimport _ \"e.org/e\"\n", "m.go": "package m\n", "m_test.go": "package m\n\nvar _ = open(\"go.mod\")\n",
+		"a/a.go": "package a\n", "a/a_test.go": "package a\n\nvar _ = open(\"go.mod\")\n"})
+	if got := strings.Join(affected(t, settings, tree, tree.With("go.mod", tree.Content("go.mod")+"// 2\n")), " "); got != ". ./user" {
+		t.Errorf("affected %q", got)
+	}
+}
+
 // A test runs in the directory of its package, so a string such as "../testdata/x" names
 // a file of the tree, whoever owns it.
 func TestFilesThatTestsNameElsewhere(t *testing.T) {
@@ -24,11 +33,30 @@ func TestFilesThatTestsNameElsewhere(t *testing.T) {
 		"what a program imports":           {`run("go", "run", "../user")`, "b/b.go", "./a ./b ./user"},
 		"a folder in which others are":     {`join("..", x)`, "b/testdata/in.json", "./b"},
 		"a path that leads out of it all":  {`open("../../x/in.json")`, "b/testdata/in.json", "./b"},
+		"a file of a package below":        {`open("sub/in.txt")`, "a/sub/in.txt", "./a ./a/sub"},
+		"the same, joined":                 {`open(filepath.Join(dir(), "sub", "in.txt"))`, "a/sub/in.txt", "./a ./a/sub"},
+		"the same, with a name made":       {`open("sub/" + x); open("sub/%s.txt")`, "a/sub/in.txt", "./a ./a/sub"},
+		"a new file of a package below":    {`open("./sub/new.txt")`, "a/sub/new.txt", "./a ./a/sub"},
+		"a package below that is new":      {`run("go", "build", "./new")`, "a/new/new.go", "./a ./a/new"},
+		"a program below":                  {`run("go", "build", "./sub")`, "a/sub/sub.go", "./a ./a/sub"},
+		"what a program below imports":     {`run("go", "build", "./sub")`, "dep/dep.go", "./a ./a/sub ./dep ./tools/x"},
+		"all programs below":               {`run("go", "build", "./sub/...")`, "dep/dep.go", "./a ./a/sub ./dep ./tools/x"},
+		"all programs beside":              {`run("go", "vet", "../tools/...")`, "tools/x/x.go", "./a ./tools/x"},
+		"what programs beside import":      {`run("go", "vet", "../tools/...")`, "dep/dep.go", "./a ./a/sub ./dep ./tools/x"},
+		"a program by its import path":     {`run("go", "run", "m.org/m/user")`, "b/b.go", "./a ./b ./user"},
+		"programs by their import paths":   {`load("m.org/m/tools/...")`, "dep/dep.go", "./a ./a/sub ./dep ./tools/x"},
+		"a package by a path, that is new": {`run("go", "run", "m.org/m/new")`, "new/new.go", "./a ./new"},
+		"all packages of the module":       {`load("./..."); load("../..."); load("m.org/m/...")`, "b/b.go", "./b ./user"},
+		"behind a folder in a variable":    {`root := ".."; open(root + "/b/testdata/in.json")`, "b/testdata/in.json", "./a ./b"},
+		"behind a folder, joined":          {`root := ".."; open(filepath.Join(root, "b", "testdata", x))`, "b/testdata/in.json", "./a ./b"},
+		"behind a folder, in its folder":   {`fs := os.DirFS(".."); open(fs, "m.go")`, "m.go", ". ./a"},
+		"the go.sum above":                 {`root := ".."; open(root + "/go.sum")`, "go.sum", "./a unowned"},
+		"a folder of no such name":         {`root := ".."; open("application/json", "c/d")`, "b/testdata/in.json", "./b"},
 		"another file of the other folder": {`open("../b/testdata/in.json")`, "b/testdata/other.json", "./b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree := conflicttest.New(map[string]string{"go.mod": "module m.org/m\n", "m.go": "package m\n", "testdata/in.json": "1",
-				"a/a.go": "package a\n", "a/a_test.go": "package a\n\nvar _ = " + c.code + "\n", "b/b.go": "package b\n", "b/testdata/in.json": "1",
+				"a/a.go": "package a\n", "a/sub/sub.go": "package main\n\nimport _ \"m.org/m/dep\"\n", "dep/dep.go": "package dep\n", "a/sub/in.txt": "1", "tools/x/x.go": "package x\n\nimport _ \"m.org/m/dep\"\n", "a/a_test.go": "package a\n\nvar _ = " + c.code + "\n", "b/b.go": "package b\n", "b/testdata/in.json": "1",
 				"user/user.go": "package user\n\nimport _ \"m.org/m/b\"\n"}).WithMode("link", conflict.ModeLink, "b/testdata")
 			if got := strings.Join(affected(t, settings, tree, tree.With(c.edit, "package b // 2")), " "); got != c.want {
 				t.Errorf("affected %q, want %q", got, c.want)

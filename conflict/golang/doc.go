@@ -44,9 +44,11 @@
 //     is a target imports it.
 //   - //go:embed takes all files that a pattern could match.
 //   - A string of a test file that leads out of its directory, as in
-//     os.ReadFile("../testdata/x.json") or filepath.Join("..", "testdata"), makes the
-//     file or folder that it names an input of ./dir, and the library of a package
-//     there a dependency: the test may build and run it.
+//     os.ReadFile("../testdata/x.json"), filepath.Join("..", "testdata") or
+//     "./cmd/tool/in.txt", makes the file or folder that it names an input of ./dir, and
+//     the library of a package there a dependency: the test may build and run it. So do
+//     ../tools/..., an import path, and, where a string such as "../.." stands alone, the
+//     names that are put behind it: os.ReadFile(root + "/deploy/x.yaml").
 //   - A tree does not say which external module uses which. So all external
 //     modules of a go.mod are one node over go.mod, go.sum and vendor. A
 //     package that imports any of them, directly or not, is affected by each
@@ -60,7 +62,8 @@
 //   - A Go file with unreadable imports makes its node depend on the whole
 //     tree: the node changes with every change until the file is repaired.
 //   - A package with cgo, C or assembly depends on all files of the tree that
-//     a C compiler or linker may read.
+//     a C compiler or linker may read by their names, and on those that it includes from
+//     another directory (#include "../x/table.txt", .incbin).
 //   - Files with a leading dot in the name, and plain files beside a go.mod,
 //     are settings of tools more often than inputs of one package. No package
 //     claims them; they follow `unowned`, as do directories without Go files.

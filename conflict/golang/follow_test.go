@@ -25,8 +25,9 @@ var (
 	randomNames = []string{"a.go", "b.go", "a_test.go", "w_windows.go", "x.h", "x.s", "l.so", "t.txt", ".dot", "_u.go", "go.sum", "link", "link", "link.go", "b"}
 	randomPaths = []string{"m.org/m", "m.org/m/a", "m.org/m/a/b", "m.org/m/d", "m.org/m/new", "m.org/m/a/testdata/x", "m.org/m/_t", "m.org/m/link", "m.org/m/link/a", "m.org/m/d/link",
 		"m.org/m/a/b/c", "m.org/m/vendor/v.org/v", "m.org/m/testdata/y", "n.org/n", "n.org/n/a", "n.org/n/m", "o.org/o", "o.org/o/a", "v.org/v", "plain/x", "fmt", "C", "embed", "e.org/x"}
-	randomEmbeds  = []string{"t.txt", "b", "*.txt", "testdata", "all:.", "b/*", "../x", "nothing", "x*/t.txt", "testdata/*/t.txt", "link"}
-	randomAways   = []string{"../t.txt", "../testdata", "../b", "../link/b", "../../d", "../x/%s.txt", "../../../out", ".."}
+	randomEmbeds = []string{"t.txt", "b", "*.txt", "testdata", "all:.", "b/*", "../x", "nothing", "x*/t.txt", "testdata/*/t.txt", "link"}
+	randomAways  = []string{"../t.txt", "../testdata", "../b", "../link/b", "../../d", "../x/%s.txt", "../../../out", "..",
+		"b/t.txt", "./b", "a/b/%d", "link/a", "m.org/m/a/b", "m.org/m/...", "./d/...", "../d/...", "m.org/m/a/testdata/x"}
 	randomHeads   = []string{"", "", "", "//go:build ignore\n\n", "//go:build windows\n\n", "//go:build linux || ignore\n\n"}
 	randomLinks   = []string{"a.go", "../a", "..", "/etc", "link", "b/t.txt", "../d/a.go", "x/../a.go", "../../out", "testdata", "go.mod"}
 	randomModules = []string{"m.org/m", "m.org/m", "n.org/n", "n.org/n", "o.org/o", "m.org/m/a"}
@@ -60,7 +61,7 @@ func randomGo(r *rapid.T) string {
 		s += "\n//go:embed " + e + "\nvar X string\n"
 	}
 	for _, away := range some(r, "away", randomAways, 1) {
-		s += fmt.Sprintf("\nvar _ = join(%q, \"a\")\n", away)
+		s += fmt.Sprintf("\nvar _ = %s(%q, \"a\")\n", draw(r, "call", []string{"join", "Join", "f"}), away)
 	}
 	return s
 }

@@ -254,6 +254,12 @@ func (l *layout) goal(at string, read func(conflict.Entry) (string, error), look
 	return "", false, nil
 }
 
+// there reports whether a file or directory is at a path.
+func (l *layout) there(path string) bool {
+	_, ok := l.entry(path)
+	return ok || l.dirs.get(path) != nil
+}
+
 // across returns the link or submodule that a path leads through or to.
 func (l *layout) across(dir string) (conflict.Entry, bool) {
 	for d := dir; d != ""; d = dirOf(d) {

@@ -100,6 +100,9 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 			p.lib.sources = append(p.lib.sources, e)
 			p.lib.inputs = append(p.lib.inputs, to...)
 			p.lib.native = true
+			if err := b.readNative(ctx, p, e); err != nil {
+				return nil, fmt.Errorf("%s: %w", e.Path, err)
+			}
 		case base[0] == '.' || dir == p.in.dir:
 			// Settings of tools that look at more than this package.
 		default:
@@ -198,6 +201,9 @@ func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []con
 	h.broken = h.broken || s.broken
 	for _, pattern := range s.embeds {
 		b.embed(p, pattern, h)
+	}
+	if err := b.include(ctx, p, s.includes); err != nil {
+		return err
 	}
 	if strings.HasSuffix(e.Path, "_test.go") {
 		if err := b.readAway(ctx, p, s.away); err != nil {

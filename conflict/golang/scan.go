@@ -15,12 +15,13 @@ import (
 
 // scan has the parts of one Go file that the graph needs.
 type scan struct {
-	imports []string
-	embeds  []string // patterns of //go:embed
-	away    []string // paths in strings that lead out of the directory
-	broken  bool     // the imports cannot be read
-	script  bool     // built only under the tag "ignore": run by hand
-	builds  bool     // its constraint lets it build on the platform
+	imports  []string
+	embeds   []string // patterns of //go:embed
+	away     []string // paths in strings that lead out of the directory
+	includes []string // names that the C code of it, or of the C file that it is, includes
+	broken   bool     // the imports cannot be read
+	script   bool     // built only under the tag "ignore": run by hand
+	builds   bool     // its constraint lets it build on the platform
 }
 
 // platform evaluates build constraints.
@@ -65,17 +66,23 @@ func (p *platform) scan(src []byte) scan {
 	if err != nil || f == nil {
 		return scan{broken: true, builds: true}
 	}
-	s := scan{builds: true, away: awayPaths(src)}
+	s := scan{builds: true}
+	end := f.Name.End()
 	for _, i := range f.Imports {
+		end = i.End()
 		imp, err := strconv.Unquote(i.Path.Value)
 		if err != nil {
 			return scan{broken: true, builds: true}
 		}
 		s.imports = append(s.imports, imp)
-		if imp == "embed" {
+		switch imp {
+		case "embed":
 			s.embeds = embedPatterns(src)
+		case "C":
+			s.includes = includesOf(src)
 		}
 	}
+	s.away = awayPaths(src[fset.Position(end).Offset:])
 	if x := buildLine(fset, f); x != nil {
 		s.builds = x.Eval(p.tag)
 		s.script = needsIgnore(x)

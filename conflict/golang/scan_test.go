@@ -36,7 +36,11 @@ func TestScan(t *testing.T) {
 		{"embeds", "package p\n\nimport _ \"embed\"\n\n//go:embed a b/*.c \"d e\" `f`\n\t//go:embed all:g\n//go:embedded no\n//go:embed\n//go:embed \"open\n//go:embed \"x\\q\" y\nvar x string\n",
 			scan{imports: []string{"embed"}, embeds: []string{"a", "b/*.c", "d e", "f", "all:g"}, builds: true}, true},
 		{"strings that lead away", "package p\n\nvar x = f(\"../a/b.txt\", `../c`, join(\"..\", \"..\"), join(\"../..\", \"d\",\n\t\"e.txt\"), \"../f/g-%s.txt\", \"../*.h\", \"../i\\n\", \"j/../k\", \"..\", y...)\n",
-			scan{away: []string{"../a/b.txt", "../c", "../..", "../../d/e.txt", "../f", ".."}, builds: true}, true},
+			scan{away: []string{"..", "../..", "../../d/e.txt", "../a/b.txt", "../c", "../f", "e.txt", "k/"}, builds: true}, true},
+		{"strings that lead down", "package p\n\nimport \"net/http\"\n\nvar x = f(\"a/b.txt\", `./c`, filepath.Join(x, y(1), \"d\", \"e\"), \"f/%d\", \"g\", \"h.txt\", \"http://i/j\", \"k l/m\", \"n/o\\n\", \"./...\", \"/p\")\n",
+			scan{imports: []string{"net/http"}, away: []string{"a/b.txt", "c/", "d/e", "f/"}, builds: true}, true},
+		{"names behind a string that leads up", "package p\n\nvar x = f(\"..\", y, \"h.txt\", \"g\", \"/p/q\")\n",
+			scan{away: []string{"..", "h.txt", "p/q"}, builds: true}, true},
 		{"no embeds without the import", "package p\n\n//go:embed a\nvar x string\n", scan{builds: true}, true},
 	}
 	for _, tt := range tests {
