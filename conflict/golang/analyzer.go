@@ -29,14 +29,14 @@ type Options struct {
 // one for many trees.
 type Analyzer struct {
 	platform platform
-	scans    *lru.Cache[string, scan] // by object id
+	scans    *lru.Cache[source, scan]
 }
 
 var _ conflict.Follower = (*Analyzer)(nil)
 
 // New returns an analyzer.
 func New(o Options) *Analyzer {
-	scans, _ := lru.New[string, scan](cacheSize) // an error is for sizes below one
+	scans, _ := lru.New[source, scan](cacheSize) // an error is for sizes below one
 	return &Analyzer{platform: newPlatform(cmp.Or(o.OS, "linux"), cmp.Or(o.Arch, "amd64")), scans: scans}
 }
 

@@ -57,6 +57,7 @@ func awayPaths(src []byte) []string {
 			list = append(list, word)
 		case strings.HasPrefix(word, "/"):
 			names = append(names, fixed(word[1:]))
+		case strings.Contains(word, "**"): // no pattern of Go's
 		case strings.Contains(word, "/"):
 			add(word)
 		case strings.Trim(word, ".") != "" && strings.Contains(word, "."):
@@ -213,7 +214,11 @@ func (b *builder) readAt(ctx context.Context, p *pkg, base, to string) error {
 			return err
 		}
 	}
+	inner := !strings.HasPrefix(to, "../") && b.isPackage(goal) // it has packages of its own below
 	for e := range b.now.layout.under(goal) {
+		if dir := dirOf(e.Path); inner && dir != goal && b.within(dir, goal) {
+			continue
+		}
 		if err := add(e); err != nil {
 			return err
 		}
@@ -222,6 +227,16 @@ func (b *builder) readAt(ctx context.Context, p *pkg, base, to string) error {
 		b.dependOn(p, goal, all)
 	}
 	return nil
+}
+
+// within reports whether a directory is in a package that is below another directory.
+func (b *builder) within(dir, other string) bool {
+	for ; dir != other && dir != ""; dir = dirOf(dir) {
+		if !hidden(dir) && b.isPackage(dir) {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsAlready reports whether a path is one of a package's own files or test data.

@@ -51,12 +51,15 @@ func TestFilesThatTestsNameElsewhere(t *testing.T) {
 		"behind a folder, joined":          {`root := ".."; open(filepath.Join(root, "b", "testdata", x))`, "b/testdata/in.json", "./a ./b"},
 		"behind a folder, in its folder":   {`fs := os.DirFS(".."); open(fs, "m.go")`, "m.go", ". ./a"},
 		"the go.sum above":                 {`root := ".."; open(root + "/go.sum")`, "go.sum", "./a unowned"},
+		"a package below a package below":  {`run("./sub")`, "a/sub/deep/deep.go", "./a/sub/deep"},
+		"a pattern of another tool":        {`globs("sub/**")`, "a/sub/in.txt", "./a/sub"},
+		"a pattern":                        {`glob("sub/*.txt")`, "a/sub/in.txt", "./a ./a/sub"},
 		"a folder of no such name":         {`root := ".."; open("application/json", "c/d")`, "b/testdata/in.json", "./b"},
 		"another file of the other folder": {`open("../b/testdata/in.json")`, "b/testdata/other.json", "./b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree := conflicttest.New(map[string]string{"go.mod": "module m.org/m\n", "m.go": "package m\n", "testdata/in.json": "1",
-				"a/a.go": "package a\n", "a/sub/sub.go": "package main\n\nimport _ \"m.org/m/dep\"\n", "dep/dep.go": "package dep\n", "a/sub/in.txt": "1", "tools/x/x.go": "package x\n\nimport _ \"m.org/m/dep\"\n", "a/a_test.go": "package a\n\nvar _ = " + c.code + "\n", "b/b.go": "package b\n", "b/testdata/in.json": "1",
+				"a/a.go": "package a\n", "a/sub/sub.go": "package main\n\nimport _ \"m.org/m/dep\"\n", "dep/dep.go": "package dep\n", "a/sub/in.txt": "1", "a/sub/deep/deep.go": "package deep\n", "tools/x/x.go": "package x\n\nimport _ \"m.org/m/dep\"\n", "a/a_test.go": "package a\n\nvar _ = " + c.code + "\n", "b/b.go": "package b\n", "b/testdata/in.json": "1",
 				"user/user.go": "package user\n\nimport _ \"m.org/m/b\"\n"}).WithMode("link", conflict.ModeLink, "b/testdata")
 			if got := strings.Join(affected(t, settings, tree, tree.With(c.edit, "package b // 2")), " "); got != c.want {
 				t.Errorf("affected %q, want %q", got, c.want)

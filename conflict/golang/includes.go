@@ -29,15 +29,9 @@ func (b *builder) readNative(ctx context.Context, p *pkg, e conflict.Entry) erro
 	if e.Mode == conflict.ModeLink || path.Ext(e.Path) == ".syso" {
 		return nil
 	}
-	key := "native " + e.OID
-	s, ok := b.analyzer.scans.Get(key)
-	if !ok {
-		text, err := b.tree.Blob(ctx, e.OID)
-		if err != nil {
-			return err
-		}
-		s = scan{includes: includesOf(text)}
-		b.analyzer.scans.Add(key, s)
+	s, err := b.scanOf(ctx, source{oid: e.OID, native: true})
+	if err != nil {
+		return err
 	}
 	return b.include(ctx, p, s.includes)
 }

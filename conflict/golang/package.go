@@ -187,7 +187,7 @@ func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []con
 	s := scan{broken: true, builds: true}
 	if !broken {
 		var err error
-		if s, err = b.scanOf(ctx, oid); err != nil {
+		if s, err = b.scanOf(ctx, sourceOf(e.Path, oid)); err != nil {
 			return fmt.Errorf("%s: %w", e.Path, err)
 		}
 	}

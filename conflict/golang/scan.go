@@ -59,8 +59,9 @@ func (p *platform) tag(t string) bool {
 	return strings.HasPrefix(t, "go1.")
 }
 
-// scan reads one file. It never fails: a file that it cannot read is broken.
-func (p *platform) scan(src []byte) scan {
+// scan reads one file, the strings of which matter if it is a test's. It never fails: a file
+// that it cannot read is broken.
+func (p *platform) scan(src []byte, test bool) scan {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", src, parser.ImportsOnly|parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil || f == nil {
@@ -82,7 +83,9 @@ func (p *platform) scan(src []byte) scan {
 			s.includes = includesOf(src)
 		}
 	}
-	s.away = awayPaths(src[fset.Position(end).Offset:])
+	if test {
+		s.away = awayPaths(src[fset.Position(end).Offset:])
+	}
 	if x := buildLine(fset, f); x != nil {
 		s.builds = x.Eval(p.tag)
 		s.script = needsIgnore(x)

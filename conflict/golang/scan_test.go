@@ -45,11 +45,11 @@ func TestScan(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := linux.scan([]byte(tt.src))
+			got := linux.scan([]byte(tt.src), true)
 			if d := cmp.Diff(tt.want, got, cmp.AllowUnexported(scan{})); d != "" {
 				t.Error(d)
 			}
-			if on := windows.scan([]byte(tt.src)).builds; on != tt.windows {
+			if on := windows.scan([]byte(tt.src), false).builds; on != tt.windows {
 				t.Errorf("builds on Windows: %v", on)
 			}
 		})
@@ -89,7 +89,7 @@ func FuzzScan(f *testing.F) {
 	}
 	p := newPlatform("linux", "amd64")
 	f.Fuzz(func(t *testing.T, src string) {
-		got := p.scan([]byte(src))
+		got := p.scan([]byte(src), true)
 		file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
 		if err != nil {
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
 )
@@ -17,26 +18,30 @@ const scanBatch = 64
 func (b *builder) scanDirty(ctx context.Context) error {
 	unknown := b.unknownSources()
 	type batch struct {
-		oids     []string
+		files    []source
 		contents [][]byte
 	}
 	read, done := make(chan batch, 1), make(chan struct{})
 	go func() {
 		defer close(done)
 		for f := range read {
-			for i, oid := range f.oids {
-				b.scans[oid] = b.analyzer.platform.scan(f.contents[i])
-				b.analyzer.scans.Add(oid, b.scans[oid])
+			for i, src := range f.files {
+				b.scans[src] = b.analyzer.platform.scan(f.contents[i], src.test)
+				b.analyzer.scans.Add(src, b.scans[src])
 			}
 		}
 	}()
 	var err error
-	for oids := range slices.Chunk(unknown, scanBatch) {
+	for files := range slices.Chunk(unknown, scanBatch) {
+		oids := make([]string, len(files))
+		for i := range files {
+			oids[i] = files[i].oid
+		}
 		var contents [][]byte
 		if contents, err = conflict.Blobs(ctx, b.tree, oids); err != nil {
 			break
 		}
-		read <- batch{oids, contents}
+		read <- batch{files, contents}
 	}
 	close(read)
 	<-done
@@ -45,41 +50,57 @@ func (b *builder) scanDirty(ctx context.Context) error {
 
 // unknownSources returns the Go files of dirty packages that have not been
 // scanned, in the order of their paths: git packs files of near paths together.
-func (b *builder) unknownSources() []string {
-	var unknown []string
-	asked := map[string]bool{}
+func (b *builder) unknownSources() []source {
+	var unknown []source
+	asked := map[source]bool{}
 	for _, dir := range slices.Sorted(maps.Keys(b.dirty)) {
 		if hidden(dir) || !b.isPackage(dir) {
 			continue
 		}
 		for _, e := range b.now.layout.files(dir) {
-			if !isGo(e) || e.Mode == conflict.ModeLink || asked[e.OID] {
+			src := sourceOf(e.Path, e.OID)
+			if !isGo(e) || e.Mode == conflict.ModeLink || asked[src] {
 				continue
 			}
-			if s, ok := b.analyzer.scans.Get(e.OID); ok {
-				b.scans[e.OID] = s
+			if s, ok := b.analyzer.scans.Get(src); ok {
+				b.scans[src] = s
 			} else {
-				asked[e.OID] = true
-				unknown = append(unknown, e.OID)
+				asked[src] = true
+				unknown = append(unknown, src)
 			}
 		}
 	}
 	return unknown
 }
 
-// scanOf returns the scan of one file.
-func (b *builder) scanOf(ctx context.Context, oid string) (scan, error) {
-	if s, ok := b.scans[oid]; ok {
+// source is a text that is scanned, for what it is.
+type source struct {
+	oid    string
+	test   bool
+	native bool // it is C or assembly
+}
+
+// sourceOf returns the text of a Go file of this name.
+func sourceOf(file, oid string) source {
+	return source{oid: oid, test: strings.HasSuffix(file, "_test.go")}
+}
+
+// scanOf returns the scan of one text.
+func (b *builder) scanOf(ctx context.Context, src source) (scan, error) {
+	if s, ok := b.scans[src]; ok {
 		return s, nil
 	}
-	if s, ok := b.analyzer.scans.Get(oid); ok {
+	if s, ok := b.analyzer.scans.Get(src); ok {
 		return s, nil
 	}
-	src, err := b.tree.Blob(ctx, oid)
+	text, err := b.tree.Blob(ctx, src.oid)
 	if err != nil {
 		return scan{}, err
 	}
-	s := b.analyzer.platform.scan(src)
-	b.analyzer.scans.Add(oid, s)
+	s := scan{includes: includesOf(text)}
+	if !src.native {
+		s = b.analyzer.platform.scan(text, src.test)
+	}
+	b.analyzer.scans.Add(src, s)
 	return s, nil
 }

@@ -60,7 +60,7 @@ type builder struct {
 	dirty    map[string]bool // directories with a package to be read again
 	remake   map[string]bool // directories with nodes to be made again
 	moved    map[string]bool // directories that are packages now, or were
-	scans    map[string]scan // by object id
+	scans    map[source]scan
 	resolved map[*goModule]map[string]*resolved
 }
 
@@ -72,7 +72,7 @@ func (a *Analyzer) builder(t conflict.Tree, now *state) *builder {
 		now.broken = map[string]bool{}
 	}
 	return &builder{analyzer: a, tree: t, now: now, dirty: map[string]bool{}, remake: map[string]bool{},
-		moved: map[string]bool{}, scans: map[string]scan{}, resolved: map[*goModule]map[string]*resolved{}}
+		moved: map[string]bool{}, scans: map[source]scan{}, resolved: map[*goModule]map[string]*resolved{}}
 }
 
 // load reads the dirty packages of all modules, and the packages in skipped
