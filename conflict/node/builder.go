@@ -33,20 +33,21 @@ type pkg struct {
 // root is a directory for which packages are installed together: the root of a
 // workspace, or a single package.
 type root struct {
-	dir     string
-	man     *manifest
-	space   bool // it has packages below: the root itself owns nothing
-	members []*pkg
-	pnpm    *pnpmWorkspace
-	turbo   *turbo
-	nx      *project
-	locks   []rootLock
-	claims  []conflict.Entry // files of which each package depends on its part
-	files   []conflict.Entry // files that all members depend on
-	deps    map[string]bool  // packages that all members depend on
-	scope   scope            // the configurations that imports of all members go through
-	uses    []found          // as of a pkg
-	astray  []string         // folders of packages that the settings name and that are not there
+	dir      string
+	man      *manifest
+	space    bool // it has packages below: the root itself owns nothing
+	members  []*pkg
+	pnpm     *pnpmWorkspace
+	turbo    *turbo
+	nx       *project
+	locks    []rootLock
+	claims   []conflict.Entry  // files of which each package depends on its part
+	files    []conflict.Entry  // files that all members depend on
+	deps     map[string]bool   // packages that all members depend on
+	scope    scope             // the configurations that imports of all members go through
+	uses     []found           // as of a pkg
+	programs map[string][]*pkg // program → the members that install it
+	astray   []string          // folders of packages that the settings name and that are not there
 }
 
 type rootLock struct {

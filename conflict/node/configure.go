@@ -75,6 +75,9 @@ func (b *builder) configureRoot(ctx context.Context, r *root) error {
 	if err := b.findAstray(ctx, r); err != nil {
 		return err
 	}
+	if err := b.readSettings(ctx, r); err != nil {
+		return err
+	}
 	for _, name := range []string{"tsconfig.json", "tsconfig.base.json", "tsconfig.paths.json", "jsconfig.json"} {
 		e, ok := b.has(r.dir, name)
 		if !ok || e.Mode == conflict.ModeSubmodule {

@@ -139,10 +139,17 @@ func (b *builder) declared(p *pkg) {
 	b.scripts(p)
 }
 
-// scripts adds the external packages with programs that the scripts run: where
-// they are installed for all packages, a script may run one that its package
-// has not declared.
+// scripts adds the packages with programs that the scripts run: where they are installed for
+// all packages, a script may run one that its package has not declared. pnpm installs programs
+// for nobody else.
 func (b *builder) scripts(p *pkg) {
+	for _, word := range p.man.words {
+		for _, q := range p.root.programs[word] {
+			if p.root.pnpm == nil {
+				b.depend(p, q)
+			}
+		}
+	}
 	at, _ := below(p.root.dir, p.dir)
 	for i, l := range p.root.locks {
 		for _, word := range p.man.words {
@@ -208,6 +215,11 @@ func (b *builder) imports(p *pkg, file string, s specifiers) {
 	for _, spec := range s.bare {
 		b.imported(p, spec)
 	}
+	for _, name := range s.runs {
+		for _, q := range b.byName[name] {
+			b.depend(p, q)
+		}
+	}
 }
 
 func (b *builder) imported(p *pkg, spec string) {
@@ -218,7 +230,7 @@ func (b *builder) imported(p *pkg, spec string) {
 	for _, sc := range []*scope{&p.scope, &p.root.scope} {
 		for i, c := range sc.configs {
 			for _, rel := range c.match(spec) {
-				b.dependPath(p, sc.dirs[i], rel)
+				b.dependConfigured(p, sc.dirs[i], rel)
 			}
 		}
 	}
@@ -244,6 +256,12 @@ func (b *builder) imported(p *pkg, spec string) {
 // scan reads the imports of all files, and the dependencies that the manifests name.
 func (b *builder) scan(ctx context.Context) error {
 	for _, r := range b.roots {
+		r.programs = map[string][]*pkg{}
+		for _, p := range r.members {
+			for _, program := range p.man.programs {
+				r.programs[program] = append(r.programs[program], p)
+			}
+		}
 		for _, p := range r.members {
 			p.scope.seen = map[string]bool{}
 			b.declared(p)

@@ -50,6 +50,8 @@
 //     code that no package owns, all files beside it count, and the files that
 //     these import;
 //   - programs that scripts call by name, where npm or yarn install them for all;
+//   - what settings beside the package.json of the root import (eslint.config.js), for all;
+//     and the settings of a package for the packages within its directory;
 //   - turbo.json: pkg#task in dependsOn and with, extends, inputs elsewhere. A
 //     task of the root, //#task, needs all files that no package owns;
 //     globalDependencies are in every hash. "^build" follows the edges above;
@@ -89,7 +91,8 @@
 // nx.json, project.json and pnpm-workspace.yaml, leave the tree without a
 // graph: it is one target until the file is repaired. A tsconfig that cannot be
 // read makes its package depend on the whole tree. Paths put together at run
-// time, as in path.join(root, name), are not seen: where a package reads
+// time, as in path.join(root, name), are not seen, unless they are strings behind one that
+// leads up, as in path.join(__dirname, '..', 'ui'): where a package reads
 // another package's files in this way, name that package in package.json or
 // turbo.json, or name the files in `barrier`.
 package node

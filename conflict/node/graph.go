@@ -23,6 +23,7 @@ const (
 func (b *builder) graph() *conflict.Graph {
 	g := &conflict.Graph{}
 	b.nest()
+	b.cascade()
 	for _, r := range b.roots {
 		reached := b.reach(r)
 		for _, p := range r.members {

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,6 +14,7 @@ import (
 type specifiers struct {
 	bare []string // "react", "@acme/ui/button", "~/x": packages and aliases
 	up   []string // "../../ui/src": paths that leave the file's directory
+	runs []string // packages of which commands run tasks
 }
 
 // scannable reports whether a file of this name may import other files.
@@ -20,6 +22,7 @@ func scannable(file string) bool {
 	switch path.Ext(file) {
 	case ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".astro", ".mdx",
 		".css", ".scss", ".sass", ".less", ".styl", ".html", ".graphql", ".gql", ".coffee",
+		".njk", ".hbs", ".handlebars", ".mustache", ".ejs", ".pug", ".liquid", ".twig", ".pcss", ".postcss", ".prisma",
 		".json", ".jsonc", ".json5", ".yaml", ".yml", ".toml", ".sh", ".bash", ".proto":
 		return true
 	}
@@ -37,11 +40,19 @@ func scanImports(src []byte) specifiers {
 		switch src[i] {
 		case '"', '\'', '`':
 			word := quoted(src[i:])
-			if word = strings.TrimPrefix(word, "~"); word != "" && bareStart(word) && (word[0] == '@' || imported(src[:i])) {
+			if word != "" && bareStart(word) && (strings.HasPrefix(word, "@") || strings.HasPrefix(word, "~@") || imported(src[:i])) {
 				s.bare = append(s.bare, word)
+				if pkg, ok := strings.CutPrefix(word, "~"); ok && pkg != "" && bareStart(pkg) { // of a style sheet; else an alias
+					s.bare = append(s.bare, pkg)
+				}
 			}
 		case '.':
 			if bytes.HasPrefix(src[i:], []byte("..")) && (i == 0 || src[i-1] != '.') {
+				if i > 0 {
+					if m := joined.Find(src[i-1:]); m != nil {
+						s.up = append(s.up, together(m))
+					}
+				}
 				if word := pathAt(src[i:]); word != "" {
 					i += len(word) - 1
 					if i+1 < len(src) && (src[i+1] == '*' || src[i+1] == '{') {
@@ -54,8 +65,21 @@ func scanImports(src []byte) specifiers {
 	}
 	slices.Sort(s.bare)
 	slices.Sort(s.up)
-	s.bare, s.up = slices.Compact(s.bare), slices.Compact(s.up)
+	s.bare, s.up, s.runs = slices.Compact(s.bare), slices.Compact(s.up), runsIn(src)
 	return s
+}
+
+// joined matches strings that a call puts together, the first of which leads up, as in
+// path.join(__dirname, '..', '..', 'data').
+var joined = regexp.MustCompile("\\A[\"'`]\\.\\.(?:/\\.\\.)*/?[\"'`](?:\\s*,\\s*[\"'`][^\"'`\\s\\\\$]+[\"'`]){1,8}")
+
+// together returns the path that the strings of a piece of code make, up to a wildcard.
+func together(code []byte) string {
+	at := path.Join(strings.FieldsFunc(string(code), func(r rune) bool { return strings.ContainsRune("\"'`, \t\r\n", r) })...)
+	if i := strings.IndexAny(at, "*?[{"); i >= 0 {
+		at = path.Clean(at[:strings.LastIndexByte("/"+at[:i], '/')]) + "/*"
+	}
+	return at
 }
 
 // quoted returns the text between the quote that src begins with and the next

@@ -17,6 +17,7 @@ type manifest struct {
 	version    string
 	deps       []field  // name and range (or other specifier), of all kinds, sorted
 	words      []string // of all scripts, sorted
+	programs   []string // that it installs
 	workspaces []string
 	hasSpaces  bool // it is the root of a workspace, even of an empty one
 }
@@ -68,6 +69,9 @@ func parseManifest(file string, data []byte) (*manifest, error) {
 	}
 	slices.Sort(m.words)
 	m.words = slices.Compact(m.words)
+	if m.programs = o.object("bin").keys(); o.text("bin") != "" {
+		m.programs = []string{m.name[strings.LastIndexByte(m.name, '/')+1:]}
+	}
 	if raw, ok := o["workspaces"]; ok && string(raw) != "null" {
 		m.hasSpaces = true
 		switch raw[0] {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"path"
@@ -111,7 +112,7 @@ func (p *project) readInputs(lists object) {
 				if json.Unmarshal(raw, &o) != nil {
 					continue
 				}
-				text = o.text("fileset")
+				text = cmp.Or(o.text("fileset"), o.text("json"))
 				p.readProjects(raw)
 			}
 			if glob, ok := strings.CutPrefix(text, "{workspaceRoot}/"); ok || strings.HasPrefix(text, "{projectRoot}/") && strings.Contains(text, "..") {

@@ -75,13 +75,28 @@ func (c *tsconfig) match(specifier string) []string {
 			middle = specifier[len(before) : len(specifier)-len(after)]
 		}
 		for _, g := range goals {
-			out = append(out, path.Join(c.baseURL, strings.Replace(g, "*", middle, 1)))
+			if g = strings.Replace(g, "*", middle, 1); !strings.HasPrefix(g, configDir) {
+				g = path.Join(c.baseURL, g)
+			}
+			out = append(out, g)
 		}
 	}
 	if c.baseURL != "" {
 		out = append(out, path.Join(c.baseURL, specifier))
 	}
 	return out
+}
+
+// configDir stands for the folder of the configuration that the compiler was given, even in
+// one that it extends.
+const configDir = "${configDir}"
+
+// dependConfigured is dependPath for a path that a configuration in a folder holds.
+func (b *builder) dependConfigured(p *pkg, dir, rel string) {
+	if below, ok := strings.CutPrefix(rel, configDir); ok {
+		dir, rel = p.dir, "."+below
+	}
+	b.dependPath(p, dir, rel)
 }
 
 // scope has the configurations that imports of a package may go through: its
@@ -117,7 +132,7 @@ func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, lef
 	p.scope.dirs = append(p.scope.dirs, dir)
 	p.scope.configs = append(p.scope.configs, c)
 	for _, f := range slices.Concat(c.refs, c.files) {
-		b.dependPath(p, dir, f)
+		b.dependConfigured(p, dir, f)
 	}
 	for _, x := range c.extends {
 		if !strings.HasPrefix(x, ".") {
