@@ -13,9 +13,10 @@ import (
 
 // settings are the parts of the files .cargo/config.toml that say where packages are.
 type settings struct {
-	patches   []dependency // with paths from the root of the tree
-	overrides []string     // directories that replace the packages of their name
-	vendored  []string     // directories with copies of packages
+	patches   []dependency      // with paths from the root of the tree
+	overrides []string          // directories that replace the packages of their name
+	vendored  []string          // directories with copies of packages
+	env       map[string]string // variable of the environment → the directory that its value is
 }
 
 // setting reports whether a file is in every hash: settings of Cargo, the
@@ -138,6 +139,17 @@ func (c *settings) add(base string, t table) {
 	for _, p := range listOf(t, "paths") {
 		if to, ok := layout.Join(base, p); ok {
 			c.overrides = append(c.overrides, to)
+		}
+	}
+	env := tableOf(t, "env")
+	for name := range env {
+		if v := tableOf(env, name); v["relative"] == true {
+			if to, ok := layout.Join(base, textOf(v, "value")); ok {
+				if c.env == nil {
+					c.env = map[string]string{}
+				}
+				c.env[name] = to
+			}
 		}
 	}
 	sources := tableOf(t, "source")

@@ -76,8 +76,11 @@
 //   - A string in a Rust file that names a file or directory outside the crate,
 //     or in its other half, as in include_str!("../../schema.sql"), #[path], or
 //     a build script, makes that file or directory an input. So do
-//     cargo:rerun-if-changed and paths after a placeholder, as in
-//     format!("{}/../../proto", dir). A string that begins with tests, benches or
+//     cargo:rerun-if-changed, paths after a placeholder, as in
+//     format!("{}/../../proto", dir), the folder of a pattern, as in
+//     glob("../../proto/*.proto"), literals that are joined to one that leads up, to the
+//     parents of CARGO_MANIFEST_DIR or to a variable that .cargo/config.toml makes relative,
+//     and interfaces and C files beside one that is named. A string that begins with tests, benches or
 //     examples also makes test data beside the workspace's manifest an input.
 //   - Toolchain files, .cargo/config.toml, the files that it names (include,
 //     linkers and their scripts, runners) and the settings of clippy, rustfmt

@@ -20,7 +20,9 @@ const maxLiteral = 200
 // literal or comment can shift the bounds of strings: a word that is no path
 // names no file, or adds an input too many.
 func paths(src []byte) []string {
-	return literals(src, func(s []byte) bool { return pathLike(s) || upward(s) || slices.Contains(testDirs, string(s)) })
+	return literals(src, func(s []byte) bool {
+		return pathLike(s) || upward(s) || slices.Contains(testDirs, string(s)) || envName(string(s))
+	})
 }
 
 // words is paths with single words, which may be folders beside the manifest.
@@ -31,13 +33,19 @@ func words(src []byte) []string {
 func literals(src []byte, keep func([]byte) bool) []string {
 	var list []string
 	seen := map[string]bool{}
+	for _, at := range slices.Concat(together(src), commanded(src), modulesOf(src)) {
+		if !seen[at] {
+			seen[at] = true
+			list = append(list, at)
+		}
+	}
 	for {
 		i := bytes.IndexByte(src, '"')
 		if i < 0 {
 			return list
 		}
 		for _, part := range parts(src[:i]) {
-			if keep(part) && !seen[string(part)] {
+			if part = fixed(part); keep(part) && !seen[string(part)] {
 				seen[string(part)] = true
 				list = append(list, string(part))
 			}
@@ -130,7 +138,7 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 				todo = append(todo, found)
 			}
 		}
-		if path.Ext(e.Path) != ".rs" || at.OID == "" || at.Mode == conflict.ModeSubmodule {
+		if !c.namesFiles(e.Path) || at.OID == "" || at.Mode == conflict.ModeSubmodule {
 			continue
 		}
 		literals, err := l.literals(ctx, c, at.OID)
@@ -139,6 +147,9 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 		}
 		bases := []string{layout.Dir(e.Path), c.dir}
 		for _, s := range literals {
+			if base, ok := l.config.env[strings.TrimPrefix(s, "$")]; ok {
+				bases = append(bases, base)
+			}
 			if upward([]byte(s)) {
 				for _, from := range bases[:2] {
 					if at, ok := layout.Join(from, strings.Trim(s, "/")); ok {
@@ -148,12 +159,15 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 			}
 		}
 		for _, s := range literals {
-			for _, found := range l.named(c, bases, s) {
+			for _, found := range append(l.named(c, bases, s), l.module(e.Path, s)...) {
 				if !own[found.Path] {
 					own[found.Path] = true
 					h.sources = append(h.sources, found)
 					todo = append(todo, found)
 				}
+			}
+			if h == &c.test {
+				l.runs(c, bases, s)
 			}
 			for _, found := range l.shared(c, s) {
 				if !own[found.Path] {
@@ -164,6 +178,52 @@ func (l *loader) readHalf(ctx context.Context, c *crate, h *half) error {
 		}
 	}
 	return nil
+}
+
+// runs makes the tests of a crate depend on another one that a literal names: by its folder or
+// its manifest, or as a package that a command of Cargo gets. They may build and run it.
+func (l *loader) runs(c *crate, bases []string, literal string) {
+	if name, ok := strings.CutPrefix(literal, packagePrefix); ok {
+		for _, w := range c.in {
+			for dir := range w.members {
+				if dir != c.dir && l.crates[dir].src.name == name {
+					c.test.deps = append(c.test.deps, libName(dir))
+				}
+			}
+		}
+		return
+	}
+	for _, base := range bases {
+		at, ok := layout.Join(base, strings.TrimSuffix(literal, manifestName))
+		if ok && at != c.dir && l.crates[at] != nil && !within(c.dir, at) {
+			c.test.deps = append(c.test.deps, libName(at))
+		}
+	}
+}
+
+// module returns the files of a module that a file declares: one that another crate owns may
+// have come in by #[path] or include!, and its modules with it.
+func (l *loader) module(from, literal string) []conflict.Entry {
+	name, ok := strings.CutPrefix(literal, modulePrefix)
+	if !ok {
+		return nil
+	}
+	var list []conflict.Entry
+	dir := layout.Dir(from)
+	for _, base := range []string{dir, file(dir, strings.TrimSuffix(path.Base(from), ".rs"))} {
+		for _, at := range []string{name + ".rs", name + "/mod.rs"} {
+			if e, ok := l.layout.ByPath[file(base, at)]; ok {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// namesFiles reports whether the strings of a file may be paths of others: those of code, and
+// those of a macro's settings beside the manifest.
+func (c *crate) namesFiles(file string) bool {
+	return path.Ext(file) == ".rs" || path.Ext(file) == ".toml" && layout.Dir(file) == c.dir && path.Base(file) != manifestName
 }
 
 // followed returns the file that a source is or leads to, and all files behind
@@ -228,6 +288,13 @@ func (l *loader) named(c *crate, bases []string, literal string) []conflict.Entr
 			continue
 		}
 		list = append(list, l.layout.At(p)...)
+		if relatives[path.Ext(p)] && !within(c.dir, layout.Dir(p)) {
+			for _, e := range l.layout.Under(layout.Dir(p)) {
+				if relatives[path.Ext(e.Path)] {
+					list = append(list, e)
+				}
+			}
+		}
 	}
 	return list
 }
