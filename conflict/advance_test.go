@@ -143,6 +143,14 @@ func drawSmallTree(t *rapid.T) *conflicttest.Tree {
 func drawSmallEdit(t *rapid.T, tree *conflicttest.Tree) *conflicttest.Tree {
 	dir := rapid.SampledFrom([]string{"a", "b", "c", "d", "a/x", "e"}).Draw(t, "dir")
 	file := dir + "/" + rapid.SampledFrom([]string{"f", "g.md", "deep/h"}).Draw(t, "file")
+	if rapid.IntRange(0, 30).Draw(t, "case") == 0 {
+		file = rapid.SampledFrom([]string{strings.ToUpper(file), dir + "/F", dir + "/Deep"}).Draw(t, "cased")
+		for _, p := range tree.Paths() {
+			if strings.HasPrefix(p, file+"/") || strings.HasPrefix(file, p+"/") {
+				return tree // nothing is below a file
+			}
+		}
+	}
 	switch rapid.IntRange(0, 9).Draw(t, "edit") {
 	case 0, 1, 2:
 		return tree.With(file, rapid.StringN(0, 2, 2).Draw(t, "content"))

@@ -51,6 +51,7 @@ type analysis struct {
 	files    int // of the tree
 	rules    []rule
 	inputs   []inputs // of the rules
+	facts    []string // that every target depends on, beside files
 }
 
 func analyze(ctx context.Context, a Analyzer, s config.Analysis, near *Snapshot, t Tree) (analysis, error) {
@@ -130,9 +131,10 @@ func graphed(ctx context.Context, t Tree, id string, s *config.Analysis, near *S
 	linked.looks = slices.Concat(linked.looks, barred.looks, read.looks)
 	snap.barrier = canonical(snap.barrier)
 	var f framer
-	snap.salt = f.reset("salt2").sum(&snap.settings).texts(g.Salt).entries(snap.barrier).done()
-
 	defs, dirs := map[string]sum{}, directories(p.listed)
+	facts := slices.Concat(g.Salt, collisions(dirs))
+	snap.salt = f.reset("salt2").sum(&snap.settings).texts(facts).entries(snap.barrier).done()
+
 	for dir, names := range dirs {
 		defs[ListingOf(dir)] = f.listing(names)
 	}
@@ -144,7 +146,7 @@ func graphed(ctx context.Context, t Tree, id string, s *config.Analysis, near *S
 		snap.filing = &filing{extra: extra, claims: layer(claims), dirs: layer(dirs), unowned: p.unowned, inputs: declared, behind: linked}
 		snap.size += snap.filing.size()
 	}
-	return analysis{snap, g, b.targets, p, len(files), rules, declared}, nil
+	return analysis{snap, g, b.targets, p, len(files), rules, declared, facts}, nil
 }
 
 // definition digests a definition node.

@@ -44,7 +44,7 @@ func Describe(ctx context.Context, a Analyzer, s config.Analysis, t Tree) (*Desc
 	if v.graph == nil {
 		return d, nil
 	}
-	d.facts = v.graph.Salt
+	d.facts = v.facts
 	d.Nodes = make([]Node, 0, len(v.targets))
 	for _, t := range v.targets {
 		id, _ := d.names.find(t.Name)

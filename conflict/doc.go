@@ -57,6 +57,9 @@
 // link to a folder brings nothing. A declared link (`inputs`) stands for what it
 // leads to, a folder with all below it.
 //
+// Names of one directory that differ in their case alone are in the salt, but for ignored
+// ones: on a disk that takes no notice of case, such a tree cannot be checked out.
+//
 // Targets may read files that no analyzer sees them read: a test that reads
 // README.md, or another package's sources. `inputs` declares them: each entry is
 // an internal node over the files that it names, on which the targets that it

@@ -41,6 +41,7 @@ type refiling struct {
 	names   map[string][]string
 	gone    []string         // paths that are no longer unowned, or have another file
 	came    map[string]Entry // unowned now
+	folds   bool             // a name that came or went differs from another in its case alone
 }
 
 func (f *filing) edit(s *config.Analysis) *refiling {
@@ -102,7 +103,7 @@ func (r *refiling) move(files []FileChange) bool {
 			r.enlist(path, is)
 		}
 	}
-	return true
+	return !r.folds
 }
 
 func (r *refiling) place(path string, e Entry, claimed bool) spot {
@@ -126,6 +127,9 @@ func (r *refiling) enlist(path string, in bool) {
 		at, there := slices.BinarySearch(names, name)
 		if there == in {
 			return
+		}
+		if r.folds = r.folds || collides(names, name); r.folds {
+			return // the rest is not used
 		}
 		was := len(names)
 		if names = slices.Clone(names); in {
