@@ -125,24 +125,63 @@ func TestConflicts(t *testing.T) {
 		one, other *conflicttest.Tree
 		want       bool
 	}{
-		"a flag and what asks for it":  {add("a/BUILD", "[filegroup(name = \"f\") for x in ([1] if FLAG else [])]\n"), main.With("flags.bzl", "FLAG = True\n"), true},
-		"a glob and a file for it":     {main.With("d/BUILD", "filegroup(name = \"d\", srcs = glob([\"*.in\"]))\n"), main.With("d/n.in", ""), true},
-		"the same new target":          {add("e/BUILD", "filegroup(name = \"new\", srcs = [\"e.in\"])\n"), add("e/BUILD", "filegroup(name = \"new\")\n"), true},
-		"one goes, the other uses it":  {main.With("b/BUILD", strings.Replace(main.Content("b/BUILD"), "name = \"own\"", "name = \"mine\"", 1)), add("e/BUILD", "filegroup(name = \"f\", srcs = [\"//b:own\"])\n"), true},
-		"one comes, the other uses it": {add("c/BUILD", "filegroup(name = \"later\")\n"), add("e/BUILD", "filegroup(name = \"f\", srcs = [\"//c:later\"])\n"), true},
-		"a circle made by two":         {add("a/BUILD", "filegroup(name = \"p\", srcs = [\"//e:q\"])\n"), add("e/BUILD", "filegroup(name = \"q\", srcs = [\"//a:p\"])\n"), true},
-		"sources of two packages":      {main.With("e/e.in", "1"), main.With("c/data/1", "1"), false},
-		"targets of two packages":      {add("e/BUILD", "filegroup(name = \"p\")\n"), add("c/BUILD", "filegroup(name = \"q\")\n"), false},
-		"a .bzl goes, the other loads": {main.Without("free.bzl"), main.With("e/BUILD", "load(\"//:free.bzl\", \"X\")\n"+main.Content("e/BUILD")), true},
-		"a name goes, the other loads": {main.With("free.bzl", ""), main.With("e/BUILD", "load(\"//:free.bzl\", \"X\")\n"+main.Content("e/BUILD")), true},
-		"the WORKSPACE loads":          {main.Without("free.bzl"), main.With("WORKSPACE", "load(\"//:free.bzl\", \"X\")\n"+main.Content("WORKSPACE")), true},
-		"a source and a comment":       {main.With("e/e.in", "1"), main.With("e/BUILD", "# x\n"+main.Content("e/BUILD")), false},
+		"a flag and what asks for it":      {add("a/BUILD", "[filegroup(name = \"f\") for x in ([1] if FLAG else [])]\n"), main.With("flags.bzl", "FLAG = True\n"), true},
+		"a glob and a file for it":         {main.With("d/BUILD", "filegroup(name = \"d\", srcs = glob([\"*.in\"]))\n"), main.With("d/n.in", ""), true},
+		"the same new target":              {add("e/BUILD", "filegroup(name = \"new\", srcs = [\"e.in\"])\n"), add("e/BUILD", "filegroup(name = \"new\")\n"), true},
+		"one goes, the other uses it":      {main.With("b/BUILD", strings.Replace(main.Content("b/BUILD"), "name = \"own\"", "name = \"mine\"", 1)), add("e/BUILD", "filegroup(name = \"f\", srcs = [\"//b:own\"])\n"), true},
+		"one comes, the other uses it":     {add("c/BUILD", "filegroup(name = \"later\")\n"), add("e/BUILD", "filegroup(name = \"f\", srcs = [\"//c:later\"])\n"), true},
+		"a circle made by two":             {add("a/BUILD", "filegroup(name = \"p\", srcs = [\"//e:q\"])\n"), add("e/BUILD", "filegroup(name = \"q\", srcs = [\"//a:p\"])\n"), true},
+		"sources of two packages":          {main.With("e/e.in", "1"), main.With("c/data/1", "1"), false},
+		"targets of two packages":          {add("e/BUILD", "filegroup(name = \"p\")\n"), add("c/BUILD", "filegroup(name = \"q\")\n"), false},
+		"a .bzl goes, the other loads":     {main.Without("free.bzl"), main.With("e/BUILD", "load(\"//:free.bzl\", \"X\")\n"+main.Content("e/BUILD")), true},
+		"a name goes, the other loads":     {main.With("free.bzl", ""), main.With("e/BUILD", "load(\"//:free.bzl\", \"X\")\n"+main.Content("e/BUILD")), true},
+		"the WORKSPACE loads":              {main.Without("free.bzl"), main.With("WORKSPACE", "load(\"//:free.bzl\", \"X\")\n"+main.Content("WORKSPACE")), true},
+		"a label and a package on its way": {add("c/BUILD", "filegroup(name = \"deep\", srcs = [\"data/1\"])\n"), main.With("c/data/BUILD", "filegroup(name = \"in\")\n"), true},
+		"the same from elsewhere":          {add("e/BUILD", "filegroup(name = \"deep\", srcs = [\"//c:data/1\"])\n"), main.With("c/data/BUILD", "exports_files([\"1\"])\n"), true},
+		"a source and a comment":           {main.With("e/e.in", "1"), main.With("e/BUILD", "# x\n"+main.Content("e/BUILD")), false},
 	} {
 		if got := b.meet(main, x.one, x.other); got != x.want {
 			t.Errorf("%s: conflict is %t", name, got)
 		}
 		if got := b.meet(main, x.other, x.one); got != x.want {
 			t.Errorf("%s, the other way: conflict is %t", name, got)
+		}
+	}
+}
+
+// Some of what a package or a configuration gives to rules is no attribute of theirs.
+func TestWhatNoAttributeShows(t *testing.T) {
+	b := mustOpen(t)
+	main := conflicttest.New(map[string]string{"WORKSPACE": "", "BUILD": "", "values.bzl": "FEATURES = [\"a\"]\n",
+		"flag.bzl": "def _flag(ctx):\n    return []\nflag = rule(implementation = _flag, build_setting = config.bool(flag = True))\n",
+		"in.bzl": "def _out(settings, attr):\n    return {\"//command_line_option:compilation_mode\": \"opt\" if settings[\"//f:x\"] else \"dbg\"}\n" +
+			"_mode = transition(\n    implementation = _out,\n    inputs = [\"//f:x\"],\n    outputs = [\"//command_line_option:compilation_mode\"],\n)\n" +
+			"def _own(ctx):\n    return []\nown = rule(implementation = _own, cfg = _mode, attrs = {\"_allowlist_function_transition\": attr.label(default = \"@bazel_tools//tools/allowlists/function_transition_allowlist\")})\n",
+		"f/BUILD": "load(\"//:flag.bzl\", \"flag\")\nload(\"//:in.bzl\", \"own\")\nflag(name = \"x\", build_setting_default = False)\nflag(name = \"y\", build_setting_default = False)\n",
+		"t/BUILD": "load(\"//:in.bzl\", \"own\")\nown(name = \"own\")\nfilegroup(name = \"group\")\n",
+		"p/BUILD": "package(features = [\"a\"])\ncc_library(name = \"p\", srcs = [\"p.cc\"])\n", "p/p.cc": "",
+		"q/BUILD": "load(\"//:values.bzl\", \"FEATURES\")\npackage(\n    features = FEATURES,  # )\n)\ncc_library(name = \"q\", srcs = [\"q.cc\"])\n", "q/q.cc": "",
+		"v/BUILD": "package(default_visibility = [\"//visibility:public\"])\ncc_library(name = \"v\", srcs = [\"v.cc\"])\n", "v/v.cc": ""})
+	swap := func(file, old, new string) *conflicttest.Tree {
+		if !strings.Contains(main.Content(file), old) {
+			t.Fatalf("%s has no %q", file, old)
+		}
+		return main.With(file, strings.Replace(main.Content(file), old, new, 1))
+	}
+	for name, x := range map[string]struct {
+		tree *conflicttest.Tree
+		want string
+	}{
+		"features of a package":              {swap("p/BUILD", "\"a\"", "\"-a\""), "//p:p"},
+		"a comment beside them":              {main.With("p/BUILD", "# hi\n"+main.Content("p/BUILD")), ""},
+		"features from elsewhere":            {swap("values.bzl", "\"a\"", "\"-a\""), "//q:q"},
+		"features beside other defaults":     {swap("v/BUILD", "]", "], features = [\"b\"]"), "//v:v"},
+		"a comment beside other defaults":    {main.With("v/BUILD", "# features = []\n"+main.Content("v/BUILD")), ""},
+		"a setting that a transition reads":  {swap("f/BUILD", "False", "True"), "//f:x //f:y //t:own"},
+		"a setting that no transition reads": {swap("f/BUILD", "\"y\", build_setting_default = False", "\"y\", build_setting_default = True"), "//f:y"},
+	} {
+		if got := strings.Join(b.affected(main, x.tree), " "); got != x.want {
+			t.Errorf("%s: affected %s, want %s", name, got, x.want)
 		}
 	}
 }
@@ -238,6 +277,9 @@ func TestWhatIsReadIsInTheHash(t *testing.T) {
 		"a toolchain of a part of the tree":   {map[string]string{"WORKSPACE": "local_repository(name = \"inner\", path = \"in\")\nregister_toolchains(\"@inner//:all\")\n", "in/x": ""}, "in/x", "//a:a //b:b"},
 		"a name that is put together":         {map[string]string{"WORKSPACE": "load(\"//:deps.bzl\", \"deps\")\ndeps()\n", "deps.bzl": "def deps():\n    for name in [\"other\"]:\n        native.local_repository(name = name, path = \"third_party/%s\" % name)\n", "third_party/other/BUILD": "filegroup(name = \"x\", srcs = [\"y\"])\n", "third_party/other/y": ""}, "third_party/other/y", "//b:b //third_party/other:x"},
 		"a module under another name":         {map[string]string{"MODULE.bazel": "bazel_dep(name = \"inner\", version = \"1\", repo_name = \"other\")\nlocal_path_override(module_name = \"inner\", path = \"in\")\n", "in/x": ""}, "in/x", "//b:b"},
+		"what an aspect of an rc file loads":  {map[string]string{".bazelrc": "build --aspects=//tools:lint.bzl%lint\n", "tools/BUILD": "filegroup(name = \"linter\", srcs = [\"linter.sh\"])\n", "tools/linter.sh": "", "tools/lint.bzl": "load(\":more.bzl\", \"ATTRS\")\n", "tools/more.bzl": "ATTRS = {\"_linter\": attr.label(default = \"//tools:linter\")}\n"}, "tools/more.bzl", "//a:a //b:b //tools:linter"},
+		"a tool of an aspect of an rc file":   {map[string]string{".bazelrc": "build --aspects //tools:lint.bzl%lint\n", "tools/BUILD": "filegroup(name = \"linter\", srcs = [\"linter.sh\"])\n", "tools/linter.sh": "", "tools/lint.bzl": "load(\":more.bzl\", \"ATTRS\")\n", "tools/more.bzl": "ATTRS = {\"_linter\": attr.label(default = \"//tools:linter\")}\n"}, "tools/linter.sh", "//a:a //b:b //tools:linter"},
+		"a platform of a mapping":             {map[string]string{"platform_mappings": "flags:\n  --cpu=x\n    //tools:x\n", "tools/BUILD": "filegroup(name = \"x\", srcs = [\"y\"])\n", "tools/y": ""}, "tools/y", "//a:a //b:b //tools:x"},
 		"a program behind a link":             {map[string]string{".bazelrc": "build --workspace_status_command=l/status.sh\n", "l": "link:tools", "tools/BUILD": "filegroup(name = \"t\", srcs = [\"status.sh\"])\n", "tools/status.sh": ""}, "tools/status.sh", "//a:a //b:b //tools:t"},
 		"a file that is named without a path": {map[string]string{"WORKSPACE": "http_archive(name = \"other\", patches = [\":fix.patch\"])\n", "fix.patch": ""}, "fix.patch", "//b:b"},
 	} {

@@ -27,11 +27,14 @@
 //   - a node ext:x for each external repository among its inputs, and for
 //     each that its BUILD file loads from, directly or not;
 //   - the text of all .bzl files that its BUILD file loads, where Bazel's
-//     answer has no digest of a rule's code (it has one in version 4).
+//     answer has no digest of a rule's code (it has one in version 4);
+//   - if it is no rule of Bazel's own, the build settings that transitions in these
+//     .bzl files read.
 //
 // A query does not tell which toolchain a rule uses. So the rules of the tree
 // that register_toolchains and similar functions name, and the rules that rc
-// files name, are below every rule that is not below them. If it registers
+// files and platform_mappings name, and those that aspects of rc files use, are below
+// every rule that is not below them. If it registers
 // toolchains of external repositories, by a label or a macro with such a name,
 // WORKSPACE and all other files that define the repositories are below every
 // rule, too.
@@ -43,7 +46,8 @@
 // So a comment or a shifted line in a BUILD file, and a macro that is edited
 // without an effect, affect no target. .bazelrc with the files that it imports
 // and names, .bazelversion, .bazelignore, .bazeliskrc, REPO.bazel, tools/bazel,
-// platform_mappings and the workspace's name are in every hash. Source files are
+// platform_mappings and the workspace's name are in every hash, and so are the files of
+// aspects that rc files name, with all that these load. Source files are
 // sources of each rule that lists them.
 //
 // # Packages are remembered

@@ -27,7 +27,7 @@ type builder struct {
 func (a *Analyzer) graph(ctx context.Context, s *scanned) (*conflict.Graph, error) {
 	b := &builder{scanned: s, a: a, g: &conflict.Graph{}, nodes: map[string]string{}, outside: map[string]bool{}, defined: map[string]bool{}}
 	var err error
-	if b.g.Barrier, err = s.barrier(ctx); err != nil {
+	if b.g.Barrier, err = a.barrier(ctx, s); err != nil {
 		return nil, err
 	}
 	b.g.Salt = []string{"bazel " + s.version}
@@ -87,15 +87,24 @@ func (b *builder) add(p *place, r *record) {
 			reads = append(reads, conflict.ListingOf(dir))
 		}
 	}
+	var settings []string
+	for _, name := range r.settings {
+		if l, ok := parseLabel(name, b.workspace); ok && b.nodes[b.real(l).String()] != "" {
+			settings = append(settings, b.nodes[b.real(l).String()])
+		}
+	}
 	definition := digest.Of(states...)
 	b.g.Definitions = append(b.g.Definitions, conflict.Definition{Name: conflict.DefinitionPrefix + p.build, Digest: definition})
 	first := true
 	for i := range r.rules {
 		t := b.rule(p, &r.rules[i])
-		t.Reads = reads
+		t.Reads = append(slices.Clip(reads), borders(r.rules[i].inputs, b.workspace)...) // mostly shared
 		t.Deps = append(t.Deps, repos...)
 		if !r.rules[i].native {
 			t.Attrs = digest.Of(string(t.Attrs), string(definition))
+		}
+		if !nativeClasses[r.rules[i].class] && !slices.Contains(settings, t.Name) {
+			t.Deps = append(t.Deps, settings...)
 		}
 		if first && !t.Internal {
 			t.Sources, first = append(t.Sources, claims...), false
@@ -105,6 +114,24 @@ func (b *builder) add(p *place, r *record) {
 	for _, g := range r.groups {
 		b.g.Targets = append(b.g.Targets, conflict.Target{Name: g.name, Kind: "bazel group", Internal: true, Attrs: g.attrs, Deps: g.deps, Reads: reads})
 	}
+}
+
+// borders returns the definitions of the packages that could be made between a package and a
+// file of it that a label names, such as //a:sub/x: Bazel refuses the label then.
+func borders(inputs []string, workspace string) (reads []string) {
+	for _, name := range inputs {
+		l, _ := parseLabel(name, workspace)
+		if l.repo != "" {
+			continue
+		}
+		for dir := folder(l.name); dir != ""; dir = folder(dir) {
+			for _, build := range []string{"BUILD", "BUILD.bazel"} {
+				reads = append(reads, conflict.DefinitionPrefix+path.Join(l.dir, dir, build))
+			}
+		}
+	}
+	slices.Sort(reads)
+	return slices.Compact(reads)
 }
 
 // claim says that a definition file is already in hashes, by Bazel's answer
@@ -268,8 +295,9 @@ var overriding = regexp.MustCompile(`--(?:override_repository|override_module|in
 
 // barrier returns the files that every target depends on: globals, the rc
 // files, and the files that these name, as in
-// --workspace_status_command=tools/status.sh, or the folder of a repository.
-func (s *scanned) barrier(ctx context.Context) ([]conflict.Entry, error) {
+// --workspace_status_command=tools/status.sh, the folder of a repository, or aspects, with all
+// that their files load.
+func (a *Analyzer) barrier(ctx context.Context, s *scanned) ([]conflict.Entry, error) {
 	files := map[string]bool{}
 	for _, file := range globals {
 		files[file] = true
@@ -284,6 +312,13 @@ func (s *scanned) barrier(ctx context.Context) ([]conflict.Entry, error) {
 			at := path.Clean(strings.TrimPrefix(string(word), "%workspace%/"))
 			if _, ok := s.layout.resolve(at); ok || s.layout.byPath[at].OID != "" {
 				files[at] = true
+			}
+		}
+		for _, name := range innerLabel.FindAll(text, -1) {
+			if l, ok := parseLabel(string(name), s.workspace); ok && l.repo == "" && isScript(l.file()) {
+				if _, _, err := a.closure(ctx, s, files, []string{l.file()}); err != nil {
+					return nil, err
+				}
 			}
 		}
 		for _, m := range overriding.FindAllSubmatch(text, -1) {

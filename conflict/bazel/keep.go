@@ -66,6 +66,7 @@ func (a *Analyzer) remember(ctx context.Context, s *scanned, p *place, r *record
 			return err
 		}
 		r.globs = r.globs || src.globs
+		r.settings = append(r.settings, src.settings...)
 	}
 	if r.globs {
 		k.names = p.names

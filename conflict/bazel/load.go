@@ -17,6 +17,8 @@ type source struct {
 	loads []string // labels as they are written
 	named []string // labels that name a repository, even that of the tree
 	globs bool     // it may look at which files exist
+
+	settings []string // labels of build settings that its transitions read
 }
 
 // Both patterns are guesses that err on one side: a load statement that is
@@ -34,6 +36,11 @@ func readSource(text []byte) source {
 	for _, m := range loadStatement.FindAllSubmatch(text, -1) {
 		s.loads = append(s.loads, string(m[1]))
 	}
+	for _, m := range transitionInputs.FindAllSubmatch(text, -1) {
+		for _, name := range innerLabel.FindAll(m[1], -1) {
+			s.settings = append(s.settings, string(name))
+		}
+	}
 	for _, name := range repoLabel.FindAll(text, -1) {
 		s.named = append(s.named, string(name))
 	}
@@ -41,6 +48,10 @@ func readSource(text []byte) source {
 	s.named = slices.Clip(slices.Compact(s.named))
 	return s
 }
+
+// transitionInputs finds the settings that a transition reads. They decide how rules with the
+// transition are built, and are inputs of none.
+var transitionInputs = regexp.MustCompile(`(?s)\btransition\s*\(.*?\binputs\s*=\s*\[([^\]]*)\]`)
 
 // source reads the text at a path; there may be none.
 func (a *Analyzer) source(ctx context.Context, s *scanned, file string) (source, error) {

@@ -17,8 +17,9 @@ type record struct {
 	files     map[string]queue.Digest // source files: digest of their visibility
 	generated map[string]string       // generated file → its rule
 	groups    []group
-	globs     bool // it may look at which files exist
-	broken    bool // Bazel has found errors and went on
+	globs     bool     // it may look at which files exist
+	broken    bool     // Bazel has found errors and went on
+	settings  []string // labels of build settings that transitions of its rules may read
 }
 
 // rule is a target that can be built.

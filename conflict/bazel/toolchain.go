@@ -48,7 +48,7 @@ func (b *builder) toolchains(ctx context.Context) error {
 		outer = outer || registersOuter(text)
 	}
 	for _, e := range b.g.Barrier {
-		if !strings.HasSuffix(e.Path, "rc") {
+		if !strings.HasSuffix(e.Path, "rc") && !isScript(e.Path) && e.Path != "platform_mappings" {
 			continue
 		}
 		text, err := b.text(ctx, e.Path)
