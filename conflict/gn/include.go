@@ -49,12 +49,14 @@ type includer struct {
 	index map[string]int   // target → its place
 	has   map[string][]int // file → the targets with the file in their hash
 	marks []int            // target → 1 + the target among whose dependencies it was seen last
+	of    int              // that target
+	todo  []int            // the dependencies of it that have not been looked at
 }
 
 // include adds to each target the files that its sources include and that are in its hash
 // neither by itself nor by a dependency.
 func (a *Analyzer) include(ctx context.Context, t conflict.Tree, s *scanned, g *conflict.Graph) error {
-	x := &includer{scanned: s, Analyzer: a, tree: t, g: g, index: map[string]int{}, has: map[string][]int{}, marks: make([]int, len(g.Targets))}
+	x := &includer{scanned: s, Analyzer: a, tree: t, g: g, index: map[string]int{}, has: map[string][]int{}, marks: make([]int, len(g.Targets)), of: -1}
 	unknown := map[string]bool{}
 	for i := range g.Targets {
 		x.index[g.Targets[i].Name] = i
@@ -206,26 +208,32 @@ func (x *includer) file(at string) (e conflict.Entry, via []conflict.Entry, ok b
 	return e, via, ok && plainFile(e), nil
 }
 
-// below reports whether a file is in the hash of a dependency of a target, direct or not.
+// below reports whether a file is in the hash of a dependency of a target, direct or not. It
+// looks no further than that needs: mostly a dependency is direct.
 func (x *includer) below(i int, file string) bool {
 	owners := x.has[file]
 	if len(owners) == 0 {
 		return false
 	}
-	if x.marks[i] != i+1 {
-		x.marks[i] = i + 1
-		for todo := []int{i}; len(todo) > 0; {
-			at := todo[len(todo)-1]
-			todo = todo[:len(todo)-1]
-			for _, d := range x.g.Targets[at].Deps {
-				if j, ok := x.index[d]; ok && x.marks[j] != i+1 {
-					x.marks[j] = i + 1
-					todo = append(todo, j)
-				}
+	if x.of != i {
+		x.of, x.todo = i, append(x.todo[:0], i)
+	}
+	for {
+		if slices.ContainsFunc(owners, func(j int) bool { return x.marks[j] == i+1 }) {
+			return true
+		}
+		if len(x.todo) == 0 {
+			return false
+		}
+		at := x.todo[0]
+		x.todo = x.todo[1:]
+		for _, d := range x.g.Targets[at].Deps {
+			if j, ok := x.index[d]; ok && x.marks[j] != i+1 {
+				x.marks[j] = i + 1
+				x.todo = append(x.todo, j)
 			}
 		}
 	}
-	return slices.ContainsFunc(owners, func(j int) bool { return j != i && x.marks[j] == i+1 })
 }
 
 // searched returns the folders of the tree in which the compiler of a target looks for what
