@@ -155,9 +155,12 @@ func TestWhatNoAttributeShows(t *testing.T) {
 	main := conflicttest.New(map[string]string{"WORKSPACE": "", "BUILD": "", "values.bzl": "FEATURES = [\"a\"]\n",
 		"flag.bzl": "def _flag(ctx):\n    return []\nflag = rule(implementation = _flag, build_setting = config.bool(flag = True))\n",
 		"in.bzl": "def _out(settings, attr):\n    return {\"//command_line_option:compilation_mode\": \"opt\" if settings[\"//f:x\"] else \"dbg\"}\n" +
+			"def _to(settings, attr):\n    return {\"//command_line_option:platforms\": \"//g:p\"}\n" +
 			"_mode = transition(\n    implementation = _out,\n    inputs = [\"//f:x\"],\n    outputs = [\"//command_line_option:compilation_mode\"],\n)\n" +
 			"def _own(ctx):\n    return []\nown = rule(implementation = _own, cfg = _mode, attrs = {\"_allowlist_function_transition\": attr.label(default = \"@bazel_tools//tools/allowlists/function_transition_allowlist\")})\n",
-		"f/BUILD": "load(\"//:flag.bzl\", \"flag\")\nload(\"//:in.bzl\", \"own\")\nflag(name = \"x\", build_setting_default = False)\nflag(name = \"y\", build_setting_default = False)\n",
+		"f/BUILD":  "load(\"//:flag.bzl\", \"flag\")\nload(\"//:in.bzl\", \"own\")\nflag(name = \"x\", build_setting_default = False)\nflag(name = \"y\", build_setting_default = False)\n",
+		"g/BUILD":  "constraint_setting(name = \"x\")\nconstraint_value(name = \"y\", constraint_setting = \":x\")\nplatform(name = \"p\", constraint_values = [\":y\"])\n",
+		"q2/BUILD": "filegroup(name = \"f\", srcs = [\"x\"])\ngenquery(name = \"q\", expression = \"deps(//q2:f)\", scope = [\"//q2:f\"])\n", "q2/x": "", "q2/y.md": "",
 		"t/BUILD": "load(\"//:in.bzl\", \"own\")\nown(name = \"own\")\nfilegroup(name = \"group\")\n",
 		"p/BUILD": "package(features = [\"a\"])\ncc_library(name = \"p\", srcs = [\"p.cc\"])\n", "p/p.cc": "",
 		"q/BUILD": "load(\"//:values.bzl\", \"FEATURES\")\npackage(\n    features = FEATURES,  # )\n)\ncc_library(name = \"q\", srcs = [\"q.cc\"])\n", "q/q.cc": "",
@@ -178,6 +181,8 @@ func TestWhatNoAttributeShows(t *testing.T) {
 		"features beside other defaults":     {swap("v/BUILD", "]", "], features = [\"b\"]"), "//v:v"},
 		"a comment beside other defaults":    {main.With("v/BUILD", "# features = []\n"+main.Content("v/BUILD")), ""},
 		"a setting that a transition reads":  {swap("f/BUILD", "False", "True"), "//f:x //f:y //t:own"},
+		"a platform that a transition sets":  {swap("g/BUILD", "[\":y\"]", "[]"), "//f:y //t:own"},
+		"what a query in a rule asks for":    {swap("q2/BUILD", "[\"x\"]", "[\"x\", \"y.md\"]"), "//q2:f //q2:q"},
 		"a setting that no transition reads": {swap("f/BUILD", "\"y\", build_setting_default = False", "\"y\", build_setting_default = True"), "//f:y"},
 	} {
 		if got := strings.Join(b.affected(main, x.tree), " "); got != x.want {

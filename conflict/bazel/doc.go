@@ -29,7 +29,7 @@
 //   - the text of all .bzl files that its BUILD file loads, where Bazel's
 //     answer has no digest of a rule's code (it has one in version 4);
 //   - if it is no rule of Bazel's own, the build settings that transitions in these
-//     .bzl files read.
+//     .bzl files read, and the platforms that these files name.
 //
 // A query does not tell which toolchain a rule uses. So the rules of the tree
 // that register_toolchains and similar functions name, and the rules that rc

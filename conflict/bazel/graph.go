@@ -16,16 +16,17 @@ import (
 // builder makes the graph of a tree's records.
 type builder struct {
 	*scanned
-	a       *Analyzer
-	g       *conflict.Graph
-	nodes   map[string]string // label → the node that it is, for all but source files
-	outside map[string]bool   // repositories that are used
-	defined map[string]bool   // .bzl files of the tree, and the paths through links by which they are loaded
+	a         *Analyzer
+	g         *conflict.Graph
+	nodes     map[string]string // label → the node that it is, for all but source files
+	outside   map[string]bool   // repositories that are used
+	platforms map[string]bool   // labels of rules
+	defined   map[string]bool   // .bzl files of the tree, and the paths through links by which they are loaded
 }
 
 // graph makes the graph.
 func (a *Analyzer) graph(ctx context.Context, s *scanned) (*conflict.Graph, error) {
-	b := &builder{scanned: s, a: a, g: &conflict.Graph{}, nodes: map[string]string{}, outside: map[string]bool{}, defined: map[string]bool{}}
+	b := &builder{scanned: s, a: a, g: &conflict.Graph{}, nodes: map[string]string{}, outside: map[string]bool{}, platforms: map[string]bool{}, defined: map[string]bool{}}
 	var err error
 	if b.g.Barrier, err = a.barrier(ctx, s); err != nil {
 		return nil, err
@@ -37,6 +38,9 @@ func (a *Analyzer) graph(ctx context.Context, s *scanned) (*conflict.Graph, erro
 	for _, r := range s.records {
 		for i := range r.rules {
 			b.nodes[r.rules[i].name] = r.rules[i].name
+			if r.rules[i].class == "platform" {
+				b.platforms[r.rules[i].name] = true
+			}
 		}
 		for _, g := range r.groups {
 			b.nodes[g.name] = g.name
@@ -91,6 +95,11 @@ func (b *builder) add(p *place, r *record) {
 	for _, name := range r.settings {
 		if l, ok := parseLabel(name, b.workspace); ok && b.nodes[b.real(l).String()] != "" {
 			settings = append(settings, b.nodes[b.real(l).String()])
+		}
+	}
+	for _, name := range r.platform {
+		if l, ok := parseLabel(name, b.workspace); ok && b.platforms[b.real(l).String()] {
+			settings = append(settings, b.real(l).String())
 		}
 	}
 	definition := digest.Of(states...)

@@ -66,7 +66,7 @@ func (a *Analyzer) remember(ctx context.Context, s *scanned, p *place, r *record
 			return err
 		}
 		r.globs = r.globs || src.globs
-		r.settings = append(r.settings, src.settings...)
+		r.settings, r.platform = append(r.settings, src.settings...), append(r.platform, src.platform...)
 	}
 	if r.globs {
 		k.names = p.names

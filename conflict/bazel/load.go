@@ -19,6 +19,7 @@ type source struct {
 	globs bool     // it may look at which files exist
 
 	settings []string // labels of build settings that its transitions read
+	platform []string // labels in a file with transitions, to which of the platforms these may lead
 }
 
 // Both patterns are guesses that err on one side: a load statement that is
@@ -36,6 +37,11 @@ func readSource(text []byte) source {
 	for _, m := range loadStatement.FindAllSubmatch(text, -1) {
 		s.loads = append(s.loads, string(m[1]))
 	}
+	if transitions.Match(text) {
+		for _, name := range innerLabel.FindAll(text, -1) {
+			s.platform = append(s.platform, string(name))
+		}
+	}
 	for _, m := range transitionInputs.FindAllSubmatch(text, -1) {
 		for _, name := range innerLabel.FindAll(m[1], -1) {
 			s.settings = append(s.settings, string(name))
@@ -48,6 +54,9 @@ func readSource(text []byte) source {
 	s.named = slices.Clip(slices.Compact(s.named))
 	return s
 }
+
+// transitions matches the definition of a transition.
+var transitions = regexp.MustCompile(`\btransition\s*\(`)
 
 // transitionInputs finds the settings that a transition reads. They decide how rules with the
 // transition are built, and are inputs of none.

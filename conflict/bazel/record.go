@@ -20,6 +20,7 @@ type record struct {
 	globs     bool     // it may look at which files exist
 	broken    bool     // Bazel has found errors and went on
 	settings  []string // labels of build settings that transitions of its rules may read
+	platform  []string // labels of platforms to which these may lead
 }
 
 // rule is a target that can be built.
