@@ -10,7 +10,8 @@ import (
 // packages, and the beginnings of commands of Nx, which name projects anywhere.
 var (
 	selecting = []string{"--filter", "--workspace", "--scope", " -w", "'-w", "\"-w", " -F", "yarn workspace"}
-	ofNx      = []string{"nx ", "'nx'", "\"nx\""}
+	commandNx = []string{" nx ", "\"nx ", "'nx ", "`nx ", "\nnx "}
+	listNx    = []string{"\"nx\"", "'nx'"}
 )
 
 // maxCommand bounds how much of a command is looked at.
@@ -26,12 +27,16 @@ func runsIn(src []byte) []string {
 			names = append(names, name)
 		}
 	})
-	each(src, ofNx, func(rest []byte) {
-		if end := bytes.IndexAny(rest, "&|;\n"); end >= 0 {
-			rest = rest[:end]
+	words := func(end string) func(rest []byte) {
+		return func(rest []byte) {
+			if i := bytes.IndexAny(rest, end); i >= 0 {
+				rest = rest[:i]
+			}
+			names = append(names, strings.FieldsFunc(string(rest), func(r rune) bool { return strings.ContainsRune(" :,='\"`\t\n[(", r) })...)
 		}
-		names = append(names, strings.FieldsFunc(string(rest), func(r rune) bool { return strings.ContainsRune(" :,='\"`\t[]()", r) })...)
-	})
+	}
+	each(src, commandNx, words("&|;\n\"`"))
+	each(src, listNx, words("])"))
 	slices.Sort(names)
 	return slices.Clip(slices.Compact(names))
 }
