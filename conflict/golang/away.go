@@ -104,12 +104,13 @@ func wordAt(src []byte) string {
 // up reports whether a clean path is one of dots alone.
 func up(at string) bool { return strings.Trim(at, "./") == "" && at != "." && at != "..." }
 
-// readAway adds to the tests of a package the files and folders that their strings name
-// beyond its directory: tests run in the directory of their package. The library of a
+// readAway adds to a half of a package the files and folders that its strings name beyond its
+// directory: tests run in the directory of their package, and helpers of tests find files from
+// their own. The library of a
 // package there is built or run by them, so they depend on it, too, as they depend on a
 // package that a string names by its import path. A folder above the package is one in which
 // other paths begin.
-func (b *builder) readAway(ctx context.Context, p *pkg, paths []string) error {
+func (b *builder) readAway(ctx context.Context, p *pkg, h *half, paths []string) error {
 	bases := []string{p.dir}
 	for _, to := range paths {
 		if base, ok := inTree(p.dir, to); ok && up(to) && !slices.Contains(bases, base) {
@@ -120,15 +121,17 @@ func (b *builder) readAway(ctx context.Context, p *pkg, paths []string) error {
 		if up(to) {
 			continue
 		}
-		b.readNamed(p, to)
+		if h == &p.test {
+			b.readNamed(p, to)
+		}
 		for _, base := range bases {
 			if base == p.dir && !strings.Contains(to, "/") {
 				if e, ok := b.now.layout.entry(below(base, to)); ok && (to == "go.mod" || to == "go.sum") {
-					p.test.inputs = append(p.test.inputs, e)
+					h.inputs = append(h.inputs, e)
 				}
 				continue
 			}
-			if err := b.readAt(ctx, p, base, to); err != nil {
+			if err := b.readAt(ctx, named{p, h, base, to}); err != nil {
 				return err
 			}
 			if strings.HasPrefix(to, "../") {
@@ -179,11 +182,19 @@ func (b *builder) dependOn(p *pkg, at string, all bool) {
 	}
 }
 
+// named is a path that a half of a package names, and the directory in which it begins.
+type named struct {
+	*pkg
+	half     *half
+	base, to string
+}
+
 // readAt adds what a path means that begins in a directory of the tree.
-func (b *builder) readAt(ctx context.Context, p *pkg, base, to string) error {
-	to, all := deep(to)
+func (b *builder) readAt(ctx context.Context, n named) error {
+	p, h, base := n.pkg, n.half, n.base
+	to, all := deep(n.to)
 	at, ok := inTree(base, strings.TrimSuffix(to, "/"))
-	if !ok || above(at, p.dir) || b.holdsAlready(p, at) {
+	if !ok || above(at, p.dir) || h == &p.test && b.holdsAlready(p, at) {
 		return nil
 	}
 	look := func(path string) { p.watches = append(p.watches, path) }
@@ -196,9 +207,9 @@ func (b *builder) readAt(ctx context.Context, p *pkg, base, to string) error {
 			return nil
 		}
 	}
-	p.test.reads = append(p.test.reads, conflict.ListingOf(dirOf(at)), conflict.ListingOf(at))
+	h.reads = append(h.reads, conflict.ListingOf(dirOf(at)), conflict.ListingOf(at))
 	if link, ok := b.now.layout.across(at); ok {
-		p.test.inputs = append(p.test.inputs, link)
+		h.inputs = append(h.inputs, link)
 	}
 	goal, ok, err := b.now.layout.goal(at, b.linkReader(ctx), look)
 	if err != nil || !ok {
@@ -206,7 +217,7 @@ func (b *builder) readAt(ctx context.Context, p *pkg, base, to string) error {
 	}
 	add := func(e conflict.Entry) error {
 		behind, err := b.linked(ctx, p, e)
-		p.test.inputs = append(append(p.test.inputs, e), behind...)
+		h.inputs = append(append(h.inputs, e), behind...)
 		return err
 	}
 	if e, ok := b.now.layout.entry(goal); ok {
@@ -223,7 +234,7 @@ func (b *builder) readAt(ctx context.Context, p *pkg, base, to string) error {
 			return err
 		}
 	}
-	if goal != p.dir && !hidden(goal) {
+	if h == &p.test && goal != p.dir && !hidden(goal) {
 		b.dependOn(p, goal, all)
 	}
 	return nil

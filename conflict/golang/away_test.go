@@ -17,6 +17,22 @@ func TestAGoModThatATestReads(t *testing.T) {
 	}
 }
 
+// A package that helps tests reads for them: whoever imports it is built with it.
+func TestFilesThatHelpersOfTestsName(t *testing.T) {
+	for code, want := range map[string]string{
+		`import "testing"; var _ = filepath.Join(dir(), "..", "b", "testdata", "in.json")`: "./b ./help ./user",
+		`import "testing"; var _ = dir() + "/testdata/own.json"`:                           "./b",
+		`var _ = filepath.Join(dir(), "..", "b", "testdata", "in.json")`:                   "./b",
+		`import "testing"; var _ = "m.org/m/b"`:                                            "./b",
+	} {
+		tree := conflicttest.New(map[string]string{"go.mod": "module m.org/m\n", "help/help.go": "package help; " + code + "\n", "help/testdata/own.json": "1",
+			"b/b.go": "package b\n", "b/testdata/in.json": "1", "user/user.go": "package user\n", "user/user_test.go": "package user\n\nimport _ \"m.org/m/help\"\n"})
+		if got := strings.Join(affected(t, settings, tree, tree.With("b/testdata/in.json", "2")), " "); got != want {
+			t.Errorf("%s: affected %q, want %q", code, got, want)
+		}
+	}
+}
+
 // A test runs in the directory of its package, so a string such as "../testdata/x" names
 // a file of the tree, whoever owns it.
 func TestFilesThatTestsNameElsewhere(t *testing.T) {

@@ -49,6 +49,8 @@
 //     the library of a package there a dependency: the test may build and run it. So do
 //     ../tools/..., an import path, and, where a string such as "../.." stands alone, the
 //     names that are put behind it: os.ReadFile(root + "/deploy/x.yaml").
+//     The files that a package names so are inputs of lib:./dir, too, if the naming file
+//     imports testing: it helps tests, and finds files from its own directory.
 //   - A tree does not say which external module uses which. So all external
 //     modules of a go.mod are one node over go.mod, go.sum and vendor. A
 //     package that imports any of them, directly or not, is affected by each

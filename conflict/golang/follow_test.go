@@ -24,7 +24,7 @@ var (
 		"n/vendor/v.org/v", "a/vendor", "e", "e/e", "sp ace", "a/b/testdata", "testdata/y"}
 	randomNames = []string{"a.go", "b.go", "a_test.go", "w_windows.go", "x.h", "x.s", "l.so", "t.txt", ".dot", "_u.go", "go.sum", "link", "link", "link.go", "b"}
 	randomPaths = []string{"m.org/m", "m.org/m/a", "m.org/m/a/b", "m.org/m/d", "m.org/m/new", "m.org/m/a/testdata/x", "m.org/m/_t", "m.org/m/link", "m.org/m/link/a", "m.org/m/d/link",
-		"m.org/m/a/b/c", "m.org/m/vendor/v.org/v", "m.org/m/testdata/y", "n.org/n", "n.org/n/a", "n.org/n/m", "o.org/o", "o.org/o/a", "v.org/v", "plain/x", "fmt", "C", "embed", "e.org/x"}
+		"m.org/m/a/b/c", "m.org/m/vendor/v.org/v", "m.org/m/testdata/y", "n.org/n", "n.org/n/a", "n.org/n/m", "o.org/o", "o.org/o/a", "v.org/v", "plain/x", "fmt", "testing", "C", "embed", "e.org/x"}
 	randomEmbeds = []string{"t.txt", "b", "*.txt", "testdata", "all:.", "b/*", "../x", "nothing", "x*/t.txt", "testdata/*/t.txt", "link"}
 	randomAways  = []string{"../t.txt", "../testdata", "../b", "../link/b", "../../d", "../x/%s.txt", "../../../out", "..",
 		"b/t.txt", "./b", "a/b/%d", "link/a", "m.org/m/a/b", "m.org/m/...", "./d/...", "../d/...", "m.org/m/a/testdata/x"}

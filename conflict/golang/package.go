@@ -205,10 +205,8 @@ func (b *builder) readGo(ctx context.Context, p *pkg, e conflict.Entry, to []con
 	if err := b.include(ctx, p, s.includes); err != nil {
 		return err
 	}
-	if strings.HasSuffix(e.Path, "_test.go") {
-		if err := b.readAway(ctx, p, s.away); err != nil {
-			return err
-		}
+	if err := b.readAway(ctx, p, h, s.away); err != nil {
+		return err
 	}
 	p.target = p.target || s.builds && b.analyzer.platform.named(path.Base(e.Path))
 	return nil

@@ -59,7 +59,7 @@ func (p *platform) tag(t string) bool {
 	return strings.HasPrefix(t, "go1.")
 }
 
-// scan reads one file, the strings of which matter if it is a test's. It never fails: a file
+// scan reads one file, the strings of which matter if it is a test's or helps tests. It never fails: a file
 // that it cannot read is broken.
 func (p *platform) scan(src []byte, test bool) scan {
 	fset := token.NewFileSet()
@@ -83,7 +83,7 @@ func (p *platform) scan(src []byte, test bool) scan {
 			s.includes = includesOf(src)
 		}
 	}
-	if test {
+	if test || slices.Contains(s.imports, "testing") {
 		s.away = awayPaths(src[fset.Position(end).Offset:])
 	}
 	if x := buildLine(fset, f); x != nil {
