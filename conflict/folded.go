@@ -47,8 +47,15 @@ func collisions(dirs map[string][]string) []string {
 // collides reports whether one of the names of a directory differs from a name in its case
 // alone.
 func collides(names []string, name string) bool {
-	key := folded(name)
+	key, plain := folded(name), ascii(name)
 	return slices.ContainsFunc(names, func(other string) bool {
+		if plain && ascii(other) && len(strings.TrimSuffix(other, "/")) != len(key) {
+			return false
+		}
 		return other != name && (cased(other) || cased(name)) && folded(other) == key
 	})
+}
+
+func ascii(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf })
 }
