@@ -119,7 +119,8 @@ func (c *judging) excuseAs(e *queue.Entry, s shown) {
 
 // weighQuarantine takes in that another configuration is in force, or that entries of it
 // have ended. Excuses of targets that are no longer in quarantine end. Failures of
-// targets that are in quarantine now do not count.
+// targets that are in quarantine now do not count, and neither do those of sets with such targets:
+// the parts are run apart.
 func (c *judging) weighQuarantine() {
 	for _, id := range derived.Sorted(c.s.Ledger) {
 		e := c.s.Ledger[id]
@@ -133,6 +134,8 @@ func (c *judging) weighQuarantine() {
 			c.revoke(e)
 		case e.Excused == 0 && holds:
 			c.excuseFailed(e, own)
+		case e.IsSet() && known && len(c.apart(own, e.Keys)) > 1:
+			c.dropEntry(id) // it failed before some of its targets were in quarantine, and perhaps of these alone
 		}
 	}
 }
