@@ -71,7 +71,7 @@ func (c *landing) hasJustFailed(ch *queue.Change) bool {
 	last := queue.Instant(0)
 	for _, t := range n.X.Targets {
 		if _, k := c.facts.Futures.Look(c.facts.Futures.Assumed.At(t) ^ n.X.Mark); k != nil {
-			last = max(last, k.LastFailure())
+			last = max(last, k.LastFailure(c.s.Ledger))
 		}
 	}
 	until := last.Add(ch.Predicted)

@@ -66,3 +66,22 @@ func TestProvenWaitsForASecondFailure(t *testing.T) {
 	s.mustAll(queue.Landed, queue.Rejected)
 	s.mustBuilds(s.pulls[2], 2)
 }
+
+// It does so where the step names no target, too.
+func TestProvenWaitsForASecondFailureOfASet(t *testing.T) {
+	s := newStage(t, config.Rules{Retries: 1}, stated{takes: map[int]time.Duration{1: 30 * minute, 2: 5 * minute}}, rule{target: "a", all: []string{"c2"}})
+	s.commitOutside(s.commits[s.main].tree.with(edit{stepsFile: "-" + unit + " " + shard}))
+	s.tell(queue.MainMoved{Branch: "main"})
+	s.tell(queue.Capacity{Slots: 9})
+	s.quiesce()
+	s.changes("a")
+	s.now = s.now.Add(time.Second)
+	s.changes("a b")
+	s.end("B1")
+	s.end("B2")
+	s.mustAll(queue.Pending, queue.Pending)
+	s.end("B2")
+	s.calm()
+	s.mustAll(queue.Landed, queue.Rejected)
+	s.mustBuilds(s.pulls[2], 2)
+}

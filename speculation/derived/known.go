@@ -224,11 +224,21 @@ type KnownWork struct {
 	Doubted bool           // some of them has failed, and has to be run again before that decides
 }
 
-// LastFailure returns when a run last failed of the open keys of an assumption key; 0: none has.
-func (k *Known) LastFailure() (last queue.Instant) {
+// LastFailure returns when a run last failed of the open keys of an assumption key, by name or in a
+// set of the ledger; 0: none has.
+func (k *Known) LastFailure(ledger map[queue.Digest]*queue.Entry) (last queue.Instant) {
+	failed := func(e *queue.Entry) {
+		if e != nil && len(e.Failures) > 0 {
+			last = max(last, e.Failures[len(e.Failures)-1].At)
+		}
+	}
 	for _, f := range k.From[0].Facts {
-		if f.Entry != nil && !f.Passed() && len(f.Entry.Failures) > 0 {
-			last = max(last, f.Entry.Failures[len(f.Entry.Failures)-1].At)
+		if f.Passed() {
+			continue
+		}
+		failed(f.Entry)
+		for _, id := range f.Sets {
+			failed(ledger[id])
 		}
 	}
 	return last
