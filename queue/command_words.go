@@ -162,7 +162,7 @@ var otherClock = regexp.MustCompile(`^(?:(?i:UTC|GMT)?[+-][0-9]{1,2}(?::?[0-9]{2
 func FreezeUntil(text string, at Instant) (until Instant, why string, ok bool) {
 	words := strings.Fields(text)
 	until, rest, ok := ParseUntil(words, at)
-	if ok && len(rest) > 0 && otherClock.MatchString(strings.Trim(rest[0], "(),.:;")) {
+	if ok && len(rest) > 0 && otherClock.MatchString(strings.Trim(rest[0], "()[],.:;")) {
 		_, ok = span(strings.ToLower(words[0])) // behind a duration, it is a word of the reason
 	}
 	return until, strings.Join(rest, " "), ok && until > at && until.Sub(at) <= mostFreeze
