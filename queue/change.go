@@ -157,6 +157,7 @@ type Ending struct {
 	Verdict *Verdict `json:"verdict,omitempty"`
 	Refused *Refused `json:"refused,omitempty"` // the forge's refusal to land it
 	Recall  string   `json:"recall,omitempty"`  // landing: the user that has taken it back since its push was written; that counts if the push does not move main
+	Unseen  bool     `json:"unseen,omitempty"`  // landing: its head was pushed by somebody else after the command, as was heard since its push was written; that counts as Recall does
 	Unruled []string `json:"unruled,omitempty"` // landing: the labels of its rule that were taken off since, and are off; they count as Recall does
 }
 

@@ -72,6 +72,7 @@ type Main struct {
 	Resumed    Instant        `json:"resumed,omitempty"` // when somebody last resumed landings: windows of freezes that were open then are over
 	Ruled      Word           `json:"ruled,omitzero"`    // the latest command, of those that were followed, that holds all landings or ends that
 	Nows       []Emergency    `json:"nows,omitempty"`    // of the last day, the oldest first
+	Pushes     []HeadMoved    `json:"pushes,omitempty"`  // the latest pushes with a known time to pull requests that the queue has no record of, MostPushes at most
 	Took       Instant        `json:"took,omitempty"`    // when the branch last took a push of ours
 	Unfit      Instant        `json:"unfit,omitempty"`   // when a build of the branch itself ended, as the latest, since no runner could run it; 0: the latest did not
 	Sought     Instant        `json:"sought,omitempty"`  // since when main stays where it is for a verdict that waits for a reading of it; 0: none does
@@ -85,6 +86,9 @@ type Main struct {
 
 	Upkeep
 }
+
+// MostPushes bounds Main.Pushes.
+const MostPushes = 32
 
 // Analyzers are the versions of the analyzer that the branch is, was and may be
 // judged by. The fields are a Main's own, in Go and as it is stored.

@@ -80,7 +80,7 @@ type Pull struct {
 	Edited   Instant    `json:"edited,omitempty"`    // since when the comment is not as we have written it, or may be so; it is to be written anew
 	Passing  bool       `json:"passing,omitempty"`   // the facts have changed while its comment was being written
 	Head     CommitID   `json:"head,omitempty"`      // the head as last heard
-	Pushed   HeadMoved  `json:"pushed,omitzero"`     // of the pushes whose time is known, the last heard of
+	Pushed   HeadMoved  `json:"pushed,omitzero"`     // the latest push with a known time
 	Gone     bool       `json:"gone,omitempty"`      // the forge says that it was merged
 	Branch   string     `json:"branch,omitempty"`    // its head's, of this repository; empty: a fork's, or not known. Hostile text
 	Moved    []CommitID `json:"moved,omitempty"`     // where pushes of ours have moved that branch, or meant to: the latest MostMoved, in order
@@ -99,7 +99,8 @@ type Pull struct {
 type Trusted struct {
 	User string   `json:"user"`
 	By   string   `json:"by"`
-	Head CommitID `json:"head"`
+	Head CommitID `json:"head"`           // empty: none that By has seen
+	Made Instant  `json:"made,omitempty"` // of the command, by the forge's clock; 0: not told
 	At   Instant  `json:"at"`
 }
 

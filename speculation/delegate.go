@@ -27,7 +27,7 @@ func (c *entering) delegate(r *queue.Request, b queue.Inspected) {
 	if len(p.Trusted) == maxTrusted {
 		p.Trusted = p.Trusted[1:]
 	}
-	p.Trusted = append(p.Trusted, queue.Trusted{User: user, By: r.User, Head: b.Head, At: c.facts.Now})
+	p.Trusted = append(p.Trusted, queue.Trusted{User: user, By: r.User, Head: b.Head, Made: r.Made, At: c.facts.Now})
 	c.told1(r, "delegated", queue.Reason{Code: queue.ReasonDelegated, Names: []string{user, r.User}})
 }
 
@@ -82,5 +82,5 @@ func (c *entering) delegated(r *queue.Request, b queue.Inspected) bool {
 // its head.
 func (c *entering) entrusted(number int, user string, b queue.Inspected) bool {
 	t := c.trustedWith(number, user)
-	return t != nil && (t.Head == b.Head || config.RoleLevel(b.Permission) >= config.RoleLevel("write"))
+	return t != nil && (t.Head != "" && t.Head == b.Head || config.RoleLevel(b.Permission) >= config.RoleLevel("write"))
 }

@@ -23,6 +23,7 @@ const (
 // emergency puts a pull request before all others, in the queue or not yet.
 func (c *entering) emergency(r *queue.Request, b queue.Inspected) {
 	if ch := c.facts.Links.Active(r.Number); ch != nil && ch.Now != nil && ch.Head == b.Head {
+		c.askedAt(ch, r, b)
 		c.accept(r)
 		return
 	}

@@ -168,11 +168,8 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	if ch := c.facts.Links.Active(r.Number); ch != nil {
 		if ch.Head == b.Head && !c.anotherMethod(ch, r) {
 			c.askedFor(ch)
+			c.askedAt(ch, r, b)
 			c.inStack(ch, b)
-			if ch.Made != 0 && r.Made > ch.Made {
-				ch.Made = r.Made
-				c.touchChange(ch)
-			}
 			if ch.Phase != queue.Landing && !c.guarding.admit(ch, b) {
 				c.toLane(ch, r)
 				c.accept(r)
@@ -243,6 +240,15 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 		c.upkeep.ask(c.settling.analysis(ch))
 	}
 	c.accept(r)
+}
+
+// askedAt notes when somebody has asked once more for the head of a change, or of a try: the author of
+// that command has seen what was pushed before it. An administrator who has vouched for the head has not.
+func (c *entering) askedAt(ch *queue.Change, r *queue.Request, b queue.Inspected) {
+	if ch.Made != 0 && (r.Made == 0 || r.Made > ch.Made) && (b.Vouched || !ch.Vouched) {
+		ch.Made, ch.Unseen = r.Made, false
+		c.touchChange(ch)
+	}
 }
 
 // turnedAway answers a command if its head cannot enter: the head has its verdict already, or
@@ -424,6 +430,7 @@ func (c *entering) retry(r *queue.Request, b queue.Inspected) {
 	ch.Builds, ch.Spent, ch.Infra, ch.InfraOn, ch.Unfit = 0, 0, 0, nil, 0
 	c.touchChange(ch)
 	c.askedFor(ch)
+	c.askedAt(ch, r, b)
 	c.inStack(ch, b)
 	if ch.Phase == queue.Parked && c.guarding.admit(ch, b) {
 		c.standAsShown(ch, b)

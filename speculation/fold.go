@@ -271,9 +271,14 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 		return
 	}
 	known := c.s.Pulls[b.Number]
-	if known != nil && b.Made != 0 {
+	if known == nil && b.Made != 0 {
+		c.pushedUnknown(b)
+	}
+	if known != nil && b.Made != 0 && b != known.Pushed {
 		c.overtaken(b, known.Pushed)
-		c.pull(b.Number).Pushed = b
+		if b.Made >= known.Pushed.Made {
+			c.pull(b.Number).Pushed = b
+		}
 	}
 	if known == nil || known.Head != b.Head {
 		for _, id := range derived.Sorted(c.s.Requests) {
@@ -309,19 +314,62 @@ func (c *Core) headMoved(e queue.Event, b queue.HeadMoved) {
 // overtaken takes out the change, or the try, of a head that somebody has pushed after another
 // person's command: the forge showed the new head when it was asked about the command, before it
 // told of the push. The author of the command has not seen that head, unless it was the head before
-// another one that was pushed meanwhile, and has been put back.
+// another one that was pushed meanwhile, and has been put back. What was delegated at such a head was
+// delegated for none.
 func (c *Core) overtaken(b, before queue.HeadMoved) {
-	unseen := func(ch *queue.Change) bool {
-		return ch != nil && ch.Head == b.Head && ch.Made != 0 && b.Made >= ch.Made && b.By != ch.Requester &&
-			(before.Head == b.Head || before.Made <= ch.Made || before.Made > b.Made)
+	unseen := func(head queue.CommitID, made queue.Instant, by string) bool {
+		return head == b.Head && made != 0 && b.Made >= made && b.By != by &&
+			(before.Head == b.Head || before.Made <= made || before.Made > b.Made)
 	}
 	why := queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(b.Head)}}
-	if try := c.settling.tryOf(b.Number); unseen(try) {
+	if try := c.settling.tryOf(b.Number); try != nil && unseen(try.Head, try.Made, try.Requester) {
 		c.settling.endTry(try, queue.Cancelled, why, nil)
 	}
-	if ch := c.facts.Links.Active(b.Number); unseen(ch) && ch.Phase != queue.Landing {
+	ch := c.facts.Links.Active(b.Number)
+	out := ch != nil && unseen(ch.Head, ch.Made, ch.Requester)
+	p := c.pull(b.Number)
+	p.Trusted = slices.Clone(p.Trusted)
+	for i := range p.Trusted {
+		if t := &p.Trusted[i]; unseen(t.Head, t.Made, t.By) {
+			out = out || ch != nil && ch.Head == t.Head && strings.EqualFold(ch.Requester, t.User)
+			t.Head = ""
+		}
+	}
+	switch {
+	case !out:
+	case ch.Phase == queue.Landing:
+		ch.Unseen = true // too late, unless its push does not move main
+		c.touchChange(ch)
+	default:
 		c.settling.decide(ch, queue.Cancelled, why, nil)
 	}
+}
+
+// pushedUnknown keeps a push to a pull request that the queue has no record of, as long as a command
+// from before the push may still be heard.
+func (c *Core) pushedUnknown(b queue.HeadMoved) {
+	m := &c.s.Main
+	if slices.Contains(m.Pushes, b) {
+		return
+	}
+	m.Pushes = append(slices.DeleteFunc(slices.Clone(m.Pushes), func(o queue.HeadMoved) bool {
+		return o.Number == b.Number && o.Made <= b.Made || o.Made.Add(queue.ClocksDiffer) < b.Made
+	}), b)
+	m.Pushes = m.Pushes[max(0, len(m.Pushes)-queue.MostPushes):]
+	c.dirty[queue.Ref{Kind: queue.KindMeta, ID: queue.MetaMain}] = true // no plan and no comment rests on it
+}
+
+// pushed returns the latest push to a pull request, as far as it is known; else its head is empty.
+func (c *Core) pushed(number int) (last queue.HeadMoved) {
+	if p := c.s.Pulls[number]; p != nil {
+		last = p.Pushed
+	}
+	for _, b := range c.s.Main.Pushes {
+		if b.Number == number && b.Made >= last.Made {
+			last = b
+		}
+	}
+	return last
 }
 
 // doubt has the pull request of a change looked at again. Until that is done

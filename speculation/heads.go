@@ -47,10 +47,6 @@ func (c *mainline) beginMoves(p *queue.Push) {
 		pull := c.pull(h.Number)
 		moved := append(slices.Clone(pull.Moved), h.To)
 		pull.Moved = moved[max(0, len(moved)-queue.MostMoved):]
-		if ch := c.s.Changes[h.Change]; ch != nil && ch.Made != 0 {
-			ch.Made = 0 // if its head is put back, nobody has pushed
-			c.touchChange(ch)
-		}
 	}
 	p.Stage, p.Until = queue.PushingHeads, c.facts.Now.Add(moveWithin)
 	c.touch(queue.KindMeta, queue.MetaPush)
@@ -216,12 +212,29 @@ func (c *mainline) putBack(p *queue.Push) {
 		return
 	}
 	for _, h := range p.Heads {
+		c.entering.wasSeen(h)
 		if ch := c.s.Changes[h.Change]; ch != nil && ch.Met != 0 {
 			ch.Kept, ch.KeptAt = true, c.facts.Now
 			c.touchChange(ch)
 		}
 	}
 	c.upkeep.ask(t)
+}
+
+// wasSeen notes, of a head that is put back, that this is no push of anybody's: whoever has asked for
+// it, or delegated it, has seen it.
+func (c *entering) wasSeen(h queue.HeadMove) {
+	if ch := c.s.Changes[h.Change]; ch != nil && ch.Made != 0 {
+		ch.Made = 0
+		c.touchChange(ch)
+	}
+	if p := c.s.Pulls[h.Number]; p != nil && len(p.Trusted) > 0 {
+		p = c.pull(h.Number)
+		p.Trusted = slices.Clone(p.Trusted)
+		for i := range p.Trusted {
+			p.Trusted[i].Made = 0
+		}
+	}
 }
 
 // changesOf returns the changes of the pull requests that a task puts back as they were.

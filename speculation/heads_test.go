@@ -142,3 +142,38 @@ func TestApprovalTakenBackAfterALostPush(t *testing.T) {
 		t.Errorf("%+v", ch.Reason)
 	}
 }
+
+// Somebody asks for something that waits for the end of a push, which is lost, and the queue puts the
+// head back: nobody has pushed since.
+func TestCommandThatWaitsForAPushThatIsLost(t *testing.T) {
+	w, p, a := squashing(t)
+	w.tell(w.carryOut(a)...)
+	w.step(w.saidAt(p, "boss", "/land now it burns", w.now))
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
+	w.waitOut()
+	if ch := w.mustBe(p, queue.Landed); ch.Now == nil || w.branches.returned == 0 {
+		t.Errorf("%+v, and it was answered %+v", ch.Now, w.core.s.Pulls[p.number].Notice)
+	}
+}
+
+// What was delegated before a push that is lost is so afterwards.
+func TestDelegatedBeforeAPushThatIsLost(t *testing.T) {
+	w, p, a := squashing(t)
+	w.tell(w.carryOut(a)...)
+	w.step(w.saidAt(p, "boss", "/land delegate @stranger", w.now))
+	w.settleDown()
+	w.mustBe(p, queue.Landed)
+	p = w.open(w.main, edit{"b/code": "fine"})
+	w.step(w.saidAt(p, "dev", "/land", w.now))
+	w.step(w.saidAt(p, "boss", "/land delegate @stranger", w.now))
+	w.mustReachPush()
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
+	lost := w.mustTake("land")
+	w.step(w.say(p, "boss", "/queue pause"))
+	w.tell(lost...)
+	w.quiesce()
+	w.mustBe(p, queue.Pending)
+	if q := w.core.s.Pulls[p.number]; len(q.Trusted) != 1 || q.Trusted[0].Head != p.head {
+		t.Errorf("%+v", q.Trusted)
+	}
+}

@@ -112,7 +112,7 @@ func (c *entering) outdated(r *queue.Request, b queue.Inspected) queue.Reason {
 			return queue.Reason{Code: queue.ReasonHeardLate, Names: []string{string(now)}}
 		}
 	}
-	if p := c.s.Pulls[r.Number]; p != nil && c.mayRun(r.Command.Verb) && p.Pushed.Head == now && r.Made != 0 && p.Pushed.Made > r.Made && p.Pushed.By != r.User {
+	if p := c.pushed(r.Number); c.mayRun(r.Command.Verb) && p.Head == now && r.Head != now && r.Made != 0 && p.Made > r.Made && p.By != r.User {
 		return queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(now)}} // the push was heard first
 	}
 	if r.Head == "" || r.Head == now {

@@ -454,6 +454,11 @@ func (c *mainline) unland(id queue.ChangeID) {
 		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonCancelled, Names: []string{user}}, nil)
 		return
 	}
+	if ch.Unseen {
+		ch.Unseen = false
+		c.settling.decide(ch, queue.Cancelled, queue.Reason{Code: queue.ReasonPushed, Names: []string{"", string(ch.Head)}}, nil)
+		return
+	}
 	// Events about it that came while it was landing, and were too late, count now.
 	c.request(queue.Request{ID: "recheck/" + string(id) + "@" + strconv.FormatInt(int64(c.facts.Now), 10), Number: ch.Number,
 		User: ch.Requester, Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})

@@ -34,6 +34,7 @@ func (c *settling) tryOut(r *queue.Request, b queue.Inspected) {
 	method, _ := c.MethodOf(r)
 	if old := c.tryOf(r.Number); old != nil {
 		if old.Head == b.Head && old.Method == method && old.Would == nil {
+			c.entering.askedAt(old, r, b)
 			c.entering.accept(r)
 			return
 		}

@@ -66,7 +66,7 @@ func (w *world) note(p *pull, b *branch) {
 	}
 	b.shown = b.at
 	w.logf("## pull %d is shown at %s", p.number, b.shown)
-	w.mail = append(w.mail, w.event(queue.HeadMoved{Number: p.number, Head: b.shown}))
+	w.mail = append(w.mail, w.event(queue.HeadMoved{Number: p.number, Head: b.shown, By: "submitqueue[bot]", Made: w.now}))
 	if w.branches.gitlab != nil {
 		w.branches.gitlab.reset(p)
 		return
@@ -265,6 +265,9 @@ func (a *audit) heads() {
 		p := w.pulls[ch.Number]
 		if p == nil || p.head != ch.Head || ch.Phase != queue.Cancelled || ch.Reason.Code != queue.ReasonPushed {
 			continue
+		}
+		if q := s.Pulls[ch.Number]; q != nil && q.Pushed.Head == ch.Head && q.Pushed.By != ch.Requester {
+			continue // somebody else has, and nobody has seen it
 		}
 		if b := w.moved(p); b != nil && b.refused || w.wide != nil && w.wide.ended[ch.Number][queue.ReasonPushed] {
 			continue // in the latter case the head may be there again
