@@ -87,6 +87,9 @@ func (r rewinding) value(v reflect.Value) (moved bool) {
 			if v.Type() == reflect.TypeFor[Change]() && name == "Virtual" {
 				continue // it is no past moment, and moves with the arrival
 			}
+			if name == "Made" {
+				continue // it is by the forge's clock
+			}
 			moved = r.value(v.Field(i)) || moved
 		}
 	case reflect.Int64:

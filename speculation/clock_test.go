@@ -75,3 +75,20 @@ func TestChangesOfAClockThatRanAhead(t *testing.T) {
 		t.Error("nothing is being built")
 	}
 }
+
+// The forge's times stay as they are: what it tells later is compared with them.
+func TestForgesTimesAfterAClockThatRanAhead(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	right := w.now
+	w.now = w.now.Add(time.Hour)
+	p := w.open(w.main, edit{"a/code": "fine"})
+	w.step(w.say(p, "boss", "/queue pause"))
+	w.settleDown()
+	w.step(w.saidAt(p, "boss", "/land", right.Add(30*time.Second)))
+	w.settleDown()
+	c := Resume(w.store.load(w).s, right, predict.Default)
+	Step(c, []queue.Event{{ID: "moved", At: right.Add(time.Minute), Body: queue.HeadMoved{Number: p.number, Head: p.head, By: "mallory", Made: right.Add(10 * time.Second)}}})
+	if c.facts.Links.Active(p.number) == nil {
+		t.Error("it is taken out for a push that was made before the command")
+	}
+}
