@@ -236,10 +236,20 @@ func (c *entering) enter(r *queue.Request, b queue.Inspected) {
 	}
 	if why := c.settling.leaning(ch); why.Code != "" {
 		c.settling.park(ch, why, 0)
+		c.lookBelow(ch)
 	} else {
 		c.upkeep.ask(c.settling.analysis(ch))
 	}
 	c.accept(r)
+}
+
+// lookBelow asks about the pull request below a change, where the queue has none of its changes: others
+// may have merged it while this one was looked at.
+func (c *entering) lookBelow(ch *queue.Change) {
+	if c.facts.Links.Active(ch.Parent) == nil {
+		c.request(queue.Request{ID: "recheck/below/" + string(ch.ID), Number: ch.Parent, User: ch.Requester,
+			Command: queue.Command{Verb: queue.CommandRecheck}, At: c.facts.Now})
+	}
 }
 
 // askedAt notes when somebody has asked once more for the head of a change, or of a try: the author of

@@ -259,3 +259,21 @@ func TestBelowIsTakenOutAfterARetarget(t *testing.T) {
 	w.tick(48 * time.Hour)
 	w.mustBe(high, queue.Landed)
 }
+
+// Others merge the lower pull request while the forge is asked about the upper one: its answer is of
+// before that, and nothing else will happen to either.
+func TestLowerIsMergedWhileTheUpperIsLookedAt(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	low := w.open(w.main, edit{"a/code": "one"})
+	high := w.openOn(low, edit{"b/code": "two"})
+	w.step(w.say(high, "dev", "/land"))
+	answer := w.mustTake("inspect")
+	c, _ := w.merge(w.main, queue.Pick{Head: low.head})
+	low.open, low.merged = false, true
+	w.commitOutside(c.tree)
+	w.tell(queue.MainMoved{Branch: "main"}, queue.Closed{Number: low.number, Merged: true})
+	w.settleDown()
+	w.tell(answer...)
+	w.waitOut()
+	w.mustBe(high, queue.Landed)
+}
