@@ -103,6 +103,14 @@ func (x *wide) hasAsked(ch *queue.Change) bool {
 	return false
 }
 
+// untold reports whether the queue has not heard yet that a head was pushed.
+func (x *wide) untold(ch *queue.Change) bool {
+	return slices.ContainsFunc(x.mail, func(e queue.Event) bool {
+		b, is := e.Body.(queue.HeadMoved)
+		return is && b.Number == ch.Number && b.Head == ch.Head
+	})
+}
+
 // awaits reports whether a word still waits for its answer.
 func (x *wide) awaits(id string) bool {
 	for _, r := range x.core.State().Requests {
@@ -158,7 +166,7 @@ func (x *wide) answered(w word) bool {
 // taken it back.
 func (x *wide) boards(ch *queue.Change) {
 	x.Helper()
-	if !ch.Own && !x.hasAsked(ch) && !x.blurred[ch.Number] {
+	if !ch.Own && !x.hasAsked(ch) && !x.blurred[ch.Number] && !x.untold(ch) {
 		x.Fatalf("%s lands at %s for %s, who has asked for %v", ch.ID, ch.Head, ch.Requester, x.watched.asked[ch.Number])
 	}
 	if w := x.watched.last[ch.Number]; w.verb == queue.CommandCancel && !x.awaits(w.id) && x.answered(w) && ch.Arrival <= w.at && !ch.Own {

@@ -96,7 +96,7 @@ func (x *wide) command() {
 		switch {
 		case x.chance(10, "later"):
 			x.unsure(p)
-			x.blurred[p.number] = true // of the head that it is heard at
+			x.blurred[p.number] = x.blurred[p.number] || b.Made == 0 // of the head that it is heard at
 			x.mail = append(x.mail, e)
 		default:
 			x.step(e)
@@ -180,8 +180,11 @@ func (x *wide) pushes() {
 	x.ends(p, queue.ReasonPushed)
 	x.logf("## pull %d is now at %s", p.number, p.head)
 	by := []string{"", "dev", "eve"}[x.pick(3, "by")]
-	e := x.event(queue.HeadMoved{Number: p.number, Head: p.head, By: by})
-	said := []queue.Event{e}
+	moved := queue.HeadMoved{Number: p.number, Head: p.head, By: by}
+	if by != "" {
+		moved.Made = x.now
+	}
+	said := []queue.Event{x.event(moved)}
 	if len(x.rules.Auto) > 0 && x.chance(70, "offered") {
 		said = append(said, x.event(x.offers(p)))
 	}
@@ -199,15 +202,40 @@ func (x *wide) pushes() {
 	case n == 0:
 		x.blurred[p.number] = true
 	case n == 1:
-		x.blurred[p.number] = true
+		x.blurred[p.number] = x.blurred[p.number] || by == "" || x.untimed(p)
 		x.mail = append(x.mail, said...)
 	case n < 6:
+		x.blurred[p.number] = x.blurred[p.number] || by == "" && x.isTold(p)
 		x.step(said...)
 	default:
+		x.blurred[p.number] = x.blurred[p.number] || by == "" && x.isTold(p)
 		for _, e := range said {
 			x.step(e)
 		}
 	}
+}
+
+// untimed reports whether the queue has not followed a command yet that it does not know the time of.
+func (x *wide) untimed(p *pull) bool {
+	for _, r := range x.core.State().Requests {
+		if (r.Number == p.number || x.native) && r.Made == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isTold reports whether a command on a pull request is on its way to the queue.
+func (x *wide) isTold(p *pull) bool {
+	return slices.ContainsFunc(x.mail, func(e queue.Event) bool {
+		switch b := e.Body.(type) {
+		case queue.Commented:
+			return b.Number == p.number || x.native
+		case queue.Labeled:
+			return b.Number == p.number || x.native
+		}
+		return false
+	})
 }
 
 // reshapes changes something of a pull request besides its head.
