@@ -54,6 +54,7 @@ type (
 		told         map[int]told         // the facts of each pull request's comment
 		toldAll      bool                 // told is up to date except for pending changes and changed records
 		toldBroken   string
+		toldLane     string                            // the default lane, which is not shown
 		toldAt       derived.Freshness                 // when glances were looked at
 		toldChanging bool                              // whether landings waited for a newer version then
 		toldOf       []*queue.Change                   // the changes that were pending then, in order

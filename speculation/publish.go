@@ -99,8 +99,8 @@ func (c *telling) markPassing(p *queue.Pull) {
 // change: those with a changed record or glance.
 func (c *telling) tellable() []int {
 	out := c.glance()
-	if !c.toldAll || c.toldBroken != c.s.Main.Broken {
-		c.toldAll, c.toldBroken = true, c.s.Main.Broken
+	if lane := c.facts.Rules().DefaultLane; !c.toldAll || c.toldBroken != c.s.Main.Broken || c.toldLane != lane {
+		c.toldAll, c.toldBroken, c.toldLane = true, c.s.Main.Broken, lane
 		return derived.Sorted(c.s.Pulls)
 	}
 	for r := range c.dirty {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
+	"github.com/submitqueue/submitqueue/queue/digest"
 )
 
 // TestWhatAMergeStandsOnIsPublished: a change waits for an approval because of what it
@@ -24,5 +26,23 @@ func TestWhatAMergeStandsOnIsPublished(t *testing.T) {
 	q.On, q.Merged = nil, false
 	if facts(q) == facts(queue.Requirement{Kind: q.Kind, Names: q.Names, Merged: true}) {
 		t.Error("what is published is the same for what the change does itself and for what its merge does")
+	}
+}
+
+// Another lane is the default, which comments do not name: the comment of a parked change says so, too.
+func TestCommentWhenAnotherLaneIsTheDefault(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Lanes: []config.Lane{{Name: "low"}, {Name: "high"}}, DefaultLane: "low"})
+	w.requires = true
+	p := w.open(w.main, edit{"a/code": "one"})
+	p.lacks = []queue.Requirement{{Kind: queue.RequireReviews, Names: []string{"0", "1"}}}
+	w.step(w.say(p, "dev", "/land"))
+	w.quiesce()
+	w.mustBe(p, queue.Parked)
+	w.rules.DefaultLane = "high"
+	w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "settings"}))
+	w.tell(queue.MainMoved{Branch: "main"})
+	w.quiesce()
+	if q := w.core.s.Pulls[p.number]; q.Shown != digest.Of("facts1", w.core.telling.factsOf(q)) {
+		t.Error("it shows what was")
 	}
 }
