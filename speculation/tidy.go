@@ -116,10 +116,14 @@ func (c *upkeep) tidyDated() {
 		c.dated = min(c.dated, at.Add(keep)+1)
 		return false
 	}
+	forgotten := 0
 	for _, id := range derived.SortedIf(c.s.Changes, func(_ queue.ChangeID, ch *queue.Change) bool {
 		return ch.Phase.Final() && due(ch.Decided, keepVerdict)
 	}) {
 		ch := c.s.Changes[id]
+		if ch.Phase == queue.Landed && ch.Line.Epoch == c.s.Main.Line.Epoch {
+			forgotten = max(forgotten, ch.Line.Seq)
+		}
 		c.leaveShown(ch)
 		delete(c.s.Changes, id)
 		c.facts.Links.Lose(id)
@@ -127,6 +131,7 @@ func (c *upkeep) tidyDated() {
 		c.facts.Links.Untidied(id)
 		c.facts.Beliefs.RethinkAll()
 	}
+	c.dropBefore(forgotten)
 	c.tidyHistory(due)
 	for n, p := range c.s.Pulls {
 		switch {
@@ -138,6 +143,18 @@ func (c *upkeep) tidyDated() {
 			delete(c.telling.told, n)
 			c.touchPull(p)
 		}
+	}
+}
+
+// dropBefore drops the links with chains that begin before a place on the line, where a change has landed
+// that is forgotten: which of their targets that one affects is not known any more. So they are those of
+// changes that have waited for long.
+func (c *upkeep) dropBefore(seq int) {
+	for _, id := range derived.SortedIf(c.s.Links, func(_ queue.LinkID, l *queue.Link) bool {
+		return l.Change != "" && l.Since.Seq < seq && l.Since.Epoch == c.s.Main.Line.Epoch &&
+			!c.builtOn(l) && !c.evidence(c.s.Changes[l.Change], l) && !c.hunting.probed(l)
+	}) {
+		c.dropLink(c.s.Links[id])
 	}
 }
 

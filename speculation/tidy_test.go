@@ -253,3 +253,31 @@ func TestMergeOnHeadOfTwoLinksIsKept(t *testing.T) {
 		}
 	}
 }
+
+// A change waits for days, and those that have landed since are forgotten after a day. Paths of the one
+// that waits which begin before them tell nothing then, as for a core made from the stored state.
+func TestPathsFromBeforeWhatIsForgotten(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	w.requires = true
+	p := w.open(w.main, edit{"a/code": "one"})
+	w.step(w.say(p, "boss", "/queue pause"), w.say(p, "dev", "/land"))
+	w.quiesce()
+	p.lacks = []queue.Requirement{{Kind: queue.RequireReviews, Names: []string{"0", "1"}}}
+	w.tell(queue.Stirred{Number: p.number})
+	w.quiesce()
+	w.mustBe(p, queue.Parked)
+	w.step(w.say(p, "boss", "/queue resume"))
+	w.quiesce()
+	landed := w.land(edit{"a/code": "two"})
+	w.waitOut()
+	w.mustBe(landed, queue.Landed)
+	if len(w.core.facts.Links.LinksOf[w.change(p).ID]) == 0 {
+		t.Fatal("it has no path")
+	}
+	w.pass(keepVerdict + time.Hour)
+	w.land(edit{"b/code": "three"})
+	w.waitOut()
+	if was, made := remembered(w.core), remembered(w.store.load(w)); was != made {
+		t.Errorf("it knows:\n%s\nand once it is made anew:\n%s", was, made)
+	}
+}
