@@ -174,7 +174,11 @@ func (a *audit) approvals(what string, at *commit, way []*commit, changes []queu
 	}
 	seen, approved := map[string]bool{}, false
 	for _, id := range changes {
-		if ch := w.core.State().Changes[id]; ch != nil && w.sanctioned[ch.Head] {
+		ch := w.core.State().Changes[id]
+		if ch == nil {
+			return // it is forgotten, a day after its end, and with it the head that was approved
+		}
+		if w.sanctioned[ch.Head] {
 			approved = true
 			for _, c := range w.own(at.id, ch.Head) {
 				maps.Copy(seen, setOf(c.tree[guarded]))

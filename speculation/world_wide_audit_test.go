@@ -72,14 +72,15 @@ func (x *wide) unsure(p *pull) {
 	x.watched.last[p.number], x.watched.ruled = word{}, word{}
 }
 
-// asks notes that somebody has said something about a head of a pull request that may land it.
-func (x *wide) asks(p *pull, user string) {
+// asks notes that somebody has said something about a head of a pull request that may land it, or about
+// one that a button names.
+func (x *wide) asks(p *pull, user string, named ...queue.CommitID) {
 	of := x.watched.asked[p.number]
 	if of == nil {
 		of = map[queue.CommitID]map[string]bool{}
 		x.watched.asked[p.number] = of
 	}
-	for _, head := range []queue.CommitID{p.head, x.shows(p)} {
+	for _, head := range append(named, p.head, x.shows(p)) {
 		if of[head] == nil {
 			of[head] = map[string]bool{}
 		}
@@ -108,6 +109,14 @@ func (x *wide) untold(ch *queue.Change) bool {
 	return slices.ContainsFunc(x.mail, func(e queue.Event) bool {
 		b, is := e.Body.(queue.HeadMoved)
 		return is && b.Number == ch.Number && b.Head == ch.Head
+	})
+}
+
+// underway reports whether the answer to an inspection is on its way to the queue.
+func (x *wide) underway(action string) bool {
+	return slices.ContainsFunc(x.mail, func(e queue.Event) bool {
+		b, is := e.Body.(queue.Inspected)
+		return is && b.Action == action
 	})
 }
 
@@ -172,7 +181,7 @@ func (x *wide) boards(ch *queue.Change) {
 	if w := x.watched.last[ch.Number]; w.verb == queue.CommandCancel && !x.awaits(w.id) && x.answered(w) && ch.Arrival <= w.at && !ch.Own {
 		x.Fatalf("%s lands, and %s has taken it back at %s", ch.ID, w.user, w.at.Time())
 	}
-	if in, has := x.watched.known[ch.Number]; has && (!in.Open || in.Base == "other" || in.Draft) && !ch.Own {
+	if in, has := x.watched.known[ch.Number]; has && !x.underway(in.Action) && (!in.Open || in.Base == "other" || in.Draft) && !ch.Own {
 		x.Fatalf("%s lands, and the queue was told that its pull request is open %t, a draft %t, and asks for %s", ch.ID, in.Open, in.Draft, in.Base)
 	}
 	m := x.core.State().Main

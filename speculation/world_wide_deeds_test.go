@@ -65,7 +65,7 @@ func (x *wide) command() {
 		}
 		e := x.event(queue.Commented{Number: p.number, Author: user, Bot: bot, Body: []string{"/land", "/land retry", "/land cancel"}[x.pick(3, "button")], Head: head})
 		p.commands = append(p.commands, e)
-		x.asks(p, user)
+		x.asks(p, user, head)
 		x.unsure(p)
 		x.step(e)
 	case how == 2: // the box of the comment
