@@ -144,11 +144,11 @@ func (c *entering) takenBack(r *queue.Request) bool {
 	return r.Late && p != nil && r.Before(p.Recalled) && c.commands.Row(r.Command.Verb).Enters
 }
 
-// dropHeld ends the commands about a pull request that wait for the end of a push: they were given
-// before the change was taken back.
-func (c *entering) dropHeld(number int) {
+// dropHeld ends the commands about a pull request that wait, or have waited, for the end of a push, and
+// were given before a command that takes the change back.
+func (c *entering) dropHeld(cancel *queue.Request) {
 	for _, id := range derived.Sorted(c.s.Requests) {
-		if r := c.s.Requests[id]; r.Number == number && r.Held {
+		if r := c.s.Requests[id]; r.Number == cancel.Number && r.Held && !cancel.Before(r.Word()) {
 			c.forget(r)
 		}
 	}

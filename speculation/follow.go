@@ -62,6 +62,7 @@ func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 		if p := c.pull(r.Number); !r.Before(p.Recalled) {
 			p.Recalled = r.Word()
 		}
+		c.dropHeld(r)
 	}
 	ch := c.facts.Links.Active(r.Number)
 	switch try := c.settling.tryOf(r.Number); {
@@ -75,7 +76,6 @@ func (c *entering) cancel(r *queue.Request, b queue.Inspected) {
 		}
 		c.refuse(r, why)
 	case ch.Phase == queue.Landing:
-		c.dropHeld(r.Number)
 		ch.Recall = r.User
 		c.touchChange(ch)
 		c.refuse(r, queue.Reason{Code: queue.ReasonTooLate, Names: []string{string(ch.Head)}})

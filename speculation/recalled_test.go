@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -74,6 +75,35 @@ func TestCommandOnWhatLacksSomething(t *testing.T) {
 			if ch := w.change(p); ch.Phase == queue.Landed {
 				t.Errorf("%s: %s: it has landed", name, words)
 			}
+		}
+	}
+}
+
+// A command waits for the end of a push, and somebody takes the change back meanwhile. The push is lost,
+// and the forge answers about the later word first: that is the last one.
+func TestCommandThatWaitsIsTakenBack(t *testing.T) {
+	for _, words := range []string{"/land method=squash", "/land now it burns"} {
+		w := quiet(t, unit, config.Rules{Landing: config.Landing{Methods: []config.Method{config.MethodMerge, config.MethodSquash}}})
+		answers := func(kind string) []queue.Body {
+			i := slices.IndexFunc(w.waits, func(a queue.Action) bool { k, _ := a.Task.Name(); return k == kind })
+			a := w.waits[i]
+			w.waits = slices.Delete(slices.Clone(w.waits), i, i+1)
+			return w.carryOut(a)
+		}
+		p := w.land(edit{"a/code": "one"})
+		w.mustReachPush()
+		w.commitOutside(w.commits[w.main].tree.with(edit{"c/code": "other"}))
+		w.step(w.say(p, "boss", words))
+		w.tell(answers("inspect")...)
+		w.step(w.say(p, "dev", "/land cancel"))
+		cancel := answers("inspect")
+		for kind := "land"; w.core.s.Push != nil; kind = "observe" {
+			w.tell(answers(kind)...)
+		}
+		w.tell(cancel...)
+		w.waitOut()
+		if ch := w.change(p); ch.Phase != queue.Cancelled {
+			t.Errorf("%s: it is %s", words, ch.Phase)
 		}
 	}
 }
