@@ -67,6 +67,7 @@ func (c *upkeep) tidyChanges() {
 		}
 		return ch.Line.Seq <= oldest
 	}) {
+		c.tidyAll = c.tidyAll || c.facts.Links.AssumedBy[id] > 0 // the links on top of it tell nothing any more
 		delete(c.s.Footprints, id)
 		c.touch(queue.KindFootprint, string(id))
 		c.facts.Futures.Forget(id)
