@@ -102,7 +102,10 @@ func ofReviews(k queue.RequirementKind) bool {
 // admit takes in an inspection of a change that somebody asks to land, or to try again.
 // It reports whether the requirements are met; if not, the change waits.
 func (c *guarding) admit(ch *queue.Change, b queue.Inspected) bool {
-	ch.Vouched = ch.Vouched || b.Vouched
+	if b.Vouched && !ch.Vouched {
+		ch.Vouched = true
+		c.touchChange(ch)
+	}
 	c.spare(ch, b)
 	c.entering.reword(ch, b)
 	if lacks := c.lacking(ch, b, ch.Vouched); len(lacks) > 0 {

@@ -228,3 +228,19 @@ func TestWhoDependsOnOthersLooksMoreOften(t *testing.T) {
 		}
 	}
 }
+
+// An administrator asks for what somebody else has asked for, and it still waits: a restart does not
+// forget the approval that this is.
+func TestApprovalByAskingIsStored(t *testing.T) {
+	w := quiet(t, unit, config.Rules{})
+	w.guards, w.requires, w.sanctioned = true, true, map[queue.CommitID]bool{}
+	p := w.open(w.main, edit{"a/code": "fine"})
+	p.draft = true
+	w.step(w.say(p, "dev", "/land"))
+	w.quiesce()
+	w.step(w.say(p, "boss", "/land"))
+	w.quiesce()
+	if ch := w.mustBe(p, queue.Parked); !ch.Vouched || !w.store.load(w).s.Changes[ch.ID].Vouched {
+		t.Errorf("%+v", ch.Consent)
+	}
+}
