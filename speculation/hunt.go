@@ -36,8 +36,21 @@ func (c *hunting) hunts() {
 			c.followHunt(h)
 		}
 	}
+	c.settleHunts()
 	if h := c.pickUp(); h != nil { // also for failures of a hunt that is over by now
 		c.followHunt(h)
+		c.settleHunts()
+	}
+}
+
+// settleHunts names the culprits that are known by now, and ends the hunts that have nothing red any
+// more. Whether a failure may be that of something else rests on what all hunts have taken in.
+func (c *hunting) settleHunts() {
+	for _, id := range derived.Sorted(c.s.Hunts) {
+		if h := c.s.Hunts[id]; h.Over == 0 {
+			c.nameCulprits(h)
+			c.endHunt(h)
+		}
 	}
 }
 
@@ -50,8 +63,6 @@ func (c *hunting) followHunt(h *queue.Hunt) {
 		c.upkeep.ask(c.traceOf(h))
 	}
 	c.weighHunt(h)
-	c.nameCulprits(h)
-	c.endHunt(h)
 }
 
 func (c *hunting) touchHunt(h *queue.Hunt) { c.touch(queue.KindHunt, h.ID) }
