@@ -183,7 +183,8 @@ const waitDelay = 10 * time.Second
 
 // environment has tests print a failing history, and neither save it nor make it smaller.
 func (o options) environment() []string {
-	env := append(os.Environ(), "RAPID_NOFAILFILE=true", "RAPID_SHRINKTIME=0s", fmt.Sprint("RAPID_SEED=", o.seed))
+	// The seed of the tree under test would go before this one, and not each tree is lucky.
+	env := append(os.Environ(), "SUBMITQUEUE_SEED=", "RAPID_NOFAILFILE=true", "RAPID_SHRINKTIME=0s", fmt.Sprint("RAPID_SEED=", o.seed))
 	if o.checks > 0 {
 		env = append(env, fmt.Sprint("RAPID_CHECKS=", o.checks))
 	}
