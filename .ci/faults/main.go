@@ -27,7 +27,7 @@
 // of one name are applied one after the other.
 //
 // A fault is to be found by a property of random histories (pgregory.net/rapid)
-// within the histories that .ci/run draws. The table says how many were drawn; "-"
+// within the histories of seed 1, in .ci/run, too. The table says how many were drawn; "-"
 // stands for a test that draws none. The findings A1 to A9 of the review come first.
 package main
 
