@@ -139,7 +139,7 @@ func (a *audit) judgements() {
 		return // they are made again before they are asked
 	}
 	for id, n := range c.facts.Futures.Nodes {
-		if !n.Shape || len(n.Stirs) > 0 || !n.Made || plan.MindOf(n).Likely.N == nil {
+		if !n.Shape || len(n.Stirs) > 0 || !n.Made || plan.MindOf(n).Likely.N == nil || c.planner.IsStale(&plan.MindOf(n).Likely) {
 			continue
 		}
 		var now plan.Future

@@ -15,9 +15,11 @@ const strong = 0.02
 // what is known of the path.
 type Future struct {
 	N      *derived.Node
-	takes  []bool         // by edge
-	Status derived.Status // of the whole: unknown, verified or failed
-	bySet  bool           // failed because of a set
+	takes  []bool            // by edge
+	Status derived.Status    // of the whole: unknown, verified or failed
+	bySet  bool              // failed because of a set
+	inSets bool              // sets with its open keys have failed, which count or do not by what else is known
+	summed derived.Freshness // of the facts, when Status was made
 	By     []derived.Status
 	Known  []*derived.Known    // by target; nil: nothing is known of it
 	works  []derived.KnownWork // of the likeliest future: what is under way for each of Known
@@ -56,16 +58,25 @@ func (p *Planner) sum(f *Future) {
 			f.Blind++
 		}
 	}
+	f.inSets, f.summed = false, p.facts.Freshness()
 	f.bySet = f.Status == derived.Unknown && len(p.facts.Ledger.Sets) > 0 && p.setFails(f)
 	if f.bySet {
 		f.Status = derived.Failed
 	}
 }
 
+// IsStale reports whether a future has to be summed up anew: what a failed set says of it rests on
+// keys of other targets, and on what has landed since.
+func (p *Planner) IsStale(f *Future) bool { return f.inSets && f.summed != p.facts.Freshness() }
+
 // seeLikely brings a node's likeliest future up to date.
 func (p *Planner) seeLikely(n *derived.Node, edges []derived.Edge) {
 	f := &MindOf(n).Likely
 	if n.Shape && len(n.Stirs) == 0 {
+		if was := f.Status; p.IsStale(f) {
+			p.sum(f)
+			n.Dealt = n.Dealt && f.Status == was
+		}
 		return
 	}
 	changed := !n.Shape
@@ -136,6 +147,7 @@ func (p *Planner) setFails(f *Future) bool {
 			if e == nil {
 				continue
 			}
+			f.inSets = true
 			if e = derived.Filtered(e, func(x queue.Failure) bool {
 				return !x.Clouded && p.facts.Ledger.RestsOn(x, p.takenBy(f)) && p.facts.Ledger.NotBeside(x, func(id queue.Digest) bool { return held[id] })
 			}); !p.facts.Ledger.Decides(e) {
