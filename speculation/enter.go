@@ -337,8 +337,8 @@ func closedAs(merged bool) queue.Reason {
 	return why
 }
 
-// wasMerged tells those who read that nothing is left to land of a pull request why that is: others
-// have merged it, and main has shown it before the forge told.
+// wasMerged adds the cause to the verdict that nothing is left to land of a pull request: others have
+// merged it, and main has shown that before the forge told of it.
 func (c *entering) wasMerged(number int) {
 	p := c.s.Pulls[number]
 	if p == nil {
@@ -364,10 +364,10 @@ func (c *entering) recheck(a *queue.Action, r *queue.Request, b queue.Inspected)
 	}
 	if ch == nil && b.Merged && b.Base == c.s.Main.Branch {
 		c.wasMerged(r.Number)
-	}
-	if ch == nil && b.Merged && b.Base == c.s.Main.Branch && !b.Fork { // for those on top of it, as if the queue had landed it
-		p := c.pull(r.Number)
-		p.Landed, p.Branch = true, b.Branch
+		if !b.Fork { // for those on top of it, as if the queue had landed it
+			p := c.pull(r.Number)
+			p.Landed, p.Branch = true, b.Branch
+		}
 	}
 	if ch == nil || ch.Phase == queue.Landing {
 		return

@@ -221,8 +221,8 @@ func (c *mainline) putBack(p *queue.Push) {
 	c.upkeep.ask(t)
 }
 
-// wasSeen notes, of a head that is put back, that this is no push of anybody's: whoever has asked for
-// it, or delegated it, has seen it.
+// wasSeen notes that putting a head back is no push by a person: the authors of the commands about that
+// head have seen it.
 func (c *entering) wasSeen(h queue.HeadMove) {
 	if ch := c.s.Changes[h.Change]; ch != nil && ch.Made != 0 {
 		ch.Made = 0

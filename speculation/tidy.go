@@ -151,6 +151,9 @@ func (c *upkeep) tidyDated() {
 // that is forgotten: which of their targets that one affects is not known any more. So they are those of
 // changes that have waited for long.
 func (c *upkeep) dropBefore(seq int) {
+	if seq == 0 {
+		return
+	}
 	for _, id := range derived.SortedIf(c.s.Links, func(_ queue.LinkID, l *queue.Link) bool {
 		return l.Change != "" && l.Since.Seq < seq && l.Since.Epoch == c.s.Main.Line.Epoch &&
 			!c.builtOn(l) && !c.evidence(c.s.Changes[l.Change], l) && !c.hunting.probed(l)
