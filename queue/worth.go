@@ -14,7 +14,7 @@ const (
 	WorthProbe     WorthKind = "probe"     // of one alone, before it boards
 	WorthTogether  WorthKind = "together"  // several changes that are to land as one merge
 	WorthFlip      WorthKind = "flip"      // on a future in which one outcome is the other one
-	WorthLate      WorthKind = "late"      // the same, because that outcome will be long in coming
+	WorthLate      WorthKind = "late"      // the same, because the build probably ends before that outcome is known
 	WorthSpare     WorthKind = "spare"     // on another future, in a slot that no other build wants
 	WorthSample    WorthKind = "sample"    // a change deep in the line, with some of those ahead: to learn which changes are to blame
 	WorthTry       WorthKind = "try"       // a change that is only tried, in such a slot

@@ -13,7 +13,7 @@ import (
 // was asked for a alone fails, because of b. A change ahead lands and mends b: nothing
 // speaks against the change any more, and it lands.
 func TestFailureOfWhatWasNotAskedFor(t *testing.T) {
-	w := quiet(t, byStep, config.Rules{}, rule{target: "b", all: []string{"odd"}, unless: "heal"})
+	w := quiet(t, byStep, config.Rules{Spare: config.SpareAlways}, rule{target: "b", all: []string{"odd"}, unless: "heal"})
 	w.everything = true
 	heal := w.land(edit{"x/b": "heal"})
 	p := w.land(edit{"a/code": "fine", "b/code": "odd"})

@@ -336,7 +336,7 @@ func TestAnotherHeadDuringAPushThatIsLost(t *testing.T) {
 // As in TestMendedBeforeTheControl, and a control on main as it is by now has passed already, for
 // another change, when the run fails that began before main was mended.
 func TestMendedBeforeTheFailureIsKnown(t *testing.T) {
-	w := quiet(t, byStep, config.Rules{}, rule{target: "a", all: []string{"worse"}, unless: "fine"})
+	w := quiet(t, byStep, config.Rules{Spare: config.SpareAlways}, rule{target: "a", all: []string{"worse"}, unless: "fine"})
 	w.rules.Retries = 0
 	w.everything = true
 	w.pass(3 * time.Hour)

@@ -46,7 +46,7 @@ func (v voice) whyAlone(x queue.Worth, old string) string {
 	case queue.WorthFlip:
 		return "in case " + v.flips(x)
 	case queue.WorthLate:
-		return "in case " + v.flips(x) + "; it would be long before that is known"
+		return "in case " + v.flips(x) + "; this build will probably end before that is known"
 	case queue.WorthTry:
 		return "only tried, in a slot that nobody else wants"
 	case queue.WorthHunt:

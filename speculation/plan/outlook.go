@@ -59,8 +59,8 @@ func (p *Planner) Expect(n *derived.Node, edges []derived.Edge) float64 {
 // likeliest goes through the changes ahead in order and takes for each the
 // likelier outcome, given the outcomes taken before: chance[i] of its Mind is that of
 // the outcome taken at edge i. It returns when the last of them is expected to be
-// decided.
-func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.Instant) {
+// decided, and the build that ends then.
+func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.Instant, last stretch) {
 	if len(MindOf(n).Takes) != len(edges) {
 		MindOf(n).Takes, MindOf(n).chance = derived.Resize(MindOf(n).Takes, len(edges)), derived.Resize(MindOf(n).chance, len(edges))
 		n.Shape, n.Needed, n.Dealt = false, false, false
@@ -89,12 +89,15 @@ func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.
 			MindOf(n).chance[i], n.Needed, n.Dealt = chance, false, false
 		}
 		if MindOf(to).Plan == p.Plans {
-			if need = max(need, MindOf(to).End); take {
+			if MindOf(to).End > need {
+				need, last = MindOf(to).End, MindOf(to).last
+			}
+			if take {
 				MindOf(to).taken = p.stamp
 			}
 		}
 	}
-	return need
+	return need, last
 }
 
 func (p *planning) oddsOf(n *derived.Node) float64 {
@@ -136,14 +139,14 @@ func (f *Future) average() {
 	}
 }
 
-// ends says when the results of a change's builds are expected to be known.
-func (p *planning) ends(n *derived.Node, f *Future) queue.Instant {
-	own := p.facts.Now
-	if f.Status == derived.Unknown {
-		own = p.facts.Now.Add(n.Span(MindOf(n).Deal.unknown))
-		if until := p.until(n); until > p.facts.Now {
-			own = until
-		}
+// ends says when the results of a change's builds are expected to be known, and by which build.
+func (p *planning) ends(n *derived.Node, f *Future) (queue.Instant, stretch) {
+	if f.Status != derived.Unknown {
+		return p.facts.Now, stretch{from: p.facts.Now}
 	}
-	return own
+	if until := p.until(n); until > p.facts.Now {
+		return until, MindOf(n).busy
+	}
+	took := n.Span(MindOf(n).Deal.unknown)
+	return p.facts.Now.Add(took), stretch{p.facts.Now, took}
 }

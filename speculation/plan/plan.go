@@ -172,7 +172,7 @@ func (p *planning) merges(w derived.Want) {
 	p.propose(Merge{w})
 }
 
-// busy notes of each change when its live builds began and are expected to end.
+// busy notes of each change when the last of its live builds is expected to end.
 func (p *planning) busy() {
 	for _, b := range p.facts.Builds.Building {
 		b.Credit, b.Wanted = 0, false
@@ -196,10 +196,14 @@ func (p *planning) busyWith(b *derived.LiveBuild, n *derived.Node) {
 	}
 	m := MindOf(n)
 	if m.busyIn != p.Plans {
-		m.busyIn, m.began, m.ends = p.Plans, 0, 0
+		m.busyIn, m.ends = p.Plans, 0
 	}
-	m.began = queue.Earliest(m.began, b.Started)
-	m.ends = max(m.ends, p.facts.Builds.Expected(b.Build))
+	if end := p.facts.Builds.Expected(b.Build); end > m.ends {
+		m.ends, m.busy = end, stretch{b.Started, p.facts.Builds.PredictBuild(b.Build)}
+		if b.Started == 0 {
+			m.busy.from = p.facts.Now
+		}
+	}
 }
 
 // until returns when the last of a change's live builds is expected to end, or 0.
@@ -354,7 +358,7 @@ func (p *planning) paths() {
 func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 	p.facts.Futures.Weigh(n)
 	MindOf(n).Odds = p.Expect(n, edges)
-	need := p.likeliest(n, edges)
+	need, last := p.likeliest(n, edges)
 	p.seeLikely(n, edges)
 	f := &MindOf(n).Likely
 	if first := n.Ch.Builds == 0; !n.Dealt || MindOf(n).Deal.first != first || MindOf(n).Deal.single != p.single {
@@ -366,7 +370,10 @@ func (p *planning) path(n *derived.Node, edges []derived.Edge) {
 		n.Dealt, MindOf(n).flipped = true, false
 	}
 	MindOf(n).Plan = p.Plans
-	MindOf(n).End = max(p.ends(n, f), need)
+	MindOf(n).End, MindOf(n).last = p.ends(n, f)
+	if need > MindOf(n).End {
+		MindOf(n).End, MindOf(n).last = need, last
+	}
 	aging := p.answers.aging(n.Ch)
 	if n.Ch.Stale && f.Blind > 0 {
 		p.answers.answer(n, Answer{Code: queue.ReasonAnalyzing})
