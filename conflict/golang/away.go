@@ -18,8 +18,12 @@ var (
 	joined = regexp.MustCompile(`Join\((?:[^"()\n]|\([^"()\n]*\))*("[^"\s\\]+"(?:\s*,\s*"[^"\s\\]+"){1,8})`)
 )
 
-// maxAway is the longest string that is taken for a path.
-const maxAway = 200
+// maxAway is the longest string that is taken for a path, and mostAway how many a file may
+// have: one with more is taken for one that names the whole tree.
+const (
+	maxAway  = 200
+	mostAway = 4096
+)
 
 // awayPaths returns the paths in the strings of a Go file that may lead out of its directory,
 // up or down, up to a wildcard or a verb of fmt; those of dots alone are folders in which
@@ -118,24 +122,21 @@ func (b *builder) readAway(ctx context.Context, p *pkg, h *half, paths []string)
 		}
 	}
 	for _, to := range paths {
-		if up(to) {
+		from := bases
+		switch {
+		case up(to):
 			continue
+		case strings.HasPrefix(to, "../"):
+			from = bases[:1]
 		}
-		if h == &p.test {
-			b.readNamed(p, to)
-		}
-		for _, base := range bases {
-			if base == p.dir && !strings.Contains(to, "/") {
-				if e, ok := b.now.layout.entry(below(base, to)); ok && (to == "go.mod" || to == "go.sum") {
-					h.inputs = append(h.inputs, e)
-				}
+		for _, base := range from {
+			n := named{p, h, base, to}
+			if b.away[n] {
 				continue
 			}
-			if err := b.readAt(ctx, named{p, h, base, to}); err != nil {
+			b.away[n] = true
+			if err := b.readAt(ctx, n); err != nil {
 				return err
-			}
-			if strings.HasPrefix(to, "../") {
-				break
 			}
 		}
 	}
@@ -192,6 +193,15 @@ type named struct {
 // readAt adds what a path means that begins in a directory of the tree.
 func (b *builder) readAt(ctx context.Context, n named) error {
 	p, h, base := n.pkg, n.half, n.base
+	if base == p.dir && h == &p.test {
+		b.readNamed(p, n.to)
+	}
+	if base == p.dir && !strings.Contains(n.to, "/") {
+		if e, ok := b.now.layout.entry(below(base, n.to)); ok && (n.to == "go.mod" || n.to == "go.sum") {
+			h.inputs = append(h.inputs, e)
+		}
+		return nil
+	}
 	to, all := deep(n.to)
 	at, ok := inTree(base, strings.TrimSuffix(to, "/"))
 	if !ok || above(at, p.dir) || h == &p.test && b.holdsAlready(p, at) {
@@ -226,8 +236,12 @@ func (b *builder) readAt(ctx context.Context, n named) error {
 		}
 	}
 	inner := !strings.HasPrefix(to, "../") && b.isPackage(goal) // it has packages of its own below
+	others, last := false, goal
 	for e := range b.now.layout.under(goal) {
-		if dir := dirOf(e.Path); inner && dir != goal && b.within(dir, goal) {
+		if dir := dirOf(e.Path); inner && dir != last {
+			others, last = b.within(dir, goal), dir
+		}
+		if others {
 			continue
 		}
 		if err := add(e); err != nil {

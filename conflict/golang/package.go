@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/module"
@@ -82,6 +83,7 @@ func (b *builder) linkReader(ctx context.Context) func(link conflict.Entry) (str
 // read makes the package of one directory.
 func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 	p := &pkg{dir: dir, libName: nodeName(libPrefix, dir), in: b.now.modules.of(dir)}
+	b.away = map[named]bool{}
 	p.lib.reads = append(p.lib.reads, conflict.ListingOf(dir))
 	var plain []conflict.Entry
 	for _, e := range b.now.layout.files(dir) {
@@ -120,6 +122,8 @@ func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 	}
 	b.resolve(p, &p.lib)
 	b.resolve(p, &p.test)
+	slices.Sort(p.watches)
+	p.watches = slices.Compact(p.watches)
 	if p.lib.native { // #include takes a file of any name, and importers are built of it
 		p.lib.inputs = append(p.lib.inputs, plain...)
 	}

@@ -62,6 +62,7 @@ type builder struct {
 	moved    map[string]bool // directories that are packages now, or were
 	scans    map[source]scan
 	resolved map[*goModule]map[string]*resolved
+	away     map[named]bool // of the package that is being read: the paths that were looked at
 }
 
 func (a *Analyzer) builder(t conflict.Tree, now *state) *builder {
