@@ -1,6 +1,7 @@
 package golang_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -14,6 +15,21 @@ func TestAGoModThatATestReads(t *testing.T) {
 		"a/a.go": "package a\n", "a/a_test.go": "package a\n\nvar _ = open(\"go.mod\")\n"})
 	if got := strings.Join(affected(t, settings, tree, tree.With("go.mod", tree.Content("go.mod")+"// 2\n")), " "); got != ". ./user" {
 		t.Errorf("affected %q", got)
+	}
+}
+
+// A file with more paths than anybody writes is not looked at path by path, from folder by
+// folder: its tests depend on the whole tree.
+func TestATestThatNamesTooMuch(t *testing.T) {
+	for names, want := range map[int]string{4000: "./b", 4200: "./a ./b"} {
+		code := "package a\n\nvar _ = []string{\"..\",\n"
+		for i := range names {
+			code += fmt.Sprintf("\"n%d/x\",\n", i)
+		}
+		tree := conflicttest.New(map[string]string{"go.mod": "module m.org/m\n", "a/a.go": "package a\n", "a/a_test.go": code + "}\n", "b/b.go": "package b\n"})
+		if got := strings.Join(affected(t, settings, tree, tree.With("b/b.go", "package b // 2\n")), " "); got != want {
+			t.Errorf("with %d names: affected %q, want %q", names, got, want)
+		}
 	}
 }
 

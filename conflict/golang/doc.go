@@ -61,8 +61,9 @@
 //     the importer can be built in: the importer's module, modules in one
 //     go.work with it, and modules that replace it by its directory. A path to
 //     a link or to a directory that does not exist is hashed as such.
-//   - A Go file with unreadable imports makes its node depend on the whole
-//     tree: the node changes with every change until the file is repaired.
+//   - A Go file with unreadable imports, or with more than 4,096 strings that may be
+//     paths, makes its node depend on the whole tree: the node changes with every
+//     change until the file is repaired.
 //   - A package with cgo, C or assembly depends on all files of the tree that
 //     a C compiler or linker may read by their names, and on those that it includes from
 //     another directory (#include "../x/table.txt", .incbin).

@@ -19,7 +19,7 @@ type scan struct {
 	embeds   []string // patterns of //go:embed
 	away     []string // paths in strings that lead out of the directory
 	includes []string // names that the C code of it, or of the C file that it is, includes
-	broken   bool     // the imports cannot be read
+	broken   bool     // the imports cannot be read, or it names too many paths
 	script   bool     // built only under the tag "ignore": run by hand
 	builds   bool     // its constraint lets it build on the platform
 }
@@ -85,6 +85,9 @@ func (p *platform) scan(src []byte, test bool) scan {
 	}
 	if test || slices.Contains(s.imports, "testing") {
 		s.away = awayPaths(src[fset.Position(end).Offset:])
+	}
+	if len(s.away) > mostAway {
+		s.away, s.broken = nil, true
 	}
 	if x := buildLine(fset, f); x != nil {
 		s.builds = x.Eval(p.tag)
