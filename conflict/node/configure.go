@@ -16,12 +16,16 @@ func (b *builder) configure(ctx context.Context) error {
 		if err := b.configureRoot(ctx, r); err != nil {
 			return err
 		}
+		var inputs []string
+		if r.nx != nil {
+			inputs = b.inputsOf(r)
+		}
 		for _, p := range r.members {
 			for _, e := range p.sources {
 				if !isTSConfig(e.Path) || e.Mode == conflict.ModeSubmodule || installed(e.Path) {
 					continue
 				}
-				if err := b.addTSConfig(ctx, p, e, maxExtends); err != nil {
+				if err := b.addTSConfig(ctx, p, extended{Entry: e}); err != nil {
 					return err
 				}
 			}
@@ -36,7 +40,7 @@ func (b *builder) configure(ctx context.Context) error {
 			}
 			b.applyProject(p, p.nx)
 			if r.nx != nil {
-				b.applyProject(p, &project{inputs: inProject(r.nx.inputs), paths: r.nx.paths})
+				b.applyProject(p, &project{inputs: inProject(inputs), paths: r.nx.paths})
 			}
 		}
 	}
@@ -118,7 +122,7 @@ func (b *builder) configureShared(r *root) {
 		}
 	}
 	if r.nx != nil {
-		globs = append(globs, r.nx.inputs...)
+		globs = append(globs, b.inputsOf(r)...)
 		for _, tool := range slices.Concat(r.nx.tools, r.nx.on) {
 			b.rootUses(r, tool)
 		}

@@ -215,6 +215,9 @@ func (b *builder) imports(p *pkg, file string, s specifiers) {
 	for _, spec := range s.bare {
 		b.imported(p, spec)
 	}
+	if path.Base(file) == "package.json" && b.owner(layout.Dir(file)) == nil {
+		return // the root's: who reads it runs none of its scripts
+	}
 	for _, name := range s.runs {
 		for _, q := range b.byName[name] {
 			b.depend(p, q)

@@ -16,6 +16,7 @@ type manifest struct {
 	name       string
 	version    string
 	deps       []field  // name and range (or other specifier), of all kinds, sorted
+	scripts    []string // names, sorted
 	words      []string // of all scripts, sorted
 	programs   []string // that it installs
 	workspaces []string
@@ -64,7 +65,8 @@ func parseManifest(file string, data []byte) (*manifest, error) {
 	})
 	m.deps = slices.Compact(m.deps)
 	scripts := o.object("scripts")
-	for _, name := range scripts.keys() {
+	m.scripts = scripts.keys()
+	for _, name := range m.scripts {
 		m.words = append(m.words, strings.FieldsFunc(scripts.text(name), func(r rune) bool { return strings.ContainsRune(" \t\n;&|()'\"`", r) })...)
 	}
 	slices.Sort(m.words)

@@ -21,6 +21,15 @@ type project struct {
 	inputs   []string // globs beside its own files
 	tools    []string // packages that hold its executors
 	paths    []string // the words in options and commands that may be paths from the root
+	tasks    []string // the names of its targets, and their executors
+	defaults []defaultInputs
+	inferred bool // plugins may give projects targets that no file names
+}
+
+// defaultInputs are the inputs that nx.json gives to the targets of a name, or with an executor.
+type defaultInputs struct {
+	task   string
+	inputs []string
 }
 
 func parseProject(file string, data []byte) (*project, error) {
@@ -39,6 +48,7 @@ func readProject(o object) *project {
 		targets = o.object("architect")
 	}
 	for _, name := range targets.keys() {
+		p.tasks = append(p.tasks, name)
 		p.readTarget(targets.object(name))
 	}
 	return p
@@ -47,6 +57,7 @@ func readProject(o object) *project {
 // readTarget reads a target of a project or one of targetDefaults.
 func (p *project) readTarget(t object) {
 	for _, key := range []string{"executor", "builder"} {
+		p.tasks = append(p.tasks, t.text(key))
 		tool, _, _ := strings.Cut(t.text(key), ":")
 		p.tools = append(p.tools, tool)
 	}
@@ -132,8 +143,12 @@ func parseNx(file string, data []byte) (*project, error) {
 	p.readInputs(o.object("namedInputs"))
 	defaults := o.object("targetDefaults")
 	for _, name := range defaults.keys() {
+		read := len(p.inputs)
 		p.readTarget(defaults.object(name))
+		p.defaults = append(p.defaults, defaultInputs{name, slices.Clone(p.inputs[read:])})
+		p.inputs = p.inputs[:read]
 	}
+	p.inferred = len(o.list("plugins")) > 0
 	p.inputs = append(p.inputs, o.object("implicitDependencies").keys()...)
 	for _, raw := range o.list("plugins") {
 		var plugin string
@@ -146,6 +161,25 @@ func parseNx(file string, data []byte) (*project, error) {
 		p.tools = append(p.tools, plugin)
 	}
 	return p, nil
+}
+
+// inputsOf returns the inputs of nx.json that tasks of a root's members may have. What it says
+// of a task that no member has, such as one of the root alone, is left out.
+func (b *builder) inputsOf(r *root) []string {
+	all := r.nx.inferred
+	for _, name := range []string{"workspace.json", "angular.json"} { // they list targets, too
+		_, there := b.has(r.dir, name)
+		all = all || there
+	}
+	inputs := r.nx.inputs
+	for _, d := range r.nx.defaults {
+		if all || strings.ContainsAny(d.task, "*?[{!") || strings.HasPrefix(d.task, "nx:") || slices.ContainsFunc(r.members, func(p *pkg) bool {
+			return slices.Contains(p.man.scripts, d.task) || slices.Contains(p.nx.tasks, d.task)
+		}) {
+			inputs = slices.Concat(inputs, d.inputs)
+		}
+	}
+	return inputs
 }
 
 // applyProject adds the edges of one project's configuration.

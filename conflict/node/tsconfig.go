@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,8 +16,9 @@ import (
 type tsconfig struct {
 	broken  bool
 	extends []string
-	refs    []string // directories or files of referenced projects
-	files   []string // files and folders that belong to it
+	refs    []string            // directories or files of referenced projects
+	folders []string            // that its options name
+	listed  map[string][]string // by "files" and "include": what belongs to it
 	baseURL string
 	paths   map[string][]string // pattern → where it leads
 }
@@ -32,7 +34,7 @@ func parseTSConfig(file string, data []byte) tsconfig {
 	if err != nil {
 		return tsconfig{broken: true}
 	}
-	c := tsconfig{extends: o.texts("extends"), paths: map[string][]string{}}
+	c := tsconfig{extends: o.texts("extends"), paths: map[string][]string{}, listed: map[string][]string{}}
 	if one := o.text("extends"); one != "" {
 		c.extends = []string{one}
 	}
@@ -43,8 +45,12 @@ func parseTSConfig(file string, data []byte) tsconfig {
 		}
 	}
 	options := o.object("compilerOptions")
-	c.files = append(append(o.texts("files"), o.texts("include")...), options.texts("rootDirs")...)
-	c.files = append(append(c.files, options.texts("typeRoots")...), options.text("rootDir"))
+	c.folders = append(slices.Concat(options.texts("rootDirs"), options.texts("typeRoots")), options.text("rootDir"))
+	for _, key := range []string{"files", "include"} {
+		if _, ok := o[key]; ok {
+			c.listed[key] = o.texts(key)
+		}
+	}
 	for _, raw := range options.list("plugins") {
 		var plugin object
 		if json.Unmarshal(raw, &plugin) == nil {
@@ -119,19 +125,35 @@ func (b *builder) tsconfigAt(ctx context.Context, e conflict.Entry) (*tsconfig, 
 	return v.(*tsconfig), nil
 }
 
+// extended is a configuration, and what those have that extend it.
+type extended struct {
+	conflict.Entry
+	depth  int             // how many extend it, each the next
+	listed map[string]bool // the lists that they have: such a list hides those that it could inherit
+}
+
 // addTSConfig adds a configuration, and those that it extends, to the scope of
-// a package, with the edges that they mean.
-func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, left int) error {
-	c, err := b.tsconfigAt(ctx, e)
+// a package, with the edges that they mean. References to projects are never inherited.
+func (b *builder) addTSConfig(ctx context.Context, p *pkg, e extended) error {
+	c, err := b.tsconfigAt(ctx, e.Entry)
 	if err != nil {
 		return err
 	}
 	dir := layout.Dir(e.Path)
-	p.reads = append(p.reads, b.define(e))
+	p.reads = append(p.reads, b.define(e.Entry))
 	p.broken = p.broken || c.broken
 	p.scope.dirs = append(p.scope.dirs, dir)
 	p.scope.configs = append(p.scope.configs, c)
-	for _, f := range slices.Concat(c.refs, c.files) {
+	names, listed := slices.Clone(c.folders), maps.Clone(e.listed)
+	if e.depth == 0 {
+		names, listed = append(names, c.refs...), map[string]bool{}
+	}
+	for key, list := range c.listed {
+		if !listed[key] {
+			names, listed[key] = append(names, list...), true
+		}
+	}
+	for _, f := range names {
 		b.dependConfigured(p, dir, f)
 	}
 	for _, x := range c.extends {
@@ -142,8 +164,8 @@ func (b *builder) addTSConfig(ctx context.Context, p *pkg, e conflict.Entry, lef
 		b.dependPath(p, dir, x)
 		for _, name := range []string{x, x + ".json"} {
 			at, ok := layout.Join(dir, name)
-			if next, is := b.layout.ByPath[at]; ok && is && left > 0 {
-				if err := b.addTSConfig(ctx, p, next, left-1); err != nil {
+			if next, is := b.layout.ByPath[at]; ok && is && e.depth < maxExtends {
+				if err := b.addTSConfig(ctx, p, extended{next, e.depth + 1, listed}); err != nil {
 					return err
 				}
 			}
