@@ -89,7 +89,7 @@ func approvals(t *testing.T, h Host) {
 }
 
 func permission(t *testing.T, h Host) {
-	for user, want := range map[string]forge.Permission{"nobody-knows-me": h.Stranger, "../../../app": h.Stranger, "a b?c#d": h.Stranger, hostile[1]: h.Stranger} {
+	for user, want := range map[string]forge.Permission{"nobody-knows-me": h.Stranger, "../../../user": h.Stranger, "a b?c#d": h.Stranger, hostile[1]: h.Stranger} {
 		if p, err := h.Forge.Permission(t.Context(), user); err != nil || p != want {
 			t.Errorf("user %q has permission %v, %v; want %v", user, p, err, want)
 		}
