@@ -35,6 +35,7 @@ type Analyzer struct {
 	timeout  time.Duration
 	pool     *checkout.Pool
 	includes *lru.Cache[string, []string] // by object id
+	lookups  int                          // for what the sources of one tree include
 }
 
 var _ conflict.Analyzer = (*Analyzer)(nil)
@@ -44,7 +45,7 @@ var _ conflict.Analyzer = (*Analyzer)(nil)
 // of any tree.
 func New(timeout time.Duration, pool *checkout.Pool) *Analyzer {
 	includes, _ := lru.New[string, []string](keptIncludes) // an error is for sizes below one
-	return &Analyzer{timeout, pool, includes}
+	return &Analyzer{timeout, pool, includes, mostLookups}
 }
 
 // ID returns name and version. GN's own version is in the salt.

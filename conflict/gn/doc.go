@@ -19,7 +19,8 @@
 //     the files that links among them lead to;
 //   - the files that its sources include, directly or not, in the folders in which its
 //     compiler looks for them, though it depends on no target that has them: only
-//     `gn check` refuses that, and no build;
+//     `gn check` refuses that, and no build. A tree in which they would have to be looked
+//     for a quarter of a billion times has no graph;
 //   - its BUILD.gn with all files that it imports or reads, and the same of the
 //     toolchain and the configs that it names, because `gn desc` does not print
 //     their commands;

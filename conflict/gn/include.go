@@ -3,6 +3,7 @@ package gn
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"path"
 	"regexp"
@@ -37,8 +38,15 @@ const (
 	includesBatch = 64
 )
 
-// longestLine bounds a line that includes a file.
-const longestLine = 1000
+// longestLine bounds a line that includes a file, and mostLookups how often files are looked
+// for in folders for one tree; a file that is found counts as foundLookups.
+const (
+	longestLine  = 1000
+	mostLookups  = 1 << 28
+	foundLookups = 64
+)
+
+var errIncludes = errors.New("sources of targets include too many files, or in too many folders")
 
 // includer finds the files that the sources of targets include.
 type includer struct {
@@ -46,7 +54,9 @@ type includer struct {
 	*Analyzer
 	tree  conflict.Tree
 	g     *conflict.Graph
-	index map[string]int   // target → its place
+	left  int              // lookups
+	links bool             // the tree has links or submodules
+	deps  [][]int          // target → its dependencies
 	has   map[string][]int // file → the targets with the file in their hash
 	marks []int            // target → 1 + the target among whose dependencies it was seen last
 	of    int              // that target
@@ -56,10 +66,20 @@ type includer struct {
 // include adds to each target the files that its sources include and that are in its hash
 // neither by itself nor by a dependency.
 func (a *Analyzer) include(ctx context.Context, t conflict.Tree, s *scanned, g *conflict.Graph) error {
-	x := &includer{scanned: s, Analyzer: a, tree: t, g: g, index: map[string]int{}, has: map[string][]int{}, marks: make([]int, len(g.Targets)), of: -1}
-	unknown := map[string]bool{}
+	x := &includer{scanned: s, Analyzer: a, tree: t, g: g, left: a.lookups, deps: make([][]int, len(g.Targets)), has: map[string][]int{}, marks: make([]int, len(g.Targets)), of: -1}
+	x.links = slices.ContainsFunc(s.Sorted, func(e conflict.Entry) bool {
+		return e.Mode == conflict.ModeLink || e.Mode == conflict.ModeSubmodule
+	})
+	unknown, index := map[string]bool{}, map[string]int{}
 	for i := range g.Targets {
-		x.index[g.Targets[i].Name] = i
+		index[g.Targets[i].Name] = i
+	}
+	for i := range g.Targets {
+		for _, d := range g.Targets[i].Deps {
+			if j, ok := index[d]; ok {
+				x.deps[i] = append(x.deps[i], j)
+			}
+		}
 		for _, e := range filesOf(&g.Targets[i]) {
 			x.has[e.Path] = append(x.has[e.Path], i)
 			if _, ok := compiled[path.Ext(e.Path)]; ok && plainFile(e) && !a.includes.Contains(e.OID) {
@@ -152,7 +172,7 @@ func (x *includer) names(ctx context.Context, e conflict.Entry) ([]string, error
 // into: what these include is in the hashes of the dependencies.
 func (x *includer) target(ctx context.Context, i int) error {
 	t := &x.g.Targets[i]
-	own := map[string]bool{}
+	own, asked := map[string]bool{}, map[string]bool{}
 	var todo, found []conflict.Entry
 	for _, e := range filesOf(t) {
 		own[e.Path] = true
@@ -160,27 +180,43 @@ func (x *includer) target(ctx context.Context, i int) error {
 			todo = append(todo, e)
 		}
 	}
+	dirs := slices.DeleteFunc(append([]string{""}, x.dirs[t.Name]...), func(dir string) bool { return !x.leads(dir) })
 	for len(todo) > 0 {
 		e := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		names, err := x.names(ctx, e)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			for _, dir := range slices.Concat([]string{layout.Dir(e.Path), ""}, x.dirs[t.Name]) {
+			in := []string{layout.Dir(e.Path)}
+			if !asked[name] {
+				asked[name] = true
+				in = append(in, dirs...)
+			}
+			if x.left -= len(in); x.left < 0 {
+				return errIncludes
+			}
+			for _, dir := range in {
 				at, ok := layout.Join(dir, name)
 				if !ok || own[at] {
 					continue
 				}
-				own[at] = true
 				file, via, ok, err := x.file(at)
 				if err != nil {
 					return err
 				}
-				if !ok || x.below(i, file.Path) {
+				if !ok {
 					continue
 				}
+				own[at] = true
+				if x.below(i, file.Path) {
+					continue
+				}
+				x.left -= foundLookups
 				found = append(append(found, via...), file)
 				todo = append(todo, conflict.Entry{Path: at, Mode: file.Mode, OID: file.OID})
 			}
@@ -200,12 +236,24 @@ func (x *includer) file(at string) (e conflict.Entry, via []conflict.Entry, ok b
 	if e, ok := x.ByPath[at]; ok && plainFile(e) {
 		return e, nil, true, nil
 	}
+	if !x.links {
+		return conflict.Entry{}, nil, false, nil
+	}
 	goal, via, ok, err := x.Resolve(at, x.link)
 	if err != nil || !ok {
 		return conflict.Entry{}, nil, false, err
 	}
 	e, ok = x.ByPath[goal]
 	return e, via, ok && plainFile(e), nil
+}
+
+// leads reports whether anything may be in a folder.
+func (x *includer) leads(dir string) bool {
+	if len(x.Under(dir)) > 0 {
+		return true
+	}
+	_, ok := x.Across(dir)
+	return ok
 }
 
 // below reports whether a file is in the hash of a dependency of a target, direct or not. It
@@ -227,8 +275,8 @@ func (x *includer) below(i int, file string) bool {
 		}
 		at := x.todo[0]
 		x.todo = x.todo[1:]
-		for _, d := range x.g.Targets[at].Deps {
-			if j, ok := x.index[d]; ok && x.marks[j] != i+1 {
+		for _, j := range x.deps[at] {
+			if x.marks[j] != i+1 {
 				x.marks[j] = i + 1
 				x.todo = append(x.todo, j)
 			}
@@ -237,7 +285,7 @@ func (x *includer) below(i int, file string) bool {
 }
 
 // searched returns the folders of the tree in which the compiler of a target looks for what
-// its sources include: those of include_dirs, and those that flags name.
+// its sources include, each once: those of include_dirs, and those that flags name.
 func searched(fields map[string]any) []string {
 	var dirs []string
 	add := func(v string) {
@@ -263,5 +311,6 @@ func searched(fields map[string]any) []string {
 			}
 		})
 	}
-	return dirs
+	slices.Sort(dirs)
+	return slices.Clip(slices.Compact(dirs))
 }

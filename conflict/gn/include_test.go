@@ -1,13 +1,17 @@
 package gn_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/conflict"
 	"github.com/submitqueue/submitqueue/conflict/conflicttest"
+	"github.com/submitqueue/submitqueue/conflict/gn"
 	"github.com/submitqueue/submitqueue/conflict/index"
+	"github.com/submitqueue/submitqueue/queue/config"
 )
 
 // includes is a shop in which d includes nothing yet, and e has what it may include.
@@ -70,4 +74,33 @@ func TestIncludesThatCannotBeRead(t *testing.T) {
 	tree := includes().With("d/d.cc", "#include \"gone.h\"\n#include \"round\"\n").WithMode("round", conflict.ModeLink, "round").WithMode("sub", conflict.ModeSubmodule, "1").
 		WithMode("d/l.cc", conflict.ModeLink, "../e/e.cc").With("d/BUILD.gn", "static_library(\"d\") {\n  sources = [ \"d.cc\", \"l.cc\", \"//sub/x.cc\" ]\n  inputs = [ \"//round\" ]\n}\n")
 	mustKnow(t, analyze(t, p, tree))
+}
+
+// A tree whose sources include more than anybody writes is one target. Folders that are not
+// there cost nothing.
+func TestSourcesThatIncludeTooMuch(t *testing.T) {
+	p := mustOpen(t, 1)
+	text := ""
+	for i := range 50 {
+		text += fmt.Sprintf("#include \"none%d.h\"\n", i)
+	}
+	dirs := func(prefix string) string {
+		list := ""
+		for i := range 20 {
+			list += fmt.Sprintf("\"%s%d\", ", prefix, i)
+		}
+		return "static_library(\"d\") {\n  sources = [ \"d.cc\" ]\n  include_dirs = [ " + list + "]\n}\n"
+	}
+	main := includes().With("d/d.cc", text)
+	for i := range 20 {
+		main = main.With(fmt.Sprintf("dirs/x%d/x.txt", i), "")
+	}
+	a := gn.New(20*time.Second, p)
+	a.Bound(500)
+	for prefix, want := range map[string]string{"//dirs/x": "include too many files", "//none/x": ""} {
+		s, err := conflict.Analyze(t.Context(), a, config.Analysis{}, main.With("d/BUILD.gn", dirs(prefix)))
+		if err != nil || !strings.Contains(s.Unknown, want) || (s.Unknown == "") != (want == "") {
+			t.Errorf("in folders %s: unknown %q, %v; want %q", prefix, s.Unknown, err, want)
+		}
+	}
 }
