@@ -33,6 +33,15 @@ func newFolders(files []conflict.Entry) *folders {
 	return l
 }
 
+// At returns the entries at a path, as layout.Layout does: mostly there are none, since most
+// words of a source name no file.
+func (l *folders) At(p string) []conflict.Entry {
+	if _, file := l.ByPath[p]; !file && l.dirs[p] == nil {
+		return nil
+	}
+	return l.Layout.At(p)
+}
+
 // within reports whether a path is a directory or below it.
 func within(file, dir string) bool {
 	return dir == "" || file == dir || strings.HasPrefix(file, dir) && file[len(dir)] == '/'

@@ -265,7 +265,7 @@ func (l *loader) literals(ctx context.Context, c *crate, oid string) ([]string, 
 // files outside of the crate, or in the other half. The path of a module within an
 // inline module begins further down.
 func (l *loader) named(c *crate, bases []string, literal string) []conflict.Entry {
-	if upward([]byte(literal)) {
+	if upward([]byte(literal)) || strings.HasPrefix(literal, modulePrefix) || strings.HasPrefix(literal, packagePrefix) {
 		return nil
 	}
 	if wordLike([]byte(literal)) {
