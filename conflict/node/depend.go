@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -287,15 +288,22 @@ func (b *builder) scan(ctx context.Context) error {
 }
 
 func (b *builder) scanFile(ctx context.Context, p *pkg, e conflict.Entry) error {
-	if s, ok := b.scans[e.OID]; ok {
-		b.imports(p, e.Path, s)
-		return nil
+	s, ok := b.scans[e.OID]
+	if !ok {
+		v, err := b.read(ctx, sourceReading(e))
+		if err != nil {
+			return err
+		}
+		s = v.(specifiers)
 	}
-	v, err := b.read(ctx, sourceReading(e))
-	if err != nil {
-		return err
+	if isTSConfig(e.Path) {
+		c, err := b.tsconfigAt(ctx, e)
+		if err != nil {
+			return err
+		}
+		s.bare = slices.DeleteFunc(slices.Clone(s.bare), func(spec string) bool { return slices.Contains(c.mere, spec) })
 	}
-	b.imports(p, e.Path, v.(specifiers))
+	b.imports(p, e.Path, s)
 	return nil
 }
 

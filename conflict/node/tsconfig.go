@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -21,6 +22,7 @@ type tsconfig struct {
 	listed  map[string][]string // by "files" and "include": what belongs to it
 	baseURL string
 	paths   map[string][]string // pattern → where it leads
+	mere    []string            // patterns that are nothing else in it, sorted: it imports none of them
 }
 
 // isTSConfig reports whether a file of this name configures TypeScript.
@@ -62,6 +64,9 @@ func parseTSConfig(file string, data []byte) tsconfig {
 	paths := options.object("paths")
 	for _, pattern := range paths.keys() {
 		c.paths[pattern] = paths.texts(pattern)
+		if bytes.Count(data, []byte(`"`+pattern+`"`)) == 1 {
+			c.mere = append(c.mere, pattern)
+		}
 	}
 	return c
 }
