@@ -225,8 +225,30 @@ func (b *builder) readAt(ctx context.Context, n named) error {
 	if err != nil || !ok {
 		return err
 	}
+	inner := !strings.HasPrefix(to, "../") && b.isPackage(goal) // it has packages of its own below
+	if err := b.addBelow(ctx, n, goal, inner); err != nil {
+		return err
+	}
+	if h == &p.test && goal != p.dir && !hidden(goal) {
+		b.dependOn(p, goal, all)
+	}
+	return nil
+}
+
+// addBelow adds the file at a path or all files below it, without those of packages below it if
+// there are inner ones.
+func (b *builder) addBelow(ctx context.Context, n named, goal string, inner bool) error {
+	h, goals := n.half, b.goals[n.half]
+	mark := goal
+	if inner {
+		mark += "/" // no path of a goal
+	}
+	if goals[goal] || goals[mark] {
+		return nil
+	}
+	goals[mark] = true
 	add := func(e conflict.Entry) error {
-		behind, err := b.linked(ctx, p, e)
+		behind, err := b.linked(ctx, n.pkg, e, goals)
 		h.inputs = append(append(h.inputs, e), behind...)
 		return err
 	}
@@ -235,7 +257,6 @@ func (b *builder) readAt(ctx context.Context, n named) error {
 			return err
 		}
 	}
-	inner := !strings.HasPrefix(to, "../") && b.isPackage(goal) // it has packages of its own below
 	others, last := false, goal
 	for e := range b.now.layout.under(goal) {
 		if dir := dirOf(e.Path); inner && dir != last {
@@ -247,9 +268,6 @@ func (b *builder) readAt(ctx context.Context, n named) error {
 		if err := add(e); err != nil {
 			return err
 		}
-	}
-	if h == &p.test && goal != p.dir && !hidden(goal) {
-		b.dependOn(p, goal, all)
 	}
 	return nil
 }

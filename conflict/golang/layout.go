@@ -195,10 +195,11 @@ func (l *layout) walk(dir string, yield func(conflict.Entry) bool) bool {
 // file, or all entries below a directory, with what the links among these lead
 // to. A link out of the tree, or in a circle, leads to nothing. The answer holds
 // as long as nothing changes at or below the paths that look was called with,
-// and no link or submodule above them comes or goes.
-func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, error), look func(path string)) ([]conflict.Entry, error) {
+// and no link or submodule above them comes or goes. Goals are left out, and those of the
+// link added to them: many links may lead to one large directory.
+func (l *layout) follow(link conflict.Entry, read func(conflict.Entry) (string, error), look func(path string), goals map[string]bool) ([]conflict.Entry, error) {
 	var found []conflict.Entry
-	walked, goals := map[string]bool{}, map[string]bool{} // many links may lead to one large directory
+	walked := map[string]bool{}
 	for todo := []conflict.Entry{link}; len(todo) > 0; todo = todo[1:] {
 		if walked[todo[0].Path] {
 			continue

@@ -1,7 +1,9 @@
 package golang_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/conflict"
@@ -34,6 +36,35 @@ func TestFilesBehindLinks(t *testing.T) {
 			must(t, err)
 			followed(t, golang.New(golang.Options{}), conflicttest.Ordered(graph), from, to)
 		})
+	}
+}
+
+// Many links of a package may lead to one large folder: each file of it is an input once,
+// for each half and for plain files of a package with C.
+func TestManyLinksToOneFolder(t *testing.T) {
+	const links, files = 40, 50
+	tree := conflicttest.New(map[string]string{"go.mod": "module m.org/m\n", "a/a.go": "package a\n", "a/a.c": ""})
+	for i := range files {
+		tree = tree.With(fmt.Sprintf("big/%d.txt", i), "")
+	}
+	code := "package a\n"
+	for i := range links {
+		for _, at := range []string{"a/testdata/l%d", "a/l%d", "other/l%d"} {
+			tree = tree.WithMode(fmt.Sprintf(at, i), conflict.ModeLink, strings.Repeat("../", strings.Count(at, "/"))+"big")
+		}
+		code += fmt.Sprintf("\nvar _ = open(\"../other/l%d\")\n", i)
+	}
+	graph, err := golang.New(golang.Options{}).Graph(t.Context(), tree.With("a/a_test.go", code))
+	must(t, err)
+	for _, n := range graph.Targets {
+		if len(n.Inputs) > 4*files+4*links {
+			t.Errorf("%s has %d inputs", n.Name, len(n.Inputs))
+		}
+		if n.Kind == "go package" || n.Kind == "go library" {
+			if !slices.ContainsFunc(n.Inputs, func(e conflict.Entry) bool { return e.Path == "big/7.txt" }) {
+				t.Errorf("%s has not the files that its links lead to", n.Name)
+			}
+		}
 	}
 }
 

@@ -139,6 +139,7 @@ func (b *builder) followCopies(ctx context.Context) error {
 	look := func(path string) { m.watches = append(m.watches, path) }
 	pass := func(path string) { m.ways = append(m.ways, path) }
 	for _, dir := range m.dirs() {
+		goals := map[string]bool{}
 		for e := range l.under(below(dir, "vendor")) {
 			if e.Mode != conflict.ModeLink {
 				continue
@@ -150,19 +151,20 @@ func (b *builder) followCopies(ctx context.Context) error {
 			if to := m.byDir[goal]; ok && to != nil && m.byDir[dir].locals[to.path] == goal {
 				continue
 			}
-			found, err := l.follow(e, read, look)
+			found, err := l.follow(e, read, look, goals)
 			if err != nil {
 				return err
 			}
 			m.copies[dir] = append(m.copies[dir], found...)
 		}
 	}
+	goals := map[string]bool{}
 	for _, dir := range m.vendors { // of a workspace: its vendored files are in every hash
 		for e := range l.under(dir) {
 			if e.Mode != conflict.ModeLink {
 				continue
 			}
-			found, err := l.follow(e, read, look)
+			found, err := l.follow(e, read, look, goals)
 			if err != nil {
 				return err
 			}

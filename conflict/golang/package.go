@@ -64,12 +64,13 @@ func (b *builder) isPackage(dir string) bool {
 	return in != nil && b.now.layout.hasGo(dir) && module.CheckImportPath(in.importPath(dir)) == nil
 }
 
-// linked returns the files that a symbolic link leads to.
-func (b *builder) linked(ctx context.Context, p *pkg, e conflict.Entry) ([]conflict.Entry, error) {
+// linked returns the files that a symbolic link leads to, but for goals that other links of
+// the package have led to.
+func (b *builder) linked(ctx context.Context, p *pkg, e conflict.Entry, goals map[string]bool) ([]conflict.Entry, error) {
 	if e.Mode != conflict.ModeLink {
 		return nil, nil
 	}
-	return b.now.layout.follow(e, b.linkReader(ctx), func(path string) { p.watches = append(p.watches, path) })
+	return b.now.layout.follow(e, b.linkReader(ctx), func(path string) { p.watches = append(p.watches, path) }, goals)
 }
 
 // linkReader returns a function that reads where a symbolic link leads.
@@ -83,12 +84,19 @@ func (b *builder) linkReader(ctx context.Context) func(link conflict.Entry) (str
 // read makes the package of one directory.
 func (b *builder) read(ctx context.Context, dir string) (*pkg, error) {
 	p := &pkg{dir: dir, libName: nodeName(libPrefix, dir), in: b.now.modules.of(dir)}
-	b.away = map[named]bool{}
+	b.away, b.goals = map[named]bool{}, map[*half]map[string]bool{&p.lib: {}, &p.test: {}}
 	p.lib.reads = append(p.lib.reads, conflict.ListingOf(dir))
 	var plain []conflict.Entry
+	natives, plains := map[string]bool{}, map[string]bool{}
 	for _, e := range b.now.layout.files(dir) {
 		base := path.Base(e.Path)
-		to, err := b.linked(ctx, p, e)
+		goals := plains
+		if isGo(e) {
+			goals = map[string]bool{} // what one leads to is its text
+		} else if native(base) {
+			goals = natives
+		}
+		to, err := b.linked(ctx, p, e, goals)
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +233,7 @@ func (b *builder) readTestdata(ctx context.Context, p *pkg) error {
 			continue
 		}
 		for e := range b.now.layout.under(sub) {
-			to, err := b.linked(ctx, p, e)
+			to, err := b.linked(ctx, p, e, b.goals[&p.test])
 			if err != nil {
 				return err
 			}

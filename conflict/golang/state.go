@@ -62,7 +62,11 @@ type builder struct {
 	moved    map[string]bool // directories that are packages now, or were
 	scans    map[source]scan
 	resolved map[*goModule]map[string]*resolved
-	away     map[named]bool // of the package that is being read: the paths that were looked at
+
+	// Of the package that is being read: the paths that were looked at, and, for each half,
+	// the files and directories that are among its inputs with all below them.
+	away  map[named]bool
+	goals map[*half]map[string]bool
 }
 
 func (a *Analyzer) builder(t conflict.Tree, now *state) *builder {
