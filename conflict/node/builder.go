@@ -40,6 +40,7 @@ type root struct {
 	pnpm     *pnpmWorkspace
 	turbo    *turbo
 	nx       *project
+	inputs   []string // globs of nx.json beside the projects' own files
 	locks    []rootLock
 	claims   []conflict.Entry  // files of which each package depends on its part
 	files    []conflict.Entry  // files that all members depend on

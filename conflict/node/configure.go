@@ -16,9 +16,8 @@ func (b *builder) configure(ctx context.Context) error {
 		if err := b.configureRoot(ctx, r); err != nil {
 			return err
 		}
-		var inputs []string
 		if r.nx != nil {
-			inputs = b.inputsOf(r)
+			r.inputs = b.inputsOf(r)
 		}
 		for _, p := range r.members {
 			for _, e := range p.sources {
@@ -40,7 +39,7 @@ func (b *builder) configure(ctx context.Context) error {
 			}
 			b.applyProject(p, p.nx)
 			if r.nx != nil {
-				b.applyProject(p, &project{inputs: inProject(inputs), paths: r.nx.paths})
+				b.applyProject(p, &project{inputs: inProject(r.inputs), paths: r.nx.paths})
 			}
 		}
 	}
@@ -122,7 +121,7 @@ func (b *builder) configureShared(r *root) {
 		}
 	}
 	if r.nx != nil {
-		globs = append(globs, b.inputsOf(r)...)
+		globs = append(globs, r.inputs...)
 		for _, tool := range slices.Concat(r.nx.tools, r.nx.on) {
 			b.rootUses(r, tool)
 		}

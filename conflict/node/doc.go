@@ -56,7 +56,8 @@
 //     task of the root, //#task, needs all files that no package owns;
 //     globalDependencies are in every hash. "^build" follows the edges above;
 //   - nx.json and project.json: implicitDependencies, dependsOn, executors,
-//     inputs in {workspaceRoot}, paths in options and commands;
+//     inputs in {workspaceRoot}, paths in options and commands; no inputs of a task that
+//     no package has or waits for, unless plugins may make it;
 //   - a package depends on the packages in directories within its own.
 //
 // A folder of a package that the root's settings name, such as a project of Jest, and that

@@ -21,7 +21,7 @@ type project struct {
 	inputs   []string // globs beside its own files
 	tools    []string // packages that hold its executors
 	paths    []string // the words in options and commands that may be paths from the root
-	tasks    []string // the names of its targets, and their executors
+	tasks    []string // the names of its targets and of those that these wait for, and their executors
 	defaults []defaultInputs
 	inferred bool // plugins may give projects targets that no file names
 }
@@ -64,10 +64,16 @@ func (p *project) readTarget(t object) {
 	for _, raw := range t.list("dependsOn") {
 		var text string
 		if json.Unmarshal(raw, &text) == nil {
-			if name, _, ok := strings.Cut(text, ":"); ok && !strings.HasPrefix(text, "^") {
+			name, task, ok := strings.Cut(text, ":")
+			if ok && !strings.HasPrefix(text, "^") {
 				p.on = append(p.on, name)
 			}
+			p.tasks = append(p.tasks, strings.TrimPrefix(text, "^"), task)
 			continue
+		}
+		var o object
+		if json.Unmarshal(raw, &o) == nil {
+			p.tasks = append(p.tasks, o.text("target"))
 		}
 		p.readProjects(raw)
 	}
@@ -164,19 +170,32 @@ func parseNx(file string, data []byte) (*project, error) {
 }
 
 // inputsOf returns the inputs of nx.json that tasks of a root's members may have. What it says
-// of a task that no member has, such as one of the root alone, is left out.
+// of a task that no member has or waits for, such as one of the root alone, is left out.
 func (b *builder) inputsOf(r *root) []string {
 	all := r.nx.inferred
 	for _, name := range []string{"workspace.json", "angular.json"} { // they list targets, too
 		_, there := b.has(r.dir, name)
 		all = all || there
 	}
-	inputs := r.nx.inputs
+	may := map[string]bool{}
+	for _, task := range r.nx.tasks {
+		may[task] = true
+	}
+	for _, p := range r.members {
+		for _, task := range slices.Concat(p.man.scripts, p.nx.tasks) {
+			may[task] = true
+		}
+		for _, word := range p.man.words {
+			for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '=' || r == ',' }) {
+				_, task, _ := strings.Cut(part, ":") // project:task:configuration
+				may[part], may[task], may[task[:max(strings.LastIndexByte(task, ':'), 0)]] = true, true, true
+			}
+		}
+	}
+	inputs := slices.Clone(r.nx.inputs)
 	for _, d := range r.nx.defaults {
-		if all || strings.ContainsAny(d.task, "*?[{!") || strings.HasPrefix(d.task, "nx:") || slices.ContainsFunc(r.members, func(p *pkg) bool {
-			return slices.Contains(p.man.scripts, d.task) || slices.Contains(p.nx.tasks, d.task)
-		}) {
-			inputs = slices.Concat(inputs, d.inputs)
+		if all || may[d.task] || strings.ContainsAny(d.task, "*?[{!") || strings.HasPrefix(d.task, "nx:") {
+			inputs = append(inputs, d.inputs...)
 		}
 	}
 	return inputs
