@@ -301,7 +301,10 @@ func (b *builder) scanFile(ctx context.Context, p *pkg, e conflict.Entry) error 
 		if err != nil {
 			return err
 		}
-		s.bare = slices.DeleteFunc(slices.Clone(s.bare), func(spec string) bool { return slices.Contains(c.mere, spec) })
+		s.bare = slices.DeleteFunc(slices.Clone(s.bare), func(spec string) bool {
+			_, mere := slices.BinarySearch(c.mere, spec)
+			return mere
+		})
 	}
 	b.imports(p, e.Path, s)
 	return nil

@@ -23,7 +23,7 @@ type project struct {
 	paths    []string // the words in options and commands that may be paths from the root
 	tasks    []string // the names of its targets and of those that these wait for, and their executors
 	defaults []defaultInputs
-	inferred bool // plugins may give projects targets that no file names
+	inferred bool // plugins, its own or of a preset, may give projects targets that no file names
 }
 
 // defaultInputs are the inputs that nx.json gives to the targets of a name, or with an executor.
@@ -154,7 +154,8 @@ func parseNx(file string, data []byte) (*project, error) {
 		p.defaults = append(p.defaults, defaultInputs{name, slices.Clone(p.inputs[read:])})
 		p.inputs = p.inputs[:read]
 	}
-	p.inferred = len(o.list("plugins")) > 0
+	preset := o.text("extends")
+	p.inferred = len(o.list("plugins")) > 0 || preset != "" && !strings.HasPrefix(preset, "nx/presets/")
 	p.inputs = append(p.inputs, o.object("implicitDependencies").keys()...)
 	for _, raw := range o.list("plugins") {
 		var plugin string

@@ -25,6 +25,9 @@ type tsconfig struct {
 	mere    []string            // patterns that are nothing else in it, sorted: it imports none of them
 }
 
+// lists are the fields that say what belongs to a configuration.
+var lists = []string{"files", "include"}
+
 // isTSConfig reports whether a file of this name configures TypeScript.
 func isTSConfig(file string) bool {
 	base := path.Base(file)
@@ -48,8 +51,8 @@ func parseTSConfig(file string, data []byte) tsconfig {
 	}
 	options := o.object("compilerOptions")
 	c.folders = append(slices.Concat(options.texts("rootDirs"), options.texts("typeRoots")), options.text("rootDir"))
-	for _, key := range []string{"files", "include"} {
-		if _, ok := o[key]; ok {
+	for _, key := range lists {
+		if bytes.HasPrefix(o[key], []byte("[")) { // null is none
 			c.listed[key] = o.texts(key)
 		}
 	}
@@ -61,13 +64,17 @@ func parseTSConfig(file string, data []byte) tsconfig {
 	}
 	c.extends = append(c.extends, options.texts("types")...)
 	c.baseURL = options.text("baseUrl")
-	paths := options.object("paths")
+	paths, times := options.object("paths"), map[string]int{}
+	for text := range bytes.SplitSeq(data, []byte(`"`)) {
+		times[string(text)]++
+	}
 	for _, pattern := range paths.keys() {
 		c.paths[pattern] = paths.texts(pattern)
-		if bytes.Count(data, []byte(`"`+pattern+`"`)) == 1 {
+		if times[pattern] == 1 {
 			c.mere = append(c.mere, pattern)
 		}
 	}
+	slices.Sort(c.mere)
 	return c
 }
 
@@ -153,8 +160,8 @@ func (b *builder) addTSConfig(ctx context.Context, p *pkg, e extended) error {
 	if e.depth == 0 {
 		names, listed = append(names, c.refs...), map[string]bool{}
 	}
-	for key, list := range c.listed {
-		if !listed[key] {
+	for _, key := range lists {
+		if list, ok := c.listed[key]; ok && !listed[key] {
 			names, listed[key] = append(names, list...), true
 		}
 	}
