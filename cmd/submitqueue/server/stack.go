@@ -151,7 +151,7 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	for _, open := range []func(context.Context) error{s.openStore, s.openHistory, s.openRunners, s.openRemote, s.openQueues, s.openServer, s.openNotify} {
+	for _, open := range []func(context.Context) error{s.openFolder, s.openStore, s.openHistory, s.openRunners, s.openRemote, s.openQueues, s.openServer, s.openNotify} {
 		if err := open(ctx); err != nil {
 			return nil, err
 		}
@@ -175,6 +175,15 @@ func Start(ctx context.Context, o Options) (_ *Stack, err error) {
 	s.set.start()
 	s.wg.Go(func() { s.serve <- s.Server.Serve() })
 	return s, nil
+}
+
+// openFolder takes the data folder for this server.
+func (s *Stack) openFolder(ctx context.Context) error {
+	lock, err := takeFolder(ctx, s.o.Data)
+	if err == nil {
+		s.closes = append(s.closes, lock.Close)
+	}
+	return err
 }
 
 func (s *Stack) openStore(ctx context.Context) error {
@@ -314,9 +323,8 @@ func (s *Stack) moved(hook, repository string) func(now forge.Place) {
 
 // ownerName returns the name under which a server owns queues. It belongs to the data
 // folder, so that a server that was killed takes over its own lease when it starts
-// again. The process that opens a queue's mirror in the folder holds the mirror's lock,
-// so only one process uses the name. A folder that was copied to another machine has
-// another name.
+// again. Only one process uses the name, since it holds the folder's lock. A folder that
+// was copied to another machine has another name.
 func ownerName(data string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
