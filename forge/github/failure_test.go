@@ -239,3 +239,14 @@ func TestRepositoriesOfAnInstallationShareItsLimit(t *testing.T) {
 		t.Errorf("git waits, too: %v", err)
 	}
 }
+
+// An address that no request can be sent to is refused at the start, and not tried for ever.
+func TestAddressesThatAreNone(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"ghe.example.com", "ftp://ghe.example.com/api/v3/", "https:///api/v3/"} {
+		_, err := github.New(github.Options{BaseURL: address, AppID: 1, PrivateKey: []byte("key"), Owner: "o", Name: "r"})
+		if err == nil || !strings.Contains(err.Error(), "write https://HOST/api/v3/") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

@@ -106,8 +106,8 @@ func New(o Options) (*Forge, error) {
 		o.Shared = NewShared(nil, 0)
 	}
 	base, err := url.Parse(strings.TrimSuffix(o.BaseURL, "/") + "/")
-	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("github: %q is not the address of a REST interface", o.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
+		return nil, fmt.Errorf("github: %q is not the address of a REST interface: write https://HOST/api/v3/", o.BaseURL)
 	}
 	f := &Forge{
 		o: o, log: o.Logger, base: base,

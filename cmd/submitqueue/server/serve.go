@@ -69,14 +69,23 @@ func (c *Serve) console() io.Writer {
 	return c.out
 }
 
-// Bounds of the flags that say how much of histories is kept.
+// Bounds of the flags that say how much of histories is kept, and how many builds run at once.
 const (
 	mostDays      = 10_000
 	mostMegabytes = 1 << 20
+	mostRunners   = 500 // half of the user ids that --isolate-uids has by default
+	mostCIBuilds  = 10_000
 )
 
-// Validate refuses bounds of histories that keep nothing or overflow, and weights out of range.
+// Validate refuses bounds of histories that keep nothing or overflow, and numbers of builds and
+// weights out of range.
 func (c *Serve) Validate() error {
+	if c.Runners < 0 || c.Runners > mostRunners {
+		return fmt.Errorf("--runners is a number from 0 (only other machines build) to %d, not %d", mostRunners, c.Runners)
+	}
+	if c.CIBuilds < 1 || c.CIBuilds > mostCIBuilds {
+		return fmt.Errorf("--ci-builds is a number from 1 to %d, not %d", mostCIBuilds, c.CIBuilds)
+	}
 	if c.Days < 1 || c.Days > mostDays {
 		return fmt.Errorf("--history-days is a number from 1 to %d, not %d", mostDays, c.Days)
 	}
