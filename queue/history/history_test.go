@@ -152,6 +152,9 @@ func TestReaderRefuses(t *testing.T) {
 		{"", "line 1: the history is empty"},
 		{"{}\n", "line 1: this is no history"},
 		{`{"history":`, "line 1: it ends in the middle of its header"},
+		{`{"hist`, "line 1: it ends in the middle of its header"},
+		{"just text", "line 1: this is no history"}, // and not one whose writer was killed
+		{`{"version": 1,`, "line 1: this is no history"},
 		{`{"history":2}` + "\n", "line 1: format 2 of histories; only 1"},
 		{header + "\n[]\n", "line 3: json: cannot unmarshal array"},
 		{header + "{\n", "line 2: unexpected end of JSON"},

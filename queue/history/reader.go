@@ -38,6 +38,9 @@ type Reader struct {
 // the writer was killed.
 var errBegun = errors.New("it was only begun")
 
+// headerBegins is what the first line of each history begins with.
+const headerBegins = `{"history":`
+
 // NewReader reads the header of a file, which may be gzip. An error names its line.
 func NewReader(from io.Reader) (*Reader, error) {
 	b := bufio.NewReaderSize(from, 1<<16)
@@ -57,7 +60,7 @@ func NewReader(from io.Reader) (*Reader, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(text, &r.header); err != nil || r.header.History == 0 {
-		if !whole && err != nil {
+		if !whole && err != nil && (bytes.HasPrefix(text, []byte(headerBegins)) || bytes.HasPrefix([]byte(headerBegins), text)) {
 			return nil, fmt.Errorf("line 1: it ends in the middle of its header: %w", errBegun)
 		}
 		return nil, errors.New(`line 1: this is no history: its first line is not {"history":1,...}`)
