@@ -24,8 +24,14 @@ type Export struct {
 	Salt      string `env:"SUBMITQUEUE_HISTORY_SALT" help:"Salt of the hashes; default: a new one each time. Two exports with the same salt can be put together." placeholder:"TEXT"`
 }
 
+// errSalt: names are asked to be hashed and would be printed.
+var errSalt = print.UsageError("a salt (--salt, SUBMITQUEUE_HISTORY_SALT) hashes nothing without --anonymous: say --anonymous too, or leave the salt out")
+
 // Run implements the command.
 func (e *Export) Run(ctx context.Context) error {
+	if e.Salt != "" && !e.Anonymous {
+		return errSalt
+	}
 	since, err := sinceOf(e.Since, time.Now())
 	if err != nil {
 		return err

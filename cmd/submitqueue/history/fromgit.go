@@ -54,6 +54,9 @@ func (g *FromGit) Run(ctx context.Context) error {
 	if g.Anonymous && g.Salt == "" {
 		return print.UsageError("--anonymous needs a --salt that only you know: names could be tried out without one")
 	}
+	if g.Salt != "" && !g.Anonymous {
+		return errSalt
+	}
 	results := map[queue.CommitID]said{}
 	if g.Results != "" {
 		f, err := os.Open(g.Results)
@@ -219,6 +222,12 @@ func (g *FromGit) log(ctx context.Context) ([]*commit, error) {
 	}
 	line, err := readLog(pipe)
 	if ended := cmd.Wait(); ended != nil {
+		if strings.Contains(wrong.String(), "bad revision") {
+			if g.Branch == "HEAD" {
+				return nil, fmt.Errorf("%s has no commit yet on the branch that is checked out; name another with --branch", g.Repo)
+			}
+			return nil, fmt.Errorf("%s has no branch or commit %s; git branch -a lists the branches", g.Repo, g.Branch)
+		}
 		return nil, fmt.Errorf("%s: git log: %w: %s", g.Repo, ended, strings.TrimSpace(wrong.String()))
 	}
 	slices.Reverse(line)

@@ -144,3 +144,31 @@ func TestFromGit(t *testing.T) {
 		t.Errorf("the latest commit, of a red stretch that began before it: %s", text)
 	}
 }
+
+// A salt without --anonymous is refused: its user believes that names are hashed, and they
+// would be printed.
+func TestSaltAlone(t *testing.T) {
+	var out bytes.Buffer
+	for name, err := range map[string]error{
+		"export":   (&Export{Salt: "x"}).Run(t.Context()),
+		"from-git": (&FromGit{Repo: t.TempDir(), Branch: "HEAD", Salt: "x", out: &out}).Run(t.Context()),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "without --anonymous") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A repository or a branch without a commit is said to be one, and not in git's words alone.
+func TestFromGitOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", "-b", "main", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for branch, want := range map[string]string{"HEAD": "has no commit yet", "nope": "has no branch or commit nope"} {
+		err := (&FromGit{Repo: dir, Branch: branch, out: &bytes.Buffer{}}).Run(t.Context())
+		if err == nil || !strings.HasPrefix(err.Error(), dir+" "+want) {
+			t.Errorf("%s: %v", branch, err)
+		}
+	}
+}
