@@ -32,7 +32,7 @@ func blocksOf(text string) []block {
 			open = nil
 		}
 	}
-	lines := strings.Split(hidden().ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), ""), "\n")
+	lines := strings.Split(hidden().ReplaceAllString(strings.ReplaceAll(text, "\r\n", "\n"), "$2"), "\n")
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
 		mark := strings.TrimLeft(line, "#")
@@ -64,7 +64,11 @@ func blocksOf(text string) []block {
 	return list
 }
 
-func hidden() *regexp.Regexp { return regexp.MustCompile(`(?m)^<!--.*?-->[ \t]*$`) }
+// hidden finds comments of HTML: a line of its own, or the end of an item, as the box of a
+// queue's comment has one.
+func hidden() *regexp.Regexp {
+	return regexp.MustCompile("(?m)^()<!--.*?-->[ \\t]*$|^(- .*?)[ \\t]*<!--[^`\n]*?-->[ \\t]*$")
+}
 
 func links() *regexp.Regexp {
 	return regexp.MustCompile("^\\[((?:[^\\[\\]`]|`[^`]*`)+)\\]\\((https?://[^\\s()<>\"]+)\\)")

@@ -60,7 +60,7 @@ func TestPages(t *testing.T) {
 	r.Comment("ann", n, "/land")
 	bot := r.Comment(s.Bot(), n, strings.Join([]string{
 		"### ❌ Rejected: failed in `unit`", "", "Built as [`77aa`](" + s.URL() + "/o/r/commit/" + head + "), the merge.", "",
-		"**`unit`** failed:", "", "```text", "a.go:1: <b>no</b>", "```", "", "- one", "", "---", "[bad](javascript:alert(1))", "", "<!-- submitqueue:o/r@main -->",
+		"**`unit`** failed:", "", "```text", "a.go:1: <b>no</b>", "```", "", "- one", "- [ ] Check `x` <!-- box:land -->", "- `<!-- kept -->`", "", "---", "[bad](javascript:alert(1))", "", "<!-- submitqueue:o/r@main -->",
 	}, "\n"))
 	run := r.CI.SetCheck("ci", head, "unit", "failure")
 
@@ -69,9 +69,9 @@ func TestPages(t *testing.T) {
 	page := mustSay(t, s, "/o/r/pull/1",
 		`<span class="chip open">open</span>`, "ann", "feature", "main", head[:10], `href="/o/r/commit/`+head, "Because it is <strong>kind</strong>.",
 		fmt.Sprintf(`id="issuecomment-%d"`, bot), "<p>/land</p>", "<h3>❌ Rejected: failed in <code><bdi>unit</bdi></code></h3>",
-		`rel="noreferrer"><code><bdi>77aa</bdi></code></a>`, "<strong><code><bdi>unit</bdi></code></strong>", "<pre>a.go:1: &lt;b&gt;no&lt;/b&gt;</pre>", "• one", "<hr>",
+		`rel="noreferrer"><code><bdi>77aa</bdi></code></a>`, "<strong><code><bdi>unit</bdi></code></strong>", "<pre>a.go:1: &lt;b&gt;no&lt;/b&gt;</pre>", "• one", "• [ ] Check <code><bdi>x</bdi></code><", "&lt;!-- kept --&gt;", "<hr>",
 		`<span class="chip failure">failure</span> unit`)
-	for _, text := range []string{`href="javascript`, "submitqueue:o/r@main", "###", "```"} {
+	for _, text := range []string{`href="javascript`, "submitqueue:o/r@main", "box:land", "###", "```"} {
 		if strings.Contains(page, text) {
 			t.Errorf("the page has %q:\n%s", text, page)
 		}
