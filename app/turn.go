@@ -272,6 +272,11 @@ func (t *turns) count(turn speculation.Turn) {
 		switch {
 		case n.What == "parked":
 			t.Metrics.RecordPark(t.Called(), n.Reason.Code)
+			switch n.Reason.Code {
+			case queue.ReasonInfra, queue.ReasonNoTool, queue.ReasonNoRunner, queue.ReasonNoCheck, queue.ReasonStuck: // what an operator mends, and no author
+				_, why := texts.Words{}.Note(queue.Change{}, n)
+				t.Log.Warn("parked", "queue", t.Called(), "change", n.Change, "pull", n.Number, "reason", n.Reason.Code, "detail", why)
+			}
 		case queue.Phase(n.What).Final():
 			if ch := s.Changes[n.Change]; ch != nil {
 				t.Metrics.RecordVerdict(t.Called(), *ch)
