@@ -184,7 +184,7 @@ func (s *Handlers) freeze(c echo.Context) error {
 	}
 	until, reason := strings.Fields(cmd.Until), strings.Fields(cmd.Reason)
 	if _, rest, ok := queue.ParseUntil(until, s.now()); !ok || len(rest) > 0 {
-		return &Problem{http.StatusBadRequest, "`until` is a duration (2h, 3d), a time of the day (18:00), a date, or both (2026-12-24 18:00), in UTC."}
+		return &Problem{http.StatusBadRequest, "`until` is a duration (2h, 3d), a time of the day (18:00), a date, or both (2026-12-24 18:00), in UTC; from a minute to 90 days from now."}
 	}
 	line, err := spoken(queue.CommandFreeze, strings.Join(append(append([]string{"/queue freeze"}, until...), reason...), " "))
 	if err != nil {
