@@ -260,6 +260,7 @@ func (o *Owner) Forgetting(ctx context.Context, f queue.Forgotten) (api.ForgetVi
 			covered = append(covered, k)
 		}
 	}
+	v.Unknown = len(covered) == 0
 	known, err := o.known(ctx, covered)
 	if err != nil {
 		return v, err

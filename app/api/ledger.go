@@ -78,6 +78,7 @@ type Forget struct {
 	Queue   string   `json:"queue"`
 	Mark    string   `json:"mark,omitempty"` // as that of a Ledger
 	What    string   `json:"what"`
+	Unknown bool     `json:"unknown,omitempty"` // no key of main or of a pending change is meant: a misspelt name, perhaps
 	Passes  int      `json:"passes"`            // passes that main or a pending change rests on
 	Main    []string `json:"main,omitempty"`    // targets of main that would be unproven
 	Changes []string `json:"changes,omitempty"` // pending changes with keys that would be built again
@@ -188,7 +189,7 @@ func (s *Handlers) forgetting(c echo.Context) error {
 	if err != nil {
 		return s.ledgerAway(q.Name, err)
 	}
-	out := Forget{Queue: q.Name, Mark: q.Mark, What: f.String(), Passes: v.Passes, Changes: texts.Strings(v.Changes), Landing: texts.Strings(v.Landing)}
+	out := Forget{Queue: q.Name, Mark: q.Mark, What: f.String(), Unknown: v.Unknown, Passes: v.Passes, Changes: texts.Strings(v.Changes), Landing: texts.Strings(v.Landing)}
 	for _, k := range v.Main {
 		if n := len(out.Main); n == 0 || out.Main[n-1] != k.Target {
 			out.Main = append(out.Main, k.Target)

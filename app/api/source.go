@@ -73,6 +73,7 @@ type LedgerKey struct {
 // ForgetView is what forgetting would do.
 type ForgetView struct {
 	What    queue.Forgotten
+	Unknown bool             // no key of main or of a pending change is meant
 	Passes  int              // of the keys that main or a pending change has
 	Main    []queue.Key      // those of them that main has: unproven until they pass again
 	Changes []queue.ChangeID // pending changes with keys that would be built again

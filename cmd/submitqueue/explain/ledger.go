@@ -98,11 +98,11 @@ func (l *ledgerForgetCommand) Run(ctx context.Context) error {
 	if !l.Yes {
 		return nil
 	}
-	return l.forget(ctx, c, what)
+	return l.forget(ctx, c, what, v.Unknown)
 }
 
 // forget gives the command and waits until the queue has followed it.
-func (l *ledgerForgetCommand) forget(ctx context.Context, c *client.Client, what string) error {
+func (l *ledgerForgetCommand) forget(ctx context.Context, c *client.Client, what string, unknown bool) error {
 	done := false
 	_, err := c.Command(ctx, "/api/forget", api.ForgetCommand{Queue: l.Queue, What: what}, func(q api.Queue, at time.Time) bool {
 		var notes []api.Note
@@ -115,7 +115,11 @@ func (l *ledgerForgetCommand) forget(ctx context.Context, c *client.Client, what
 		}
 		return done
 	})
-	if err == nil {
+	switch {
+	case err != nil:
+	case unknown:
+		fmt.Println("passes of older commits are forgotten, if there were any")
+	default:
 		fmt.Println("forgotten")
 	}
 	return err
