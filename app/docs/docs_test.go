@@ -156,6 +156,9 @@ func TestSearchAnswersQuestions(t *testing.T) {
 		"squash":                    "configure#how-a-change-lands",
 		"no host has the tools":     "reasons#tools",
 		"all runners are busy":      "reasons#slot",
+		"how do I make a backup":    "operate#back-up-and-restore",
+		"back up and restore":       "operate#back-up-and-restore",
+		"rotate a secret":           "operate#change-a-secret",
 	} {
 		hits := docs.Search(q)
 		var first []string
