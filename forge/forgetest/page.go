@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest/live"
+	"github.com/submitqueue/submitqueue/forge/forgetest/markdown"
 )
 
 //go:embed pages
@@ -33,7 +34,7 @@ func (s *web) pages() http.Handler {
 	p := &pages{s: s.server, byName: map[string]*template.Template{}}
 	short := func(id string) string { return id[:min(len(id), 10)] }
 	for _, name := range []string{"repositories", "repository", "pull", "commit", "missing"} {
-		p.byName[name] = template.Must(template.New("").Funcs(template.FuncMap{"short": short}).
+		p.byName[name] = template.Must(template.Must(template.New("").Parse(markdown.Templates)).Funcs(template.FuncMap{"short": short}).
 			ParseFS(pageFiles, "pages/layout.html", "pages/"+name+".html"))
 	}
 	mux := http.NewServeMux()
@@ -202,7 +203,7 @@ func (p *pages) pull(w http.ResponseWriter, r *http.Request, repo *Repository) {
 	type comment struct {
 		Comment
 		At        string
-		Text      []block
+		Text      []markdown.Block
 		Reactions []string
 	}
 	var body struct {
@@ -210,7 +211,7 @@ func (p *pages) pull(w http.ResponseWriter, r *http.Request, repo *Repository) {
 		Branch, Base, Head, Merge string
 		Draft                     bool
 		Labels                    []string
-		Text                      []block
+		Text                      []markdown.Block
 		Checks                    []pageCheck
 		Comments                  []comment
 		Player                    string
@@ -229,12 +230,12 @@ func (p *pages) pull(w http.ResponseWriter, r *http.Request, repo *Repository) {
 		body.Branch = pr.Fork + ":" + pr.Branch
 	}
 	body.Draft, body.Labels = pr.Draft, slices.Clone(pr.Labels)
-	body.Text, body.Checks = blocksOf(pr.Body), repo.shapes.pageChecks(pr.Head)
+	body.Text, body.Checks = markdown.Blocks(pr.Body), repo.shapes.pageChecks(pr.Head)
 	for _, c := range repo.comments {
 		if c.Number != number {
 			continue
 		}
-		v := comment{Comment: c.Comment, At: c.created.Format("15:04:05 UTC"), Text: blocksOf(c.Body)}
+		v := comment{Comment: c.Comment, At: c.created.Format("15:04:05 UTC"), Text: markdown.Blocks(c.Body)}
 		for _, re := range c.Comment.Reactions {
 			v.Reactions = append(v.Reactions, emoji(re.Content))
 		}

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/submitqueue/submitqueue/forge/forgetest/live"
+	"github.com/submitqueue/submitqueue/forge/forgetest/markdown"
 )
 
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"short": func(id string) string { return id[:min(len(id), 10)] }}).Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"short": func(id string) string { return id[:min(len(id), 10)] }, "blocks": markdown.Blocks}).Parse(markdown.Templates + pageText))
 
 // pageCommits is how many commits the page of a project shows.
 const pageCommits = 100

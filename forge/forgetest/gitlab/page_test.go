@@ -17,10 +17,11 @@ func TestPages(t *testing.T) {
 	w.project.Push("ann", "topic", nil)
 	n := w.project.Open(gitlab.Opening{Author: "ann", Source: "topic", Title: "<script>1</script>", Body: "<img src=x>"})
 	w.project.Comment("ann", n, "<b>note</b>")
+	w.project.Comment("ann", n, "### Rejected\n\n- [ ] Check **this** `box` <!-- box:retry -->\n\n[details](http://127.0.0.1/x)\n\n<!-- mark -->")
 	for path, want := range map[string][]string{
 		"/group/sub/r":                                  {"&lt;script&gt;1", `href="/group/sub/r/-/merge_requests/1"`, "Begin"},
 		"/group/sub/r/-/merge_requests/":                {"&lt;script&gt;1"},
-		"/group/sub/r/-/merge_requests/1":               {"&lt;img src=x&gt;", "&lt;b&gt;note"},
+		"/group/sub/r/-/merge_requests/1":               {"&lt;img src=x&gt;", "&lt;b&gt;note", "<h3>Rejected</h3>", "<strong>this</strong>", "<code><bdi>box</bdi></code>", `<a href="http://127.0.0.1/x" rel="noreferrer">details</a>`},
 		"/group/sub/r/commit/" + w.project.Tip("topic"): {"Change topic"},
 		"/group/sub/r/-/merge_requests/2":               nil,
 		"/group/sub/rest":                               nil,
@@ -34,7 +35,7 @@ func TestPages(t *testing.T) {
 		data, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		text := string(data)
-		if (resp.StatusCode == 200) != (want != nil) || strings.Contains(text, "<script>") || strings.Contains(text, "<img") || strings.Contains(text, "<b>note") {
+		if (resp.StatusCode == 200) != (want != nil) || strings.Contains(text, "<script>") || strings.Contains(text, "<img") || strings.Contains(text, "<b>note") || strings.Contains(text, "box:retry") || strings.Contains(text, "mark --") {
 			t.Errorf("%s: %d: %s", path, resp.StatusCode, text)
 		}
 		for _, part := range want {

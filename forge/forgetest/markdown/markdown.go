@@ -1,34 +1,45 @@
-package forgetest
+// Package markdown shows comments on the pages of a simulated forge, as a forge does.
+package markdown
 
 import (
 	"regexp"
 	"strings"
 )
 
-// block is a paragraph of a comment, as a page shows it.
-type block struct {
+// Templates define "text", which shows blocks, and "spans".
+const Templates = `{{define "text"}}{{range .}}{{if eq .Kind "heading"}}<h3>{{template "spans" .Spans}}</h3>
+{{else if eq .Kind "item"}}<p>• {{template "spans" .Spans}}</p>
+{{else if eq .Kind "code"}}<pre>{{.Text}}</pre>
+{{else if eq .Kind "rule"}}<hr>
+{{else}}<p>{{template "spans" .Spans}}</p>
+{{end}}{{end}}{{end}}
+
+{{define "spans"}}{{range .}}{{if .Link}}<a href="{{.Link}}" rel="noreferrer">{{end}}{{if .Bold}}<strong>{{end}}{{if .Code}}<code><bdi>{{.Text}}</bdi></code>{{else}}{{.Text}}{{end}}{{if .Bold}}</strong>{{end}}{{if .Link}}</a>{{end}}{{end}}{{end}}`
+
+// Block is a paragraph of a comment, as a page shows it.
+type Block struct {
 	Kind  string // "heading", "item", "code", "rule" or ""
 	Text  string // of "code"
-	Spans []span // of the others
+	Spans []Span // of the others
 }
 
-// span is a stretch of text in one style.
-type span struct {
+// Span is a stretch of text in one style.
+type Span struct {
 	Text string
 	Bold bool
 	Code bool
 	Link string // http or https; empty: none
 }
 
-// blocksOf reads as much Markdown as the comments of a bot need: headings, items,
+// Blocks reads as much Markdown as the comments of a bot need: headings, items,
 // fenced code, rules, bold, code spans and links. HTML comments are left out, and
 // everything else is shown as it was written. Nothing in the result is markup.
-func blocksOf(text string) []block {
-	var list []block
+func Blocks(text string) []Block {
+	var list []Block
 	var open []string // lines of the paragraph so far
 	closeOpen := func() {
 		if len(open) > 0 {
-			list = append(list, block{Spans: spansOf(strings.Join(open, "\n"))})
+			list = append(list, Block{Spans: spansOf(strings.Join(open, "\n"))})
 			open = nil
 		}
 	}
@@ -44,18 +55,18 @@ func blocksOf(text string) []block {
 			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != fence; {
 				i++
 			}
-			list = append(list, block{Kind: "code", Text: strings.Join(lines[start:min(i, len(lines))], "\n")})
+			list = append(list, Block{Kind: "code", Text: strings.Join(lines[start:min(i, len(lines))], "\n")})
 		case strings.TrimSpace(line) == "":
 			closeOpen()
 		case line == "---":
 			closeOpen()
-			list = append(list, block{Kind: "rule"})
+			list = append(list, Block{Kind: "rule"})
 		case isItem:
 			closeOpen()
-			list = append(list, block{Kind: "item", Spans: spansOf(item)})
+			list = append(list, Block{Kind: "item", Spans: spansOf(item)})
 		case len(mark) < len(line) && strings.HasPrefix(mark, " "):
 			closeOpen()
-			list = append(list, block{Kind: "heading", Spans: spansOf(strings.TrimSpace(mark))})
+			list = append(list, Block{Kind: "heading", Spans: spansOf(strings.TrimSpace(mark))})
 		default:
 			open = append(open, line)
 		}
@@ -75,10 +86,10 @@ func links() *regexp.Regexp {
 }
 
 // spansOf reads the styles within a paragraph.
-func spansOf(text string) []span {
-	var list []span
+func spansOf(text string) []Span {
+	var list []Span
 	link := links()
-	style := span{}
+	style := Span{}
 	var read func(text string)
 	add := func(text string, code bool) {
 		if text == "" {
