@@ -306,7 +306,7 @@ func (p sheet) reasons(ch api.Change) {
 	}
 	defer func() {
 		if see != nil && see.Doc != "" && ch.Phase != "landed" {
-			p.Line("What this means: " + p.base + print.OneLine(see.Doc))
+			p.Text("What this means: "+p.base+print.OneLine(see.Doc), "")
 		}
 	}()
 	switch {

@@ -75,18 +75,18 @@ func explain(m *predict.Trained, s *predict.Sample) {
 	p.Line("")
 	r := m.Report()
 	if e, why, ok := m.ExplainGood(s.Case); ok {
-		p.Line(fmt.Sprintf("It is sound by itself with a chance of %.1f %%; an average change has %.1f %%, calibration makes %.1f %% of %.1f %%.",
-			100*e.Prob, 100*odds(e.Bias), 100*e.Calibrated, 100*e.Raw))
+		p.Text(fmt.Sprintf("It is sound by itself with a chance of %.1f %%; an average change has %.1f %%, calibration makes %.1f %% of %.1f %%.",
+			100*e.Prob, 100*odds(e.Bias), 100*e.Calibrated, 100*e.Raw), "")
 		p.Grid(table(why, "log-odds", func(by float64) string { return fmt.Sprintf("%+.3f", by) }), "  ")
 	} else {
-		p.Line("The model has no chance of changes: " + r.Success.Why + ".")
+		p.Text("The model has no chance of changes: "+r.Success.Why+".", "")
 	}
 	p.Line("")
 	if d, why, ok := m.ExplainDuration(s.Case); ok {
-		p.Line(fmt.Sprintf("It builds for %s; nine of ten like it take %s to %s.", seconds(d.Quantile(0.5)), seconds(d.Quantile(0.05)), seconds(d.Quantile(0.95))))
+		p.Text(fmt.Sprintf("It builds for %s; nine of ten like it take %s to %s.", seconds(d.Quantile(0.5)), seconds(d.Quantile(0.05)), seconds(d.Quantile(0.95))), "")
 		p.Grid(table(why, "longer by", func(by float64) string { return fmt.Sprintf("%+.1f %%", 100*math.Expm1(by)) }), "  ")
 	} else {
-		p.Line("The model has no durations: " + r.Duration.Why + ".")
+		p.Text("The model has no durations: "+r.Duration.Why+".", "")
 	}
 	switch {
 	case s.Decided && s.Landed:

@@ -68,7 +68,7 @@ func report(r predict.Report) {
 	p := print.Stdout()
 	p.Line(fmt.Sprintf("%s decided, %d landed", print.Counted(r.Changes, "change"), r.Landed))
 	p.Line("")
-	p.Line("Chance that a change is sound by itself: " + use(r.Success.Why))
+	p.Text("Chance that a change is sound by itself: "+use(r.Success.Why), "")
 	if s := r.Success.Report; s != nil {
 		row := func(name string, f predict.Figures) []string {
 			return []string{name, fmt.Sprint(f.Rows), fmt.Sprintf("%.4f", f.LogLoss), fmt.Sprintf("%.4f", f.Brier), fmt.Sprintf("%.3f", f.AUC), fmt.Sprintf("%.3f", f.CalibrationError)}
@@ -78,7 +78,7 @@ func report(r predict.Report) {
 	}
 	p.Line("")
 	d := r.Duration
-	p.Line("Duration of a change's first build: " + use(d.Why))
+	p.Text("Duration of a change's first build: "+use(d.Why), "")
 	if d.Model.Rows > 0 {
 		row := func(name string, f predict.DurationFigures) []string {
 			return []string{name, fmt.Sprint(f.Rows), fmt.Sprintf("%.1f %%", f.MAPE), fmt.Sprintf("%.3f", f.NLL), fmt.Sprintf("%.1f %%", 100*f.Coverage)}
