@@ -36,14 +36,17 @@ func OpenPlaces(o PoolOptions) (places []*Place, survey *Survey, release func(),
 	if o.Runner.Env == nil {
 		o.Runner.Env = os.Environ()
 	}
-	if err := o.isolate(); err != nil {
-		return nil, nil, nil, fmt.Errorf("workers: isolate %s: %w", o.Isolate, err)
+	if err := o.takeSlots(); err != nil {
+		return nil, nil, nil, err
 	}
 	defer func() {
 		if err != nil {
 			o.releaseGuests()
 		}
 	}()
+	if err := o.isolate(); err != nil {
+		return nil, nil, nil, fmt.Errorf("workers: isolate %s: %w", o.Isolate, err)
+	}
 	for i := range o.Slots {
 		dir := filepath.Join(o.SlotsDir, fmt.Sprint(i+1))
 		g, err := o.guest(dir)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -35,9 +36,10 @@ type PoolOptions struct {
 	LogBytes int64          // and their size together; default 2 GiB
 	Log      *slog.Logger   // required
 
-	room   *room    // the view of steps; nil: the whole machine
-	shut   *shut    // addresses that steps cannot reach; nil: none
-	guests []*guest // of the slots and of the tools
+	room   *room     // the view of steps; nil: the whole machine
+	shut   *shut     // addresses that steps cannot reach; nil: none
+	guests []*guest  // of the slots and of the tools
+	taken  io.Closer // the claim to the folder of the slots
 	tools  struct {
 		dir   string // where environment commands run
 		guest *guest // the user that they run as
@@ -125,7 +127,11 @@ func NewPool(o PoolOptions) (*Pool, error) {
 		return nil, fmt.Errorf("workers: logs: %w", err)
 	}
 	setDefault(&o.SlotsDir, filepath.Join(o.Dir, "slots"))
+	if err := o.takeSlots(); err != nil {
+		return nil, err
+	}
 	if err := o.isolate(); err != nil {
+		o.releaseGuests()
 		return nil, fmt.Errorf("workers: isolate %s: %w", o.Isolate, err)
 	}
 	workers, err := openSlots(&o)

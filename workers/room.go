@@ -73,7 +73,11 @@ func (p *Pool) Shut(addresses []netip.AddrPort) error {
 	return nil
 }
 
+// releaseGuests gives back the users of the slots, and then their folder.
 func (o *PoolOptions) releaseGuests() {
+	if o.taken != nil {
+		defer o.taken.Close()
+	}
 	for _, g := range o.guests {
 		g.release()
 	}

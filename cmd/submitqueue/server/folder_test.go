@@ -48,7 +48,7 @@ func TestOneServerOfADataFolder(t *testing.T) {
 
 	second := &Serve{Listen: "127.0.0.1:0", Runners: 1, CIBuilds: 2, RefPrefix: "submitqueue", out: first.console}
 	settings(second)
-	if err := second.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the data folder "+data+" is in use by another server (process ") {
+	if err := second.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the data folder "+data+" is in use by another process (") {
 		t.Errorf("the second server ended with: %v", err)
 	}
 	if after := group(); after != before {

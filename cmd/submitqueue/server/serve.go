@@ -73,7 +73,7 @@ func (c *Serve) console() io.Writer {
 const (
 	mostDays      = 10_000
 	mostMegabytes = 1 << 20
-	mostRunners   = 500 // half of the user ids that --isolate-uids has by default
+	mostRunners   = 512 // as of a runner on another machine
 	mostCIBuilds  = 10_000
 )
 

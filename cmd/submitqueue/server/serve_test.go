@@ -15,9 +15,9 @@ func TestNumbersOfBuilds(t *testing.T) {
 	}{
 		{2, 10, ""},
 		{0, 10, ""},
-		{500, 1, ""},
-		{-1, 10, "--runners is a number from 0 (only other machines build) to 500, not -1"},
-		{1_000_000, 10, "--runners is a number from 0 (only other machines build) to 500, not 1000000"},
+		{512, 1, ""},
+		{-1, 10, "--runners is a number from 0 (only other machines build) to 512, not -1"},
+		{1_000_000, 10, "--runners is a number from 0 (only other machines build) to 512, not 1000000"},
 		{2, 0, "--ci-builds is a number from 1 to 10000, not 0"},
 		{2, -4, "--ci-builds is a number from 1 to 10000, not -4"},
 		{2, 10_001, "--ci-builds is a number from 1 to 10000, not 10001"},

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package workers
+
+import "os"
+
+// lockFile locks nothing here.
+func lockFile(*os.File) (bool, error) { return true, nil }
