@@ -71,7 +71,7 @@ func (o *PoolOptions) takeSlots() error {
 	}
 	taken, err := TakeFolder(context.Background(), o.SlotsDir)
 	if err != nil {
-		return fmt.Errorf("workers: the folder of checkouts: %w", err)
+		return fmt.Errorf("workers: the folder of checkouts: %w: end that one, or name another folder (--dir of a runner, --slots-dir of a server)", err)
 	}
 	o.taken = taken
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
@@ -25,7 +26,7 @@ func TestSlotsAreOfOneProcess(t *testing.T) {
 			release()
 		}
 	}
-	if p, err := NewPool(PoolOptions{Slots: 1, Dir: dir, Log: quiet(), Runner: RunnerOptions{Checkout: tree{}}}); !errors.Is(err, ErrTaken) {
+	if p, err := NewPool(PoolOptions{Slots: 1, Dir: dir, Log: quiet(), Runner: RunnerOptions{Checkout: tree{}}}); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), "end that one, or name another folder") {
 		t.Errorf("a pool of the same slots: %v", err)
 		if err == nil {
 			mustClose(t, p)
