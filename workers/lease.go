@@ -133,11 +133,13 @@ func (p *Pool) arrive(q string) {
 	p.used[q] = max(p.used[q], least)
 }
 
-// leaves reports whether an agent leaves a shard that avoids its host to another one.
+// leaves reports whether an agent leaves a shard that avoids its host to another one, which is
+// there or may still come back. On its own host, the shard would be run again and again, since
+// that decides nothing before it is known that the host is alone.
 // The bound keeps a shard from waiting for ever for a host that is never free.
 func (p *Pool) leaves(a Agent, s *shard, now time.Time) bool {
 	return slices.Contains(s.build.Avoid, a.host()) && now.Sub(s.of.since) < p.o.Apart &&
-		p.elsewhere(s.build, append(slices.Concat(s.build.Avoid, s.build.Shun), a.host()))
+		(p.young(now) || p.elsewhere(s.build, append(slices.Concat(s.build.Avoid, s.build.Shun), a.host())))
 }
 
 // shuns reports whether an agent is on a benched host, and another one can run the

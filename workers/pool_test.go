@@ -443,26 +443,29 @@ func TestBuildAvoidsAHost(t *testing.T) {
 		name    string
 		members []*member
 		waited  time.Duration
-		want    bool // m1 takes it
-		alone   bool // on m1
+		started time.Duration // ago; others may come back for half a minute
+		want    bool          // m1 takes it
+		alone   bool          // on m1
 	}{
-		{"no other host", []*member{agent("m1-1", "m1", "linux"), agent("m1-2", "m1", "linux")}, 0, true, true},
-		{"another host", []*member{agent("m1-1", "m1", "linux"), agent("m2-1", "m2", "linux")}, 0, false, false},
-		{"another host, not free in time", []*member{agent("m1-1", "m1", "linux"), agent("m2-1", "m2", "linux")}, time.Minute, true, false},
-		{"another host that cannot run it", []*member{agent("m1-1", "m1", "linux"), agent("m2-1", "m2", "darwin")}, 0, true, true},
+		{"no other host", []*member{agent("m1-1", "m1", "linux"), agent("m1-2", "m1", "linux")}, 0, time.Hour, true, true},
+		{"another host", []*member{agent("m1-1", "m1", "linux"), agent("m2-1", "m2", "linux")}, 0, time.Hour, false, false},
+		{"another host, not free in time", []*member{agent("m1-1", "m1", "linux"), agent("m2-1", "m2", "linux")}, time.Minute, time.Hour, true, false},
+		{"another host that cannot run it", []*member{agent("m1-1", "m1", "linux"), agent("m2-1", "m2", "darwin")}, 0, time.Hour, true, true},
+		{"another host may come back", []*member{agent("m1-1", "m1", "linux")}, 0, time.Second, false, false},
+		{"another host has not come back", []*member{agent("m1-1", "m1", "linux")}, 0, 31 * time.Second, true, true},
 	} {
 		s := step("true")
 		s.OS = "linux"
 		b := build("b1", job(s, "./a"))
 		b.Avoid = []string{"m1"}
-		p := &Pool{o: PoolOptions{Apart: time.Minute}, members: map[string]*member{}, waiting: []*shard{{build: b, of: &entry{since: now.Add(-test.waited)}}}}
+		p := &Pool{o: PoolOptions{Apart: time.Minute, Await: 30 * time.Second}, started: now.Add(-test.started), members: map[string]*member{}, waiting: []*shard{{build: b, of: &entry{since: now.Add(-test.waited)}}}}
 		for _, m := range test.members {
 			p.members[m.agent.Name] = m
 		}
 		if got := p.pick(test.members[0], now) != nil; got != test.want {
 			t.Errorf("%s: m1 takes it: %v", test.name, got)
 		}
-		if got := !p.elsewhere(b, []string{"m1"}); got != test.alone {
+		if got := p.alone(b, "m1"); got != test.alone {
 			t.Errorf("%s: m1 is alone: %v", test.name, got)
 		}
 	}
