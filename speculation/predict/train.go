@@ -84,7 +84,8 @@ func Train(samples []Sample, opt TrainOptions) (*Trained, error) {
 	}
 	decided := slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return !s.Decided })
 	if len(decided) < FewestDecided {
-		return nil, fmt.Errorf("predict: %d decided changes are too few to train on, %d are needed", len(decided), FewestDecided)
+		// People read it on the page of each queue, for its first 300 changes.
+		return nil, fmt.Errorf("%d decided changes are too few to train on, %d are needed", len(decided), FewestDecided)
 	}
 	t.report = Report{Changes: len(decided), From: int64(decided[0].At), To: int64(decided[len(decided)-1].At)}
 	for _, s := range decided {

@@ -126,7 +126,7 @@ func TestTrainNeedsEnough(t *testing.T) {
 	for i := range samples {
 		samples[i].Decided = i < 299
 	}
-	if _, err := predict.Train(samples, predict.TrainOptions{}); err == nil || !strings.Contains(err.Error(), "299 decided changes are too few to train on, 300 are needed") {
+	if _, err := predict.Train(samples, predict.TrainOptions{}); err == nil || err.Error() != "299 decided changes are too few to train on, 300 are needed" {
 		t.Error(err)
 	}
 	for i := range samples {
