@@ -16,7 +16,7 @@ func (s *Server) logPage(c echo.Context) error {
 	id := c.QueryParam("build")
 	data, next, done, ok := s.o.Source.BuildLog(id, 0)
 	if !ok {
-		return &api.Problem{Status: http.StatusNotFound, Text: "There is no log of such a build: it has not begun, or its log has expired."}
+		return &api.Problem{Status: http.StatusNotFound, Text: "There is no log of such a build here: it has not begun, its log has expired, or another server ran it."}
 	}
 	h := c.Response().Header()
 	h.Set("Cache-Control", "no-store")

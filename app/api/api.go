@@ -206,7 +206,7 @@ func (s *Handlers) log(c echo.Context) error {
 	}
 	data, next, done, ok := s.o.Source.BuildLog(c.QueryParam("build"), after)
 	if !ok {
-		return &Problem{http.StatusNotFound, "There is no log of such a build: it has not begun, or its log has expired."}
+		return &Problem{http.StatusNotFound, "There is no log of such a build here: it has not begun, its log has expired, or another server ran it."}
 	}
 	text, held := web.PlainLog(data, done)
 	return answer(c, Log{Text: text, Next: next - int64(held), Done: done})
