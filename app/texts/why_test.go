@@ -33,7 +33,7 @@ func TestWhyTexts(t *testing.T) {
 		"on the likeliest future: 40 changes land ahead of it":                                                {Kind: queue.WorthLikeliest, Lands: 40, Assumes: assumes(0.9, "12.aa", "14.bb")},
 		"with 5 of the 40 undecided changes ahead: with all of them it would probably fail, and tell nothing": {Kind: queue.WorthSample, Lands: 5, Fails: 35},
 		"in case #12 does not land":                                                                           {Kind: queue.WorthFlip, Assumes: flip},
-		"in case #12 does not land; this build will probably end before that is known":                                    {Kind: queue.WorthLate, Assumes: flip},
+		"in case #12 does not land; this build will probably end before that is known":                        {Kind: queue.WorthLate, Assumes: flip},
 		"in case #12 lands and #14 does not land, in a slot that nobody else wants":                           {Kind: queue.WorthSpare, Assumes: two},
 		"the target branch under a newer version of the analyzer, in a slot that nobody else wants":           {Kind: queue.WorthUpgrade},
 		"what has failed with a change, on the target branch without it":                                      {Kind: queue.WorthControl},

@@ -155,7 +155,7 @@ type Spare string
 
 // The uses of free slots.
 const (
-	SpareAuto   Spare = "auto"   // while nothing is known of changes but an average, and half of the slots are free
+	SpareAuto   Spare = "auto"   // those with a fair chance to be of use, while nothing is known of changes but an average and half of the slots are free
 	SpareAlways Spare = "always" // latency before cost
 	SpareNever  Spare = "never"  // cost before latency
 )
@@ -208,7 +208,7 @@ type Rules struct {
 	Threshold float64 `json:"threshold,omitempty" yaml:"threshold,omitempty" jsonschema:"minimum=0.01,maximum=1,default=0.3"`
 	// Off leaves ingredients of the planner out, to measure what each is worth; landings stay as safe. Default none.
 	Off []Ingredient `json:"off,omitempty" yaml:"off,omitempty" jsonschema:"enum=adaptive,enum=aging,enum=beliefs,enum=benefit,enum=bypass,enum=early,enum=flips,enum=just-in-time,enum=lanes,enum=margin,enum=preempt,enum=quotas,enum=samples,enum=target-threshold,enum=trials"`
-	// Spare says when free slots build unlikely futures, too: auto (while nothing is known of changes but an average, and half of the slots are free), always or never. Default auto.
+	// Spare says when free slots build unlikely futures, too: auto (those with a fair chance to be of use, while nothing is known of changes but an average and half of the slots are free), always or never. Default auto.
 	Spare Spare `json:"spare,omitempty" yaml:"spare,omitempty" jsonschema:"enum=auto,enum=always,enum=never,default=auto"`
 	// Batch says when several changes are built or landed together: off, independent (under overload changes without a common target share a build, where each step says which target has failed) or rollup (besides, under heavy overload changes that share most of their work land as one merge, as many as take the fewest builds, and a failed one is split down to the change that is to blame). Default off.
 	Batch Batch `json:"batch,omitempty" yaml:"batch,omitempty" jsonschema:"enum=off,enum=independent,enum=rollup,default=off"`
