@@ -206,7 +206,7 @@
 // (--changes 1000 --workers 500, seeds 3 and 4, and e-500), 465 began when the change ahead was
 // expected within half of their own time, and one in seven of these verified something that came to
 // main; of the others one in three. So a spare build must now be of use with a chance of 0.4, and a late
-// one must end first with 0.75: the exact integral over both ends (stretch.go, predict.Before), with
+// one must end first with 0.75: the exact integral over both ends (derived.Beliefs.EndsBefore), with
 // the spread of this queue's own builds, and for a running build the time that it has run. Means of
 // P50/P95/P99 of the oracle and of builds:
 //

@@ -9,11 +9,11 @@ import (
 
 // Mind is the plan's memory of a pending change.
 type Mind struct {
-	Base   float64        // chance that it lands, without strong pairs
-	strong []derived.Edge // those of its edges that count on their own
-	busyIn int            // the plan that the next two fields are of
-	ends   queue.Instant  // when the last of its live builds is expected to end
-	busy   stretch        // that build
+	Base   float64         // chance that it lands, without strong pairs
+	strong []derived.Edge  // those of its edges that count on their own
+	busyIn int             // the plan that the next two fields are of
+	ends   queue.Instant   // when the last of its live builds is expected to end
+	busy   derived.Stretch // that build
 
 	// Of the plan under way: its number, the chance that the change lands as the
 	// plan has seen it, when its verdict is expected, and the last future that assumed
@@ -21,7 +21,7 @@ type Mind struct {
 	Plan  int
 	Odds  float64
 	End   queue.Instant
-	last  stretch // the build, of the change or of one ahead, that ends then
+	last  derived.Stretch // the build, of the change or of one ahead, that ends then
 	taken int
 	Said  Answer // why no build of its likeliest future begins
 

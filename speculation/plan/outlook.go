@@ -60,7 +60,7 @@ func (p *Planner) Expect(n *derived.Node, edges []derived.Edge) float64 {
 // likelier outcome, given the outcomes taken before: chance[i] of its Mind is that of
 // the outcome taken at edge i. It returns when the last of them is expected to be
 // decided, and the build that ends then.
-func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.Instant, last stretch) {
+func (p *planning) likeliest(n *derived.Node, edges []derived.Edge) (need queue.Instant, last derived.Stretch) {
 	if len(MindOf(n).Takes) != len(edges) {
 		MindOf(n).Takes, MindOf(n).chance = derived.Resize(MindOf(n).Takes, len(edges)), derived.Resize(MindOf(n).chance, len(edges))
 		n.Shape, n.Needed, n.Dealt = false, false, false
@@ -140,13 +140,13 @@ func (f *Future) average() {
 }
 
 // ends says when the results of a change's builds are expected to be known, and by which build.
-func (p *planning) ends(n *derived.Node, f *Future) (queue.Instant, stretch) {
+func (p *planning) ends(n *derived.Node, f *Future) (queue.Instant, derived.Stretch) {
 	if f.Status != derived.Unknown {
-		return p.facts.Now, stretch{from: p.facts.Now}
+		return p.facts.Now, derived.Stretch{From: p.facts.Now}
 	}
 	if until := p.until(n); until > p.facts.Now {
 		return until, MindOf(n).busy
 	}
 	took := n.Span(MindOf(n).Deal.unknown)
-	return p.facts.Now.Add(took), stretch{p.facts.Now, took}
+	return p.facts.Now.Add(took), derived.Stretch{From: p.facts.Now, Took: took}
 }

@@ -199,9 +199,9 @@ func (p *planning) busyWith(b *derived.LiveBuild, n *derived.Node) {
 		m.busyIn, m.ends = p.Plans, 0
 	}
 	if end := p.facts.Builds.Expected(b.Build); end > m.ends {
-		m.ends, m.busy = end, stretch{b.Started, p.facts.Builds.PredictBuild(b.Build)}
+		m.ends, m.busy = end, derived.Stretch{From: b.Started, Took: p.facts.Builds.PredictBuild(b.Build)}
 		if b.Started == 0 {
-			m.busy.from = p.facts.Now
+			m.busy.From = p.facts.Now
 		}
 	}
 }
