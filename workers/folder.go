@@ -64,8 +64,12 @@ func TakeFolder(ctx context.Context, dir string) (_ io.Closer, err error) {
 }
 
 // takeSlots takes the folder of the slots. A second process there would give the slots to users
-// of its own, end the steps that run in them, and build in the same checkouts.
+// of its own, end the steps that run in them, and build in the same checkouts. Without slots
+// there is nothing to take.
 func (o *PoolOptions) takeSlots() error {
+	if o.Slots == 0 {
+		return nil
+	}
 	if err := os.MkdirAll(o.SlotsDir, 0o711); err != nil {
 		return fmt.Errorf("workers: slots: %w", err)
 	}
