@@ -231,8 +231,9 @@ const landingTime = 3 * time.Second
 
 // lasting is the distribution of a build's duration, in seconds.
 func (c *telling) lasting(took time.Duration) predict.Dist {
-	_, sigma := predict.Pace(c.s.Learned.Pace, took)
-	return predict.Dist{Mu: math.Log(max(took.Seconds(), 1)), Sigma: max(sigma, leastSpread)}
+	d := c.facts.Beliefs.Lasting(took)
+	d.Sigma = max(d.Sigma, leastSpread)
+	return d
 }
 
 // buildSpan is how long a build should take from its start.

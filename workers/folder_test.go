@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/sole"
 )
 
 // A second process that opens the slots of a running one is refused, and a step under way there
@@ -20,13 +21,14 @@ func TestSlotsAreOfOneProcess(t *testing.T) {
 	mustRun(t, first, build("b1", job(step("touch "+begun+"; until test -e "+gate+"; do sleep 0.05; done"), ".")), "a1")
 	until(t, "the step runs", func() bool { _, err := os.Stat(begun); return err == nil })
 
-	if _, _, release, err := OpenPlaces(PoolOptions{Slots: 1, Dir: dir, Runner: RunnerOptions{Checkout: tree{}}}); !errors.Is(err, ErrTaken) {
+	var taken *sole.Taken
+	if _, _, release, err := OpenPlaces(PoolOptions{Slots: 1, Dir: dir, Runner: RunnerOptions{Checkout: tree{}}}); !errors.As(err, &taken) {
 		t.Errorf("places of the same slots: %v", err)
 		if err == nil {
 			release()
 		}
 	}
-	if p, err := NewPool(PoolOptions{Slots: 1, Dir: dir, Log: quiet(), Runner: RunnerOptions{Checkout: tree{}}}); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), "end that one, or name another folder") {
+	if p, err := NewPool(PoolOptions{Slots: 1, Dir: dir, Log: quiet(), Runner: RunnerOptions{Checkout: tree{}}}); !errors.As(err, &taken) || !strings.Contains(err.Error(), "end that one, or name another folder") {
 		t.Errorf("a pool of the same slots: %v", err)
 		if err == nil {
 			mustClose(t, p)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -36,10 +35,10 @@ type PoolOptions struct {
 	LogBytes int64          // and their size together; default 2 GiB
 	Log      *slog.Logger   // required
 
-	room   *room     // the view of steps; nil: the whole machine
-	shut   *shut     // addresses that steps cannot reach; nil: none
-	guests []*guest  // of the slots and of the tools
-	taken  io.Closer // the claim to the folder of the slots
+	room   *room    // the view of steps; nil: the whole machine
+	shut   *shut    // addresses that steps cannot reach; nil: none
+	guests []*guest // of the slots and of the tools
+	taken  *os.File // the lock of the folder of the slots
 	tools  struct {
 		dir   string // where environment commands run
 		guest *guest // the user that they run as

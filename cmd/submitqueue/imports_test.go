@@ -92,6 +92,8 @@ var arrows = []struct {
 	{"queue/storetest", []string{"queue"}, "one suite for all stores"},
 	{"queue/config", []string{"queue/digest", "queue/spell"}, "the file's rules are a leaf: no state, event or action can reach into what a file means"},
 	{"queue/digest", nil, "a hash of fields; what they say is the caller's"},
+	{"queue/sole", nil, "a folder and its process; what is in the folder is the caller's"},
+	{"queue/redisstore", []string{"queue", "queue/sole"}, "a store knows its port; stores never import one another"},
 	{"queue/spell", nil, "words that people have written; what they mean is the caller's"},
 	{"queue/", []string{"queue"}, "a store knows its port; stores never import one another"},
 	{"queue", []string{"queue/config", "queue/digest", "queue/spell"}, "the vocabulary imports its own leaves only: whatever it imported, everything would"},
@@ -104,7 +106,7 @@ var arrows = []struct {
 	{"workers/agent", []string{"workers", "workers/protocol"}, "it is the other end of the protocol, on another machine"},
 	{"workers/coordinator", []string{"queue", "workers", "workers/cache", "workers/protocol", "workers/report"}, "it hands the pool's work to whoever speaks the protocol; where a commit is, it is told"},
 	{"workers/report", []string{"queue"}, "it reads what a step has said, wherever the step was run"},
-	{"workers", []string{"queue", "workers/cache", "workers/cage", "workers/report"}, "runners know builds, not plans"},
+	{"workers", []string{"queue", "queue/sole", "workers/cache", "workers/cage", "workers/report"}, "runners know builds, not plans"},
 }
 
 // vocabulary are the leaves that package queue speaks in: whoever may import queue may

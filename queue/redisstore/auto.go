@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/sole"
 )
 
 // InMemory begins the description of a Redis that Auto runs inside this process:
@@ -58,9 +59,12 @@ func Auto(ctx context.Context, opts AutoOptions) (s *Store, close func() error, 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, "", fmt.Errorf("redisstore: data folder: %w", err)
 	}
-	lock, err := lockDir(ctx, dir)
+	lock, err := sole.Take(ctx, dir)
+	if taken := (*sole.Taken)(nil); errors.As(err, &taken) {
+		return nil, nil, "", fmt.Errorf("redisstore: %s is in use by another server (process %s)", dir, taken.Process)
+	}
 	if err != nil {
-		return nil, nil, "", err
+		return nil, nil, "", fmt.Errorf("redisstore: locking the data folder: %w", err)
 	}
 	start, description := startMemory, InMemory+": a restart empties it"
 	if program := findServer(); program != "" {

@@ -24,6 +24,12 @@ func (fs *Beliefs) EndsBefore(took time.Duration, other Stretch) float64 {
 
 // finish returns when a stretch ends, in seconds from now.
 func (fs *Beliefs) finish(x Stretch) predict.Finish {
-	_, sigma := predict.Pace(fs.s.Learned.Pace, x.Took)
-	return predict.Finish{Start: x.From.Sub(fs.Now).Seconds(), Took: predict.Dist{Mu: math.Log(max(x.Took.Seconds(), 1)), Sigma: sigma}}
+	return predict.Finish{Start: x.From.Sub(fs.Now).Seconds(), Took: fs.Lasting(x.Took)}
+}
+
+// Lasting returns the distribution, in seconds, of how long a build takes that is expected to
+// take so long.
+func (fs *Beliefs) Lasting(took time.Duration) predict.Dist {
+	_, sigma := predict.Pace(fs.s.Learned.Pace, took)
+	return predict.Dist{Mu: math.Log(max(took.Seconds(), 1)), Sigma: sigma}
 }

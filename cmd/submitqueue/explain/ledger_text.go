@@ -131,16 +131,15 @@ func (p sheet) forgetting(v api.Forget, yes bool) {
 	}
 	if v.Unknown {
 		p.Text("Neither main nor a pending change has a key of "+print.OneLine(v.What)+". If that is a misspelt name: submitqueue targets lists those of a clone; submitqueue ledger TARGET shows what is known of one.", "")
-	} else if v.Passes == 0 {
-		p.Text("Neither main nor a pending change rests on a pass of "+print.OneLine(v.What)+".", "")
-	} else {
-		p.Text(fmt.Sprintf("Main and the pending changes rest on %s of %s.", passes, print.OneLine(v.What)), "")
-	}
-	if v.Unknown {
 		if !yes {
 			p.Text("Nothing was done. With --yes, passes of older commits are forgotten, if there are any.", "")
 		}
 		return
+	}
+	if v.Passes == 0 {
+		p.Text("Neither main nor a pending change rests on a pass of "+print.OneLine(v.What)+".", "")
+	} else {
+		p.Text(fmt.Sprintf("Main and the pending changes rest on %s of %s.", passes, print.OneLine(v.What)), "")
 	}
 	if len(v.Main) > 0 {
 		p.Hang("  ", "main "+would+"become unproven, and is built again on "+print.Some(v.Main, 10))
