@@ -45,6 +45,39 @@ func (c *landing) giveWay() {
 	}
 }
 
+// goThrough puts changes that land through a freeze in front of those that the freeze holds: it
+// can outlast the builds on both of their outcomes, and the fix that it was to let through would wait
+// for its end as well. A change stays behind all changes of its own stack, and behind all of the
+// order if the freeze ends before its build could.
+func (c *landing) goThrough() {
+	p := c.s.Main.Paused
+	if p == nil || c.halted() || c.facts.Changing() {
+		return
+	}
+	c.sortOrder()
+	for _, id := range slices.Clone(c.facts.Order.IDs) {
+		ch := c.s.Changes[id]
+		if !c.entering.excepted(id) || p.Until != 0 && p.Until.Sub(c.facts.Now) <= ch.Predicted {
+			continue
+		}
+		place := ch.Virtual
+		for _, a := range c.facts.Order.Ahead(id) {
+			if o := c.s.Changes[a]; c.facts.Order.IsBelow(o, ch) {
+				place = ch.Virtual
+				break
+			} else if c.entering.calm(a) != 0 && !c.entering.excepted(a) {
+				place = min(place, o.Virtual-1)
+			}
+		}
+		if place != ch.Virtual {
+			ch.Virtual = place
+			c.touchChange(ch)
+			c.facts.Order.StaleAll()
+		}
+	}
+	c.sortOrder()
+}
+
 // mustGiveWay reports whether a change that is ahead of a proven one goes behind it.
 func (c *landing) mustGiveWay(o, proven *queue.Change) bool {
 	return o != nil && o.Phase == queue.Pending && o.Arrival > proven.Arrival && o.Lane == proven.Lane && o.Now == nil &&

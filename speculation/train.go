@@ -20,6 +20,7 @@ const maxTrain = 256
 // can only be verified on the very commits that land.
 func (c *landing) land() {
 	c.giveWay()
+	c.goThrough()
 	c.sortOrder()
 	c.facts.TreeSteps.Recount()
 	m := &c.s.Main

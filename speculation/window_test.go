@@ -205,3 +205,45 @@ func TestWindowHoldsProbes(t *testing.T) {
 		s.calm()
 	}
 }
+
+// Changes that a freeze lets through conflict with one that it holds and that came before: they
+// are built and landed without that one, in their order, though nothing is built for free slots. If the
+// freeze ends before they could be built, they stay behind.
+func TestWindowExceptsOneBehind(t *testing.T) {
+	for name, x := range map[string]struct {
+		left time.Duration
+		want []queue.Phase
+	}{
+		"in time":  {left: 30 * time.Minute, want: []queue.Phase{queue.Pending, queue.Landed, queue.Pending, queue.Landed}},
+		"too late": {left: 3 * time.Second, want: []queue.Phase{queue.Pending, queue.Pending, queue.Pending, queue.Pending}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule, start := daily(stageBegins, config.FreezeExcept{Labels: []string{"hotfix"}})
+			rule.For = x.left
+			s := newStage(t, config.Rules{Spare: config.SpareNever, Landing: config.Landing{Freeze: []config.Freeze{rule}}}, stated{})
+			s.requires = true
+			s.sleep(start)
+			s.changes("a b", "b", "b", "b")
+			for _, n := range []int{2, 4} {
+				s.pulls[n].spared = []string{"hotfix"}
+				s.tell(queue.Labeled{Number: n, Label: "Hotfix", Actor: "boss", On: true})
+			}
+			s.settleDown()
+			first, second := s.change(s.pulls[2]), s.change(s.pulls[4])
+			if before := first.Virtual < s.change(s.pulls[1]).Virtual; before != (x.left > time.Minute) {
+				t.Errorf("the first hotfix is at %d, the change that is held at %d", first.Virtual, s.change(s.pulls[1]).Virtual)
+			}
+			if x.left < time.Minute {
+				return
+			}
+			s.tell(queue.Capacity{Slots: 9})
+			s.settleDown()
+			s.finishAll()
+			s.mustAll(x.want...)
+			if s.change(s.pulls[4]).Decided < s.change(s.pulls[2]).Decided {
+				t.Errorf("the first landed at %d, the second at %d", first.Decided, second.Decided)
+			}
+			s.calm()
+		})
+	}
+}
