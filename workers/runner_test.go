@@ -243,10 +243,10 @@ func TestLearnedTimeout(t *testing.T) {
 	s := step("echo before; sleep 600")
 	s.Timeout = 2 * time.Hour
 	j := job(s, ".")
-	j.Limit = &queue.Limit{After: 50 * time.Millisecond, Usual: 15 * time.Millisecond, Runs: 212}
+	j.Limit = &queue.Limit{After: 2 * time.Second, Usual: 600 * time.Millisecond, Runs: 212}
 	done, res := one(t, slot(t, nil), j)
 	if done.Outcome != queue.JobTimeout || !done.Cut || !strings.Contains(done.Tail, "before\n") ||
-		!strings.Contains(res.end.Detail, "stopped after 50ms: 3 x P99 of 212 runs (15ms); the file allows 2h0m0s, and it is run again with that") {
+		!strings.Contains(res.end.Detail, "stopped after 2s: 3 x P99 of 212 runs (600ms); the file allows 2h0m0s, and it is run again with that") {
 		t.Errorf("%+v", res)
 	}
 	s.Timeout = 50 * time.Millisecond
