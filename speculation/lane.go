@@ -71,7 +71,11 @@ func (c *entering) changeLane(ch *queue.Change, lane, by string) {
 		c.landing.stayBehind(ch)
 		for _, other := range derived.Sorted(c.facts.Order.ConflictsOf(ch.ID)) {
 			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Pending && o.Arrival < ch.Arrival {
-				c.yield(ch, o, c.facts.Beliefs.PairChance(other, ch.ID))
+				breaks := c.facts.Beliefs.PairChance(other, ch.ID)
+				if c.settling.clash(other, ch.ID) {
+					breaks = 1
+				}
+				c.yield(ch, o, breaks)
 			}
 		}
 	}

@@ -139,12 +139,8 @@ func (c *settling) markPairs(id queue.ChangeID, f *queue.Footprint) {
 // clashes marks a change's conflicts with changes that git could not merge with it,
 // with the paths, and puts them first.
 func (c *settling) clashes(id queue.ChangeID, conflicts []queue.Conflict) {
-	seen := func(a, b queue.ChangeID) bool {
-		f := c.s.Footprints[a]
-		return f != nil && slices.Contains(f.Clashes, b)
-	}
 	for i, k := range conflicts {
-		if seen(id, k.With) || seen(k.With, id) {
+		if c.clash(id, k.With) {
 			conflicts[i].Kind, conflicts[i].Witnesses = queue.ConflictClash, c.facts.Order.Index.Common(id, k.With)
 		}
 	}
@@ -158,6 +154,15 @@ func (c *settling) clashes(id queue.ChangeID, conflicts []queue.Conflict) {
 		}
 		return 1
 	})
+}
+
+// clash reports whether git has not been able to merge two changes.
+func (c *settling) clash(a, b queue.ChangeID) bool {
+	has := func(a, b queue.ChangeID) bool {
+		f := c.s.Footprints[a]
+		return f != nil && slices.Contains(f.Clashes, b)
+	}
+	return has(a, b) || has(b, a)
 }
 
 func (c *settling) markAllPairs() {

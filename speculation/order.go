@@ -45,6 +45,14 @@ func (c *landing) sortOrder() {
 	}
 }
 
+// Before a queue has any result, the changes of its first builds are placed as if each target took
+// unseenTarget, and no change longer than unseenMost: most changes of one repository differ more by how many
+// targets they affect than targets do by how long they take, and a place is not found again.
+const (
+	unseenTarget = 3 * time.Minute
+	unseenMost   = time.Hour
+)
+
 // virtual returns v of a change: arrival + predicted duration, capped, less its
 // lane's head start.
 func (c *landing) virtual(ch *queue.Change) queue.Instant {
@@ -56,8 +64,12 @@ func (c *landing) virtual(ch *queue.Change) queue.Instant {
 	if r.Order == config.OrderArrival {
 		return from
 	}
+	took := max(ch.Predicted, 0)
+	if f := c.s.Footprints[ch.ID]; f != nil && c.s.Durations[derived.AllID] == nil {
+		took = max(took, min(time.Duration(len(f.Affected))*unseenTarget, unseenMost))
+	}
 	// Nobody is overtaken for parts of a second: no prediction is that good.
-	return from.Add(min(max(ch.Predicted, 0).Round(time.Second), r.MaxOvertake))
+	return from.Add(min(took.Round(time.Second), r.MaxOvertake))
 }
 
 // learn folds one observation into the records of durations.
