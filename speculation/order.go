@@ -33,11 +33,11 @@ func (c *landing) leave(id queue.ChangeID) {
 	c.facts.Order.Strike(id)
 }
 
-// sortOrder puts the pending changes in order: by virtual finish time, then by
-// id. The order is total; a change's place in it is fixed by its first
+// sortOrder puts the pending changes in order: by virtual finish time, then by arrival, then by
+// number. The order is total; a change's place in it is fixed by its first
 // analysis. So it is overtaken only by changes that arrive within its own predicted
-// duration (at most max_overtake) after it, and by changes of a higher lane within its
-// lane's wait (lane.go).
+// duration (at most max_overtake) after it, by changes of a higher lane within its
+// lane's wait (lane.go), and by changes that land through a freeze which holds it (giveway.go).
 func (c *landing) sortOrder() {
 	if !c.facts.Order.Sorted() {
 		c.settling.raise()

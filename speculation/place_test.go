@@ -42,3 +42,22 @@ func TestPlacesBeforeAnyResult(t *testing.T) {
 		t.Errorf("it is said to take %s", took)
 	}
 }
+
+// Changes that came at the same moment, as all do that a new server finds with its label, stand in
+// the order of their numbers.
+func TestPlacesOfOneMoment(t *testing.T) {
+	c := New(queue.NewState("main"))
+	c.s.Main.Config = &config.Config{Queue: rulesOf(config.Rules{Order: config.OrderArrival})}
+	for n := range 12 {
+		ch := &queue.Change{ID: queue.ChangeID(fmt.Sprintf("%d.abc", n)), Number: n, Phase: queue.Pending, Arrival: 5}
+		ch.Virtual = c.landing.virtual(ch)
+		c.s.Changes[ch.ID] = ch
+		c.touchChange(ch)
+	}
+	c.landing.sortOrder()
+	for n, id := range c.facts.Order.IDs {
+		if c.s.Changes[id].Number != n {
+			t.Fatalf("the order is %v", c.facts.Order.IDs)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func (fs *Order) ConflictsOf(id queue.ChangeID) map[queue.ChangeID]bool {
 	return m
 }
 
-// Sort brings the order up to date.
+// Sort brings the order up to date: by virtual finish time, then by arrival, then by number.
 func (fs *Order) Sort() {
 	fs.sorted = true
 	pending := make([]*queue.Change, 0, len(fs.Pending)+len(fs.moved))
@@ -96,7 +96,7 @@ func (fs *Order) Sort() {
 		case x.Arrival != y.Arrival:
 			return cmp.Compare(x.Arrival, y.Arrival)
 		}
-		return cmp.Compare(x.ID, y.ID)
+		return cmp.Or(cmp.Compare(x.Number, y.Number), cmp.Compare(x.ID, y.ID))
 	})
 	pending = slices.Compact(pending)
 	if slices.Equal(pending, fs.Pending) {
