@@ -100,6 +100,7 @@ func (b Basis) Pinned() bool { return b.Stack != 0 && b.Base != "" }
 // order by that. The fields are a Change's own, in Go and as it is stored.
 type Foreseen struct {
 	Virtual   Instant       `json:"virtual,omitempty"`   // expected finish less its lane's head start, fixed by the first analysis and by another lane only
+	Lead      time.Duration `json:"lead,omitempty"`      // how much less Virtual is because a freeze lets the change through, and holds others that were before it
 	Predicted time.Duration `json:"predicted,omitempty"` // duration of its first build, as predicted on arrival
 	Chance    float64       `json:"chance,omitempty"`    // that it would land, as predicted on arrival
 	Rivals    int           `json:"rivals,omitempty"`    // changes on arrival that it could break with

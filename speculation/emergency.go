@@ -73,7 +73,7 @@ func (c *entering) rush(ch *queue.Change, e queue.Emergency) {
 	ch.Now = &e
 	c.touchChange(ch)
 	if ch.Virtual != 0 {
-		ch.Virtual = c.landing.virtual(ch)
+		ch.Virtual, ch.Lead = c.landing.virtual(ch), 0
 		c.facts.Order.StaleAll()
 	}
 }
@@ -82,7 +82,7 @@ func (c *entering) rush(ch *queue.Change, e queue.Emergency) {
 // the present freeze, then all others.
 func (c *entering) first(ids []queue.ChangeID) {
 	rank := func(id queue.ChangeID) int {
-		if calm := c.calm(id); calm == 0 || !c.excepted(id) {
+		if calm := c.calm(id); calm == 0 || !c.facts.Order.Passing[id] {
 			return 2 * calm
 		}
 		return 1

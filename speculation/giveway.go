@@ -28,13 +28,13 @@ func (c *landing) giveWay() {
 	slices.SortFunc(proven, func(a, b queue.ChangeID) int { return c.facts.Order.Rank[a] - c.facts.Order.Rank[b] })
 	for _, id := range proven {
 		l := c.s.Links[queue.LinkOf(c.facts.Links.Front(), id)]
-		if l == nil || !derived.Landable(c.facts.Links.State(l).Status) || !c.facts.Links.Cleared(l) || !c.facts.Order.Upheld(c.s.Changes[id], nil) {
+		if c.facts.Order.Froze(id) || l == nil || !derived.Landable(c.facts.Links.State(l).Status) || !c.facts.Links.Cleared(l) || !c.facts.Order.Upheld(c.s.Changes[id], nil) {
 			continue
 		}
 		ch := c.s.Changes[id]
 		for _, a := range c.facts.Order.FirstAhead(id) {
 			if o := c.s.Changes[a]; c.mustGiveWay(o, ch) {
-				o.Virtual = ch.Virtual + 1
+				o.Virtual, o.Lead = ch.Virtual+1, 0
 				c.touchChange(o)
 			}
 		}
@@ -43,39 +43,6 @@ func (c *landing) giveWay() {
 			c.sortOrder()
 		}
 	}
-}
-
-// goThrough puts changes that land through a freeze in front of those that the freeze holds: it
-// can outlast the builds on both of their outcomes, and the fix that it was to let through would wait
-// for its end as well. A change stays behind all changes of its own stack, and behind all of the
-// order if the freeze ends before its build could.
-func (c *landing) goThrough() {
-	p := c.s.Main.Paused
-	if p == nil || c.halted() || c.facts.Changing() {
-		return
-	}
-	c.sortOrder()
-	for _, id := range slices.Clone(c.facts.Order.IDs) {
-		ch := c.s.Changes[id]
-		if !c.entering.excepted(id) || p.Until != 0 && p.Until.Sub(c.facts.Now) <= ch.Predicted {
-			continue
-		}
-		place := ch.Virtual
-		for _, a := range c.facts.Order.Ahead(id) {
-			if o := c.s.Changes[a]; c.facts.Order.IsBelow(o, ch) {
-				place = ch.Virtual
-				break
-			} else if c.entering.calm(a) != 0 && !c.entering.excepted(a) {
-				place = min(place, o.Virtual-1)
-			}
-		}
-		if place != ch.Virtual {
-			ch.Virtual = place
-			c.touchChange(ch)
-			c.facts.Order.StaleAll()
-		}
-	}
-	c.sortOrder()
 }
 
 // mustGiveWay reports whether a change that is ahead of a proven one goes behind it.

@@ -66,7 +66,7 @@ func (c *entering) changeLane(ch *queue.Change, lane, by string) {
 	if ch.Virtual == 0 {
 		return // its place is found when it has been analyzed
 	}
-	ch.Virtual = c.landing.virtual(ch)
+	ch.Virtual, ch.Lead = c.landing.virtual(ch), 0
 	if ch.Phase == queue.Pending {
 		c.landing.stayBehind(ch)
 		for _, other := range derived.Sorted(c.facts.Order.ConflictsOf(ch.ID)) {

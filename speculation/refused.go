@@ -232,7 +232,7 @@ func (c *landing) replace(ch *queue.Change) {
 	r.Back = c.facts.Now
 	ch.Refused = &r
 	if ch.Virtual != 0 {
-		ch.Virtual = max(ch.Virtual, c.virtual(ch))
+		ch.Virtual, ch.Lead = max(ch.Virtual, c.virtual(ch)), 0
 		c.facts.Order.StaleAll()
 	}
 	c.touchChange(ch)

@@ -131,7 +131,7 @@ func (c *Core) joinRollup(group []queue.ChangeID) {
 	for _, id := range group {
 		ch := c.s.Changes[id]
 		ch.Rollup = first.ID
-		ch.Virtual = first.Virtual
+		ch.Virtual, ch.Lead = first.Virtual, first.Lead
 		c.touchChange(ch)
 		c.note(queue.Note{Change: id, Number: ch.Number, What: "rollup", Reason: queue.Reason{Names: idStrings(group)}})
 	}

@@ -19,6 +19,9 @@ const maxTrain = 256
 // plan builds the keys in its way. The train is sticky, because keys on the whole tree
 // can only be verified on the very commits that land.
 func (c *landing) land() {
+	c.sortOrder()
+	c.facts.Order.Passing = c.passing()
+	c.giveBack()
 	c.giveWay()
 	c.goThrough()
 	c.sortOrder()
@@ -210,7 +213,7 @@ func (c *landing) failsOn(l *queue.Link) bool {
 // land or not (a bypass).
 func (c *landing) mayJoin(id queue.ChangeID, in map[queue.ChangeID]bool) bool {
 	n := c.facts.Futures.Node(id)
-	if n == nil || c.settling.asking[id] || !c.facts.Order.Upheld(n.Ch, in) {
+	if n == nil || c.settling.asking[id] || !c.facts.Order.Upheld(n.Ch, in) || c.facts.Order.HeldUp(id, in) {
 		return false
 	}
 	if !slices.ContainsFunc(c.facts.Order.FirstAhead(id), func(a queue.ChangeID) bool { return !in[a] }) {

@@ -79,6 +79,7 @@ type Order struct {
 	seating     int                                        // how often members, or their places, have changed
 	Stacked     map[queue.ChangeID]*queue.Change           // changes without a verdict that are on top of another
 	rollups     map[queue.ChangeID][]queue.ChangeID        // members of each rollup, in order
+	Passing     map[queue.ChangeID]bool                    // the pending changes that land through the freeze of this turn; nil: no freeze holds any
 }
 
 // Futures holds the assumption keys of targets on futures of main, and the results

@@ -88,7 +88,7 @@ func (p *rollups) gather(cand candidate, size int) bool {
 			break
 		}
 		n := p.facts.Futures.Node(id)
-		if !with[id] || n == nil || !p.free(n) || n.Ch.Lane != first.Ch.Lane || p.common(n, union) < rollupShared || p.sound(id) < rollupSound ||
+		if !with[id] || n == nil || !p.free(n) || n.Ch.Lane != first.Ch.Lane || !p.facts.Order.Alike(first.ID, id) || p.common(n, union) < rollupShared || p.sound(id) < rollupSound ||
 			!p.placed(n.Ch, first.Ch, group) || !p.mayOvertake(n.Ch, first.Ch, group) || p.clashes(id, group) {
 			continue
 		}

@@ -22,6 +22,8 @@ func (p *rollups) part() {
 		switch group := p.facts.Order.Members(at); {
 		case len(group) < 2: // the others have gone
 			p.propose(Free{Members: group})
+		case !p.facts.Order.Alike(group...):
+			p.propose(Free{Members: group})
 		case !p.holds(group):
 			p.propose(Part{Rollup: group[0], Unsettled: true})
 		case p.s.Changes[group[0]].After != "":
@@ -72,6 +74,7 @@ func (p *rollups) turn(rest []queue.ChangeID) {
 	first := p.s.Changes[p.s.Changes[rest[0]].After]
 	switch {
 	case p.facts.Rules().Batch != config.BatchRollup || first == nil:
+	case first.Phase == queue.Pending && !p.facts.Order.Alike(first.ID, rest[0]): // one may land now, and the other must wait
 	case first.Phase == queue.Landed || first.Phase == queue.Landing:
 		if bad := p.bad(rest); len(bad) > 0 {
 			p.split(rest, bad)
