@@ -66,6 +66,24 @@ func TestTextualConflictKeepsTheOrder(t *testing.T) {
 	w.audit.final()
 }
 
+// Nor does a lane into which the later one is moved take it past the first: it comes behind the
+// first of that lane, of which it is known by then that the two do not merge.
+func TestTextualConflictInANewLane(t *testing.T) {
+	w := quiet(t, unit, config.Rules{Lanes: []config.Lane{{Name: "high", Least: "write"}, {Name: "normal"}}, DefaultLane: "normal"})
+	w.textual = true
+	w.step(w.say(w.open(w.main, edit{"c/code": "fine"}), "boss", "/queue pause holidays"))
+	first := w.open(w.main, edit{"a/code": "fine", "b/code": "fine", "c/code": "fine", doc: "mine"})
+	w.step(w.say(first, "boss", "/land priority=high"))
+	w.settleDown()
+	second := w.land(edit{doc: "yours"})
+	w.settleDown()
+	w.step(w.say(second, "boss", "/land priority=high"))
+	w.settleDown()
+	if a, b := w.mustBe(first, queue.Pending), w.mustBe(second, queue.Pending); a.Lane != "high" || b.Lane != "high" || b.Virtual < a.Virtual {
+		t.Errorf("the first stands at %d in lane %s, the second at %d in lane %s", a.Virtual, a.Lane, b.Virtual, b.Lane)
+	}
+}
+
 // The one ahead fails: the other lands, without a further build.
 func TestTextualConflictWithOneThatFails(t *testing.T) {
 	w := quiet(t, unit, config.Rules{}, rule{target: "a", all: []string{"bad"}})
