@@ -6,6 +6,9 @@ import (
 	"github.com/submitqueue/submitqueue/queue"
 )
 
+// LetThrough says which pending changes land through the freeze of this turn; nil: no freeze holds any.
+func (fs *Order) LetThrough(passing map[queue.ChangeID]bool) { fs.Passing = passing }
+
 // Froze reports whether a freeze holds a change.
 func (fs *Order) Froze(id queue.ChangeID) bool { return fs.Passing != nil && !fs.Passing[id] }
 
