@@ -22,14 +22,14 @@ func TestQueueInShort(t *testing.T) {
 	v := smallQueue()
 	v.Order[0].Waits = append(v.Order[0].Waits, queue.Reason{Code: queue.ReasonWaitsBuild, Names: []string{"b2"}})
 	v.Order[0].Change.Touches = queue.Touches{Targets: 7}
-	more := 1000
+	more, lines := 1000, 400
 	if testing.Short() {
-		more = 100 // with the race detector, words for a thousand take longer than an answer may
+		more, lines = 60, 40 // with the race detector, words for more take longer than an answer may
 	}
 	for i := range more {
 		c := v.Recent[0]
 		c.ID, c.Number = queue.ChangeID(fmt.Sprint(i, ".cccccccc")), 100+i
-		c.Verdict = &queue.Verdict{Failures: []queue.Evidence{{Step: "unit", Tail: strings.Repeat("boom\n", 400)}}}
+		c.Verdict = &queue.Verdict{Failures: []queue.Evidence{{Step: "unit", Tail: strings.Repeat("boom\n", lines)}}}
 		v.Recent = append(v.Recent, c)
 	}
 	w.source.set(v)

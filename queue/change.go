@@ -298,6 +298,7 @@ const (
 	ReasonWaitsKnown    ReasonCode = "known"          // its likeliest future has been built; Names: the results there
 	ReasonWaitsQuota    ReasonCode = "quota"          // Names: the quota, its builds at one time, when it binds
 	ReasonWaitsAhead    ReasonCode = "ahead"          // Names: undecided conflicting changes ahead
+	ReasonWaitsThrough  ReasonCode = "let-through"    // Names: changes that the freeze lets through, and that have come before it for that reason
 	ReasonWaitsApart    ReasonCode = "apart"          // no build with those ahead of it could be made, which may be their fault: it waits for their verdicts
 	ReasonWaitsSplit    ReasonCode = "split"          // a rollup that it was in, or that is ahead of it, has failed; Names: the part of that rollup that is tried first
 	ReasonWaitsTrain    ReasonCode = "train"          // proven; waits for the push that is under way

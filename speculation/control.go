@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
+	"github.com/submitqueue/submitqueue/queue/config"
 	"github.com/submitqueue/submitqueue/speculation/derived"
 )
 
@@ -161,31 +162,11 @@ func (c *judging) keepControls() {
 	if c.s.Push != nil || m.Tip == "" || m.Config == nil || m.Surveyed != m.Tip {
 		return
 	}
-	wanted := map[string]need{}
-	var base spot // the oldest one of those that controls are to run on
+	var needs []need
 	want := func(l *queue.Link) {
 		for _, e := range c.facts.Links.State(l).Shaken {
-			if e.Expires(c.facts.Now) == 0 || c.settling.excused(l, e) {
-				continue
-			}
-			for _, n := range c.needs(l, e) {
-				id := n.aim.ID()
-				old, has := wanted[id]
-				x := c.s.Controls[id]
-				if x != nil && x.Began >= n.since && n.tooNew(x) {
-					x.Began, x.Build, x.Seq = 0, "", 0 // it is run once more
-					c.touch(queue.KindControl, id)
-				}
-				if n.met(x) {
-					n.since = 0
-				} else if at := n.base; at.commit != "" && (base.commit == "" || at.seq < base.seq) && (x == nil || !x.TipOnly) {
-					base = at
-				}
-				if !has {
-					old = n
-				}
-				old.since = max(old.since, n.since)
-				wanted[id] = old
+			if e.Expires(c.facts.Now) != 0 && !c.settling.excused(l, e) {
+				needs = append(needs, c.needs(l, e)...)
 			}
 		}
 	}
@@ -202,6 +183,7 @@ func (c *judging) keepControls() {
 	if len(c.s.Controls) > 0 {
 		c.wantedBefore(want)
 	}
+	wanted, base := c.unmet(needs)
 	for _, id := range derived.Sorted(c.s.Controls) {
 		if _, has := wanted[id]; !has {
 			delete(c.s.Controls, id)
@@ -225,13 +207,51 @@ func (c *judging) keepControls() {
 	c.askControls(base)
 }
 
+// unmet returns by control what all its needs come to, with since 0 if it meets them, and the oldest
+// commit of main's line that controls are to run on; none: main's tip. A control that has passed on too
+// new a commit is run once more.
+func (c *judging) unmet(needs []need) (wanted map[string]need, base spot) {
+	for _, n := range needs {
+		if x := c.s.Controls[n.aim.ID()]; x != nil && x.Began >= n.since && n.tooNew(x) {
+			x.Began, x.Build, x.Seq = 0, "", 0
+			c.touch(queue.KindControl, n.aim.ID())
+		}
+	}
+	wanted = make(map[string]need, len(needs))
+	for _, n := range needs {
+		id := n.aim.ID()
+		x := c.s.Controls[id]
+		if n.met(x) {
+			n.since = 0
+		} else if at := n.base; at.commit != "" && (base.commit == "" || at.seq < base.seq) && (x == nil || !x.TipOnly) {
+			base = at
+		}
+		old, has := wanted[id]
+		if !has {
+			old = n
+		}
+		old.since = max(old.since, n.since)
+		wanted[id] = old
+	}
+	return wanted, base
+}
+
 // wantedBefore has the controls of pending changes kept while their merge onto main's tip is
 // still to be made: main has just moved, and the failures on main as it was may count on that
 // merge, too. So a run that has begun goes on.
 func (c *judging) wantedBefore(want func(*queue.Link)) {
 	m := &c.s.Main
+	targets := make([]int, 0, len(c.s.Controls))
+	for _, x := range c.s.Controls {
+		t, known := c.facts.Futures.Assumed.Numbers[x.Target]
+		if !known || x.Target == config.TargetTree {
+			t = derived.Everything
+		}
+		targets = append(targets, t)
+	}
 	for _, id := range c.facts.Order.IDs {
-		if c.s.Links[queue.LinkOf(m.Tip, id)] != nil {
+		affects := c.facts.Futures.AffectedBy(id)
+		if affects == nil || !slices.ContainsFunc(targets, affects.Touches) || c.s.Links[queue.LinkOf(m.Tip, id)] != nil {
 			continue
 		}
 		for l := range c.facts.Links.LinksOf[id] {

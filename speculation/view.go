@@ -196,6 +196,9 @@ func (c *telling) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	if len(v.Ahead) > 0 {
 		out = append(out, queue.Reason{Code: queue.ReasonWaitsAhead, Names: idStrings(v.Ahead)})
 	}
+	if through := c.letThrough(ch, v.Ahead); len(through) > 0 {
+		out = append(out, queue.Reason{Code: queue.ReasonWaitsThrough, Names: idStrings(through)})
+	}
 	next := v.Outlook.Next
 	crowded := queue.Reason{}
 	switch next.Code {
@@ -231,6 +234,15 @@ func (c *telling) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = slices.Insert(out, min(1, len(out)-1), why) // the last reason is the one that its next build waits for
 	}
 	return out
+}
+
+// letThrough returns those of the changes ahead of one that a freeze holds which have come before it
+// because the freeze lets them through.
+func (c *telling) letThrough(ch *queue.Change, ahead []queue.ChangeID) []queue.ChangeID {
+	if !c.facts.Order.Froze(ch.ID) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(ahead), func(id queue.ChangeID) bool { return c.facts.Order.Froze(id) || c.s.Changes[id].Lead == 0 })
 }
 
 // waitsForSlot reports whether the last thing that a change waits for is a slot: for a

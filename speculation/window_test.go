@@ -2,6 +2,7 @@ package speculation
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -232,6 +233,11 @@ func TestWindowExceptsOneBehind(t *testing.T) {
 			first, second := s.change(s.pulls[2]), s.change(s.pulls[4])
 			if before := first.Virtual < s.change(s.pulls[1]).Virtual; before != (x.left > time.Minute) {
 				t.Errorf("the first hotfix is at %d, the change that is held at %d", first.Virtual, s.change(s.pulls[1]).Virtual)
+			}
+			v, _ := s.core.View(s.id(1))
+			at := slices.IndexFunc(v.Waits, func(r queue.Reason) bool { return r.Code == queue.ReasonWaitsThrough })
+			if at >= 0 != (x.left > time.Minute) || at >= 0 && !slices.Equal(v.Waits[at].Names, idStrings([]queue.ChangeID{first.ID, second.ID})) {
+				t.Errorf("the change that is held is told %+v", v.Waits)
 			}
 			if x.left < time.Minute {
 				return

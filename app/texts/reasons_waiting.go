@@ -143,6 +143,15 @@ func reasonsWaiting() []reasonRow {
 			full: func(w voice, r queue.Reason) string {
 				return "Waits for " + orSome(w.refs(r.Names), "changes") + " ahead of it, which may influence it."
 			}},
+		{code: queue.ReasonWaitsThrough, doc: "reasons#let-through",
+			title: "the freeze lets others through",
+			full: func(w voice, r queue.Reason) string {
+				came := "it goes before this change, though it came later."
+				if len(r.Names) > 1 {
+					came = "they go before this change, though they came later."
+				}
+				return "The freeze lets " + orSome(w.refs(r.Names), "another change") + " through: " + came
+			}},
 		{code: queue.ReasonWaitsApart, doc: "reasons#apart",
 			title: "waiting to be built without those ahead",
 			full:  sentence("It could not be built together with those ahead of it, for a reason that may lie in one of them. It is built when they are decided.")},

@@ -164,6 +164,9 @@ func textStates() map[string]queue.View {
 		"now-quota": notice(queue.Reason{Code: queue.ReasonNowQuota, Names: []string{"3"}, Until: textNow.Add(5 * time.Hour)}, "ada"),
 		"frozen": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{
 			{Code: queue.ReasonPaused, Names: []string{"carol"}, Detail: "release 4.2 goes out", Until: textNow.Add(2 * time.Hour)}, reason(queue.ReasonWaitsTrain)}},
+		"let-through": {Change: entered, Position: 3, Total: 3, Ahead: []queue.ChangeID{"12.aa", "14.bb"}, Waits: []queue.Reason{
+			{Code: queue.ReasonPaused, Detail: "release 4.2 goes out", Until: textNow.Add(2 * time.Hour)},
+			reason(queue.ReasonWaitsAhead, "12.aa", "14.bb"), reason(queue.ReasonWaitsThrough, "14.bb"), reason(queue.ReasonWaitsKnown, queue.KnownPassed)}},
 		"refused-push": {Change: textChange(queue.Parked, queue.Reason{Code: queue.ReasonProtected, Until: textNow.Add(time.Hour),
 			Detail: "refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml` without `workflows` permission"})},
 		"branch-refuses": {Change: entered, Position: 1, Total: 1, Waits: []queue.Reason{

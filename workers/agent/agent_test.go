@@ -210,7 +210,14 @@ func (w *world) drain(a *agent.Agent) {
 
 func (w *world) joined() {
 	w.t.Helper()
-	w.until("a runner asks", w.asked)
+	w.until("a runner asks", func() bool { return w.asked() && slices.ContainsFunc(w.pool.Stands(), hasSlots) })
+}
+
+// hasSlots reports whether a pool knows a runner. It learns of one a moment after the
+// coordinator; a job that comes between the two has no runner.
+func hasSlots(b queue.Body) bool {
+	c, ok := b.(queue.Capacity)
+	return ok && c.Slots > 0
 }
 
 func (w *world) asked() bool {
