@@ -1,7 +1,6 @@
 package speculation
 
 import (
-	"maps"
 	"math/bits"
 	"slices"
 
@@ -38,6 +37,7 @@ func (c *blaming) acquit(b *queue.Build, passed []string) {
 	for _, id := range crew {
 		c.acquitOne(id, set)
 	}
+	l := c.s.Links[b.Link]
 	for _, id := range crew {
 		rec := c.s.Beliefs[id]
 		for _, other := range crew {
@@ -48,21 +48,20 @@ func (c *blaming) acquit(b *queue.Build, passed []string) {
 		if rec == nil {
 			continue
 		}
-		for _, other := range slices.Sorted(maps.Keys(rec.Pairs)) { // with changes that had landed below the build
-			if o := c.s.Changes[other]; o != nil && o.Phase == queue.Landed && c.below(b, o) {
-				if c.facts.Futures.AffectedBy(other) != nil {
-					c.acquitPair(other, id, set)
-				}
+		for _, other := range derived.SortedIf(rec.Pairs, func(other queue.ChangeID, _ float64) bool { return c.landedBelow(l, other) }) {
+			if c.facts.Futures.AffectedBy(other) != nil {
+				c.acquitPair(other, id, set)
 			}
 		}
 	}
 }
 
-// below reports whether a landed change was on main where a build began, or was
-// assumed to land.
-func (c *blaming) below(b *queue.Build, o *queue.Change) bool {
-	l := c.s.Links[b.Link]
-	return l != nil && (slices.Contains(l.Chain, o.ID) || l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq)
+// landedBelow reports whether a change has landed, and was on main where a build of a link began, or
+// was assumed to land.
+func (c *blaming) landedBelow(l *queue.Link, id queue.ChangeID) bool {
+	o := c.s.Changes[id]
+	return o != nil && o.Phase == queue.Landed && l != nil &&
+		(l.Since.Epoch == o.Line.Epoch && o.Line.Seq <= l.Since.Seq || slices.Contains(l.Chain, id))
 }
 
 // setOf returns the set of targets with the given names.

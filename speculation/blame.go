@@ -122,6 +122,7 @@ func (c *blaming) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) 
 		w := c.facts.Beliefs.PairBase(x, y) * shows(c.facts.Futures.AffectedBy(y), c.facts.Futures.AffectedBy(x), met, red)
 		out = append(out, guess{a: x, b: y, w: max(w, c.blamed(y, x, red))})
 	}
+	l := c.s.Links[b.Link]
 	for i, id := range suspects {
 		for _, other := range suspects[:i] {
 			pair(other, id)
@@ -130,11 +131,7 @@ func (c *blaming) guesses(b *queue.Build, suspects []queue.ChangeID, red []int) 
 		good := c.facts.Beliefs.Good(id)
 		if rec := c.s.Beliefs[id]; rec != nil {
 			tested, good = rec.Tested, rec.Good
-			for _, other := range derived.Sorted(rec.Pairs) {
-				o := c.s.Changes[other]
-				if o == nil || o.Phase != queue.Landed || !c.below(b, o) {
-					continue
-				}
+			for _, other := range derived.SortedIf(rec.Pairs, func(other queue.ChangeID, _ float64) bool { return c.landedBelow(l, other) }) {
 				if x := c.facts.Futures.AffectedBy(other); x != nil && slices.ContainsFunc(red, x.Touches) {
 					pair(other, id)
 				}

@@ -23,10 +23,11 @@ func (c *blaming) outcomes(b *queue.Build, crew []queue.ChangeID, targets []stri
 			in[id] = true
 		}
 	}
+	l := c.s.Links[b.Link]
 	for _, id := range crew {
 		if rec := c.s.Beliefs[id]; rec != nil {
 			for other := range rec.Pairs {
-				if o := c.s.Changes[other]; o != nil && o.Phase == queue.Landed && c.below(b, o) {
+				if !in[other] && c.landedBelow(l, other) {
 					in[other] = true
 				}
 			}

@@ -285,16 +285,19 @@ func (fs *Futures) Assume(links []*queue.Link) {
 	slices.SortFunc(links, func(x, y *queue.Link) int {
 		return cmp.Or(cmp.Compare(y.Since.Seq, x.Since.Seq), cmp.Compare(x.ID, y.ID))
 	})
-	back := Assumptions{front: make([]Mark, len(a.front))} // of the changes on the line behind the link's origin
+	back := &fs.back // of the changes on the line behind the link's origin
+	back.grow(len(a.front))
 	seq := len(a.Line)
 	for _, l := range links {
 		for ; seq > l.Since.Seq; seq-- {
-			if x := fs.AffectedBy(a.Line[seq-1]); x != nil {
-				back.grow(len(a.front))
-				back.toggle(x)
-			}
+			x := fs.AffectedBy(a.Line[seq-1])
+			back.grow(len(a.front))
+			back.toggle(x)
 		}
-		fs.assumeOne(l, &back)
+		fs.assumeOne(l, back)
+	}
+	for ; seq < len(a.Line); seq++ { // a mark that is put twice is gone
+		back.toggle(fs.AffectedBy(a.Line[seq]))
 	}
 }
 

@@ -92,9 +92,10 @@ type Futures struct {
 	anew     int                      // how often all assumptions have been made anew
 	nodesAt  [][]Place                // by target: the nodes that it concerns
 	scratch  []Mark
-	opens    [][]Mark  // memory of openAt
-	open     []Mark    // memory of passesAt
-	costs    []float64 // cache of TargetCost
+	back     Assumptions // memory of Assume, empty between its calls
+	opens    [][]Mark    // memory of openAt
+	open     []Mark      // memory of passesAt
+	costs    []float64   // cache of TargetCost
 }
 
 // Beliefs says how likely changes are good, and how long their builds take.
