@@ -108,10 +108,7 @@ type Run struct {
 
 // Run implements the command.
 func (c *Run) Run(ctx context.Context) (err error) {
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if c.LogJSON {
-		log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	}
+	log := print.Log(os.Stderr, c.LogJSON)
 	o, err := c.options(log)
 	if err != nil {
 		return err

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -93,6 +95,9 @@ func (c *Serve) Validate() error {
 		if n < 1 || n > 1000 {
 			return fmt.Errorf("--weight %s=%d: a weight is a number from 1 to 1000", queue, n)
 		}
+		if repository, branch, _ := strings.Cut(queue, "@"); repository == "" || branch == "" {
+			return fmt.Errorf("--weight %s=%d: a queue is named as on its page, such as acme/shop@main", queue, n)
+		}
 	}
 	if c.Megabytes < 1 || c.Megabytes > mostMegabytes {
 		return fmt.Errorf("--history-mb is a number from 1 to %d, not %d", mostMegabytes, c.Megabytes)
@@ -103,10 +108,7 @@ func (c *Serve) Validate() error {
 // Run implements the command.
 func (c *Serve) Run(ctx context.Context) error {
 	SpareMemory()
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if c.LogJSON {
-		log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	}
+	log := print.Log(os.Stderr, c.LogJSON)
 	o, late, err := c.options(ctx, log)
 	if err != nil {
 		return err
@@ -116,6 +118,11 @@ func (c *Serve) Run(ctx context.Context) error {
 		return err
 	}
 	c.tellClients(s)
+	for _, name := range slices.Sorted(maps.Keys(c.Weights)) {
+		if !slices.Contains(s.queues.Queues(), name) {
+			log.Warn("--weight names a queue that is not served yet", "queue", name, "served", strings.Join(s.queues.Queues(), " "))
+		}
+	}
 	if late.start != nil {
 		if err := late.start(s); err != nil {
 			return errors.Join(err, s.Close())

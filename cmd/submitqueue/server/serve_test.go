@@ -29,6 +29,20 @@ func TestNumbersOfBuilds(t *testing.T) {
 	}
 }
 
+func TestWeightsAreOfQueues(t *testing.T) {
+	t.Parallel()
+	for name, says := range map[string]string{
+		"acme/shop@main": "",
+		"acme/shop":      "--weight acme/shop=3: a queue is named as on its page, such as acme/shop@main",
+		"@main":          "--weight @main=3: a queue is named as on its page, such as acme/shop@main",
+	} {
+		err := (&Serve{Weights: map[string]int{name: 3}, CIBuilds: 1, Days: 100, Megabytes: 256}).Validate()
+		if got := errorText(err); got != says {
+			t.Errorf("%s: %q, want %q", name, got, says)
+		}
+	}
+}
+
 func errorText(err error) string {
 	if err == nil {
 		return ""
