@@ -182,7 +182,13 @@ func TestWindowAndStacks(t *testing.T) {
 	s.settleDown()
 	s.finishAll()
 	s.mustAll(queue.Pending, queue.Pending, queue.Pending)
+	if v, _ := s.core.View(s.id(3)); !hasReason(v.Waits, queue.ReasonPaused) {
+		t.Errorf("the upper one of the stack is not told of the freeze that holds the lower: %+v", v.Waits)
+	}
 	s.hotfix(2)
+	if v, _ := s.core.View(s.id(3)); hasReason(v.Waits, queue.ReasonPaused) {
+		t.Errorf("the freeze holds none of the stack, and the upper one is told so: %+v", v.Waits)
+	}
 	s.finishAll()
 	s.mustAll(queue.Pending, queue.Landed, queue.Landed)
 	s.calm()

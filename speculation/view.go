@@ -179,7 +179,7 @@ func (c *telling) waits(ch *queue.Change, v queue.View) []queue.Reason {
 	}
 	if c.landing.shut() {
 		out = append(out, queue.Reason{Code: queue.ReasonShut, Detail: m.Paused.Reason})
-	} else if m.Paused != nil && (m.Paused.Until == 0 || ch.Now == nil) && !c.entering.excepted(ch.ID) {
+	} else if m.Paused != nil && ((m.Paused.Until == 0 || ch.Now == nil) && !c.entering.excepted(ch.ID) || c.onFrozen(ch)) {
 		out = append(out, m.Paused.Why())
 	}
 	proven := c.facts.Futures.Verified[ch.ID]
@@ -234,6 +234,12 @@ func (c *telling) waits(ch *queue.Change, v queue.View) []queue.Reason {
 		out = slices.Insert(out, min(1, len(out)-1), why) // the last reason is the one that its next build waits for
 	}
 	return out
+}
+
+// onFrozen reports whether a change would land through the freeze, and stands in a stack on one that
+// the freeze holds.
+func (c *telling) onFrozen(ch *queue.Change) bool {
+	return c.facts.Order.Passing[ch.ID] && slices.ContainsFunc(c.facts.Order.Beneath(ch), func(low *queue.Change) bool { return c.facts.Order.Froze(low.ID) })
 }
 
 // letThrough returns those of the changes ahead of one that a freeze holds which have come before it
