@@ -61,8 +61,14 @@ type stage struct {
 // newStage returns a world with targets a to g, a proven main and no slot.
 func newStage(t *testing.T, rules config.Rules, model stated, truth ...rule) *stage {
 	t.Helper()
+	return newStageOf(t, unit, rules, model, truth...)
+}
+
+// newStageOf is newStage with other steps.
+func newStageOf(t *testing.T, steps string, rules config.Rules, model stated, truth ...rule) *stage {
+	t.Helper()
 	l, files := plain("a", "b", "c", "d", "e", "f", "g")
-	l.rules = truth
+	l.rules, files[stepsFile] = truth, steps
 	s := &stage{world: newWorld(t, l, files, rulesOf(rules)), t: t, seen: map[queue.BuildID]bool{}, values: map[string]float64{}}
 	s.core.facts.Beliefs.Ask(model)
 	t.Cleanup(func() {

@@ -1,6 +1,7 @@
 package speculation
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -12,10 +13,16 @@ import (
 // opened is a stage in a freeze that lets changes with the label hotfix through.
 func opened(t *testing.T, rules config.Rules, truth ...rule) *stage {
 	t.Helper()
+	return openedOf(t, unit, rules, truth...)
+}
+
+// openedOf is opened with other steps.
+func openedOf(t *testing.T, steps string, rules config.Rules, truth ...rule) *stage {
+	t.Helper()
 	rule, start := daily(stageBegins, config.FreezeExcept{Labels: []string{"hotfix"}})
 	rule.For = 10 * time.Hour
 	rules.Landing.Freeze = []config.Freeze{rule}
-	s := newStage(t, rules, stated{}, truth...)
+	s := newStageOf(t, steps, rules, stated{}, truth...)
 	s.requires = true
 	s.sleep(start)
 	return s
@@ -243,5 +250,48 @@ func TestWindowGivesThePlaceBack(t *testing.T) {
 		s.finishAll()
 		s.mustAll(queue.Pending, queue.Pending)
 		s.calm()
+	}
+}
+
+// However a queue is set up, a freeze lets a change through that came behind one that it holds and that
+// shares a target with it. The one that it holds lands when the freeze ends.
+func TestWindowOfEachKindOfQueue(t *testing.T) {
+	for name, x := range map[string]struct {
+		steps string
+		rules config.Rules
+		all   bool   // each change touches everything
+		say   string // of the change that is held
+	}{
+		"in the order of arrival":     {rules: config.Rules{Order: config.OrderArrival}},
+		"no future but the likeliest": {rules: config.Rules{Spare: config.SpareNever}},
+		"steps on the whole tree":     {steps: linted},
+		"and in the order of arrival": {steps: linted, rules: config.Rules{Order: config.OrderArrival}},
+		"no analyzer":                 {all: true},
+		"no analyzer, in batches":     {all: true, rules: config.Rules{Batch: config.BatchRollup, BatchMax: 4}},
+		"a lane of those that are held": {say: "/land priority=high",
+			rules: config.Rules{Lanes: []config.Lane{{Name: "high", Least: "write"}, {Name: "normal"}}, DefaultLane: "normal"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openedOf(t, cmp.Or(x.steps, unit), x.rules)
+			if x.all {
+				s.footless = func(_ queue.ChangeID, f queue.Footprint) queue.Footprint {
+					return queue.Footprint{Main: f.Main, All: true}
+				}
+			}
+			s.tell(queue.Capacity{Slots: 4})
+			s.changes("a b")
+			if x.say != "" {
+				s.step(s.say(s.pulls[1], "dev", x.say))
+				s.settleDown()
+			}
+			s.changes("b", "c")
+			s.hotfix(2)
+			s.finishAll()
+			s.mustAll(queue.Pending, queue.Landed, queue.Pending)
+			s.sleep(s.core.State().Main.Paused.Until)
+			s.finishAll()
+			s.mustAll(queue.Landed, queue.Landed, queue.Landed)
+			s.calm()
+		})
 	}
 }
