@@ -5,6 +5,7 @@
 //
 //	go run ./.ci/faults               puts each fault back and runs its test
 //	go run ./.ci/faults -only a3      only the faults with a name that begins so
+//	go run ./.ci/faults -of 2         only one fault of two: which, SUBMITQUEUE_SEED says
 //	go run ./.ci/faults -checks 1000  draws up to 1000 histories for a property
 //	go run ./.ci/faults -apply-check  only compiles each fault
 //	go run ./.ci/faults -list         only demands that each fault can be put back
@@ -49,6 +50,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // dir is where the fault files are, from the top of the repository.
@@ -57,6 +60,7 @@ const dir = ".ci/faults"
 func main() {
 	var o options
 	only := flag.String("only", "", "only the faults whose names begin so")
+	flag.IntVar(&o.of, "of", 1, "one fault of so many, drawn by SUBMITQUEUE_SEED")
 	flag.IntVar(&o.checks, "checks", 0, "histories to draw for each property; 0: as many as a plain go test")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the histories; 0: another one each time")
 	flag.IntVar(&o.jobs, "jobs", 2, "faults at a time")
@@ -74,6 +78,7 @@ func main() {
 
 // options say how faults are put back.
 type options struct {
+	of            int
 	checks        int
 	seed          uint64
 	jobs          int
@@ -106,7 +111,9 @@ func run(ctx context.Context, prefix string, o options) error {
 		if err != nil {
 			return err
 		}
-		faults = append(faults, f)
+		if o.of <= 1 || storetest.Draws(f.id).IntN(o.of) == 0 {
+			faults = append(faults, f)
+		}
 	}
 	slices.SortStableFunc(faults, func(a, b fault) int { return cmp.Compare(a.finding(), b.finding()) })
 	binaries := binaries(ctx, faults, temp, o)

@@ -115,6 +115,7 @@ func done(t *testing.T, err error) {
 // A repository that is given another name keeps its queue, after a restart too,
 // and so does the one that takes its name.
 func TestRenamedRepositoryKeepsItsQueue(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	hub, shop := newShopServer(t)
 	hub.App.Install("acme")
@@ -230,6 +231,7 @@ func TestRenamedWhileTheServerWasDown(t *testing.T) {
 // --repo finds the queue under the name that it began with, and under the present
 // one; somebody else who has taken the former name has none of it.
 func TestNamedRepositoryIsRenamed(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	needRedis(t)
 	hub, shop := newShopServer(t)
@@ -286,6 +288,7 @@ func TestNamedRepositoryIsNotFoundYet(t *testing.T) {
 // A queue whose branch nobody has chosen goes along where that is renamed, and stays
 // where another one becomes the default branch; it says so, after a restart as before.
 func TestAnotherDefaultBranch(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	needRedis(t)
 	hub, shop := newShopServer(t)
@@ -512,6 +515,7 @@ func redisIn(t *testing.T, data string) (store *redisstore.Store, end func()) {
 // A store of a server of before, whose keys are names, is taken over as it is: state,
 // inbox, history and archive. The repository and its branch were renamed meanwhile.
 func TestStoreOfBefore(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	needRedis(t)
 	hub, shop := newShopServer(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/githubapp"
 	"github.com/submitqueue/submitqueue/cmd/submitqueue/gitlabaccount"
 	fake "github.com/submitqueue/submitqueue/forge/forgetest/gitlab"
+	"github.com/submitqueue/submitqueue/queue/storetest"
 )
 
 // One server has a repository and a project of the same name, one at GitHub and one at
@@ -16,6 +17,7 @@ import (
 // queues have names of their own; after a restart all goes on. A server that had the
 // project alone keeps that queue when GitHub joins.
 func TestSeveralForges(t *testing.T) {
+	storetest.OneOf(t, 2)
 	t.Parallel()
 	needRedis(t)
 	hub, repo := newShopServer(t)
