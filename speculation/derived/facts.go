@@ -55,6 +55,8 @@ type Links struct {
 	walked    trail                                   // the last path
 	untidy    map[queue.ChangeID]bool                 // changes that may have links of no use
 	left      bool                                    // a record that links were kept for has left the state
+	guarded   []string                                // the globs that guard names
+	guard     queue.Digest
 }
 
 // Builds holds the facts about live builds.

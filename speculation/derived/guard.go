@@ -10,7 +10,12 @@ import (
 func approved(ch *queue.Change) bool { return ch != nil && (ch.Approved || ch.Vouched) }
 
 // Guard names the globs in force.
-func (fs *Links) Guard() queue.Digest { return queue.GuardOf(fs.Permissions().Protected) }
+func (fs *Links) Guard() queue.Digest {
+	if globs := fs.Permissions().Protected; !slices.Equal(globs, fs.guarded) {
+		fs.guarded, fs.guard = slices.Clone(globs), queue.GuardOf(globs)
+	}
+	return fs.guard
+}
 
 // Cleared reports whether an administrator has approved all protected paths that
 // a link changes. A link that was checked by other globs than those in force is

@@ -47,20 +47,23 @@ type Planner struct {
 	facts *derived.Facts
 
 	found   []candidate
-	stamp   int             // of the last future that a plan has followed
-	Plans   int             // how many plans there have been
-	seats   []*derived.Node // of the pending changes, as far as plans have reached them
-	seatsAt int             // seating then
-	reach   reach           // the last change on the line that affects each target
-	reachAt int             // anew then
-	marked  []bool          // memory of sample
-	rows    []row           // memory of makeDeal
-	looked  []derived.Mark  // memory of see
+	stamp   int              // of the last future that a plan has followed
+	Plans   int              // how many plans there have been
+	seats   []*derived.Node  // of the pending changes, as far as plans have reached them
+	seatsAt int              // seating then
+	reach   reach            // the last change on the line that affects each target
+	reachAt int              // anew then
+	marked  []bool           // memory of sample
+	rows    []row            // memory of makeDeal
+	looked  []derived.Mark   // memory of see
+	raced   map[race]float64 // of this plan: the chance that the first of two builds ends first
 	last    lastPlan
 }
 
 // New returns a planner of a state that goes by the facts of it.
-func New(s *queue.State, facts *derived.Facts) *Planner { return &Planner{s: s, facts: facts} }
+func New(s *queue.State, facts *derived.Facts) *Planner {
+	return &Planner{s: s, facts: facts, raced: map[race]float64{}}
+}
 
 // Due returns when another plan may differ from the last, if nothing happens; 0 means
 // never.
@@ -138,6 +141,7 @@ func (p *planning) proposals() iter.Seq[Proposal] {
 		p.Plans++
 		p.propose = func(x Proposal) { yield(x) }
 		p.worth, p.single = p.facts.Thresholds()
+		clear(p.raced)
 		p.busy()
 		p.rollups.part()
 		p.main()

@@ -22,5 +22,18 @@ func (p *planning) outruns(took time.Duration, ahead *derived.Node) float64 {
 	if 2*left < took && runs < took {
 		return 0 // or nearly so: not worth an integral
 	}
-	return p.facts.Beliefs.EndsBefore(took, m.last)
+	r := race{took, m.last}
+	first, known := p.raced[r]
+	if !known {
+		first = p.facts.Beliefs.EndsBefore(took, m.last)
+		p.raced[r] = first
+	}
+	return first
+}
+
+// race is a build that begins now and takes so long, beside another. In the line of a hot target all
+// changes wait for the same few builds, so that a plan asks for the outcome of a race again and again.
+type race struct {
+	took  time.Duration
+	other derived.Stretch
 }
