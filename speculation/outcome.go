@@ -34,18 +34,9 @@ func (c *blaming) outcomes(b *queue.Build, crew []queue.ChangeID, targets []stri
 		}
 	}
 	all := derived.Sorted(in)
-	affects := make([]*derived.Affects, len(all))
-	for i, id := range all {
-		affects[i] = c.facts.Futures.AffectedBy(id)
-	}
-	for _, name := range targets {
-		t := c.facts.Futures.Assumed.Number(name)
-		x := queue.Outcome{Passed: passed}
-		for i, id := range all {
-			if a := affects[i]; a != nil && a.Touches(t) {
-				x.With = append(x.With, id)
-			}
-		}
+	with := c.concerned(all, targets)
+	for i, name := range targets {
+		x := queue.Outcome{Passed: passed, With: with[i]}
 		if len(x.With) == 0 {
 			continue
 		}
@@ -58,6 +49,34 @@ func (c *blaming) outcomes(b *queue.Build, crew []queue.ChangeID, targets []stri
 			c.touch(queue.KindOutcomes, name)
 		}
 	}
+}
+
+// concerned returns by target which changes affect it, in their order.
+func (c *blaming) concerned(changes []queue.ChangeID, targets []string) [][]queue.ChangeID {
+	out, at := make([][]queue.ChangeID, len(targets)), make(map[int]int, len(targets))
+	for i, name := range targets {
+		at[c.facts.Futures.Assumed.Number(name)] = i
+	}
+	_, everything := at[derived.Everything]
+	for _, id := range changes {
+		a := c.facts.Futures.AffectedBy(id)
+		switch {
+		case a == nil:
+		case a.All || everything || len(a.Targets) > len(at):
+			for t, i := range at {
+				if a.Touches(t) {
+					out[i] = append(out[i], id)
+				}
+			}
+		default:
+			for _, t := range a.Targets {
+				if i, asked := at[t]; asked {
+					out[i] = append(out[i], id)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // forgetOutcomes forgets results that tell nothing of a change without a verdict.
