@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/submitqueue/submitqueue/queue"
 	"github.com/submitqueue/submitqueue/queue/config"
@@ -226,6 +227,46 @@ func TestARepairLandsUnderRollups(t *testing.T) {
 type alike struct{ trusting }
 
 func (alike) Conflict(*queue.Change, *queue.Change) float64 { return 0 }
+
+// While the first part of a failed rollup is being tried, one of the rest is moved before it. It does
+// not wait for what is behind it now, nor is that told to wait for itself.
+func TestTheRestOfARollupIsMovedToTheFront(t *testing.T) {
+	rules := rolling
+	rules.Retries = 1
+	rules.Lanes, rules.DefaultLane = []config.Lane{{Name: "high", Least: "write"}, {Name: "normal", MaxWait: 10 * time.Hour}}, "normal"
+	w, _ := lineUp(t, unit, rules, edit{"b/code": "v"})
+	w.core.facts.Beliefs.Ask(alike{})
+	var pulls []*pull
+	for _, word := range []string{"bad", "z"} {
+		p := w.open(w.main, edit{"b/code": word})
+		pulls = append(pulls, p)
+		w.step(w.say(p, "dev", "/land"))
+		w.settleDown()
+	}
+	w.tell(w.advance(w.going()[0])...)
+	w.settleDown()
+	w.now++
+	w.tell(queue.Tick{})
+	w.settleDown()
+	w.tell(w.advance(w.going()[0])...)
+	w.settleDown()
+	last := pulls[1]
+	if w.change(last).After == "" {
+		t.Fatal("the last is no rest of a rollup")
+	}
+	w.step(w.say(last, "dev", "/land priority=high"))
+	w.settleDown()
+	if ch := w.change(last); ch.After != "" {
+		t.Errorf("it is the first, and is tried after %s", ch.After)
+	}
+	w.waitOut()
+	for i, want := range []queue.Phase{queue.Rejected, queue.Landed} {
+		if ch := w.change(pulls[i]); ch.Phase != want {
+			t.Errorf("%s is %s, %+v", ch.ID, ch.Phase, ch.Course)
+		}
+	}
+	w.audit.final()
+}
 
 // A rollup of four whose third is bad is split down to it: the first two land together
 // without being built apart, that the other two fail is known by then, the third is run

@@ -80,6 +80,7 @@ func (p *rollups) turn(rest []queue.ChangeID) {
 			p.split(rest, bad)
 			return
 		}
+	case first.Phase == queue.Pending && p.overtakes(rest, p.set(first.ID)): // each would wait for the other
 	case first.Phase == queue.Pending:
 		set := p.set(first.ID)
 		if len(p.bad(set)) > 0 {
@@ -91,6 +92,15 @@ func (p *rollups) turn(rest []queue.ChangeID) {
 		}
 	}
 	p.propose(Free{Members: rest})
+}
+
+// overtakes reports whether some of the rest of a rollup stands before some of those that are tried first
+// by now: a command, a lane or a stack has moved it.
+func (p *rollups) overtakes(rest, first []queue.ChangeID) bool {
+	rank := p.facts.Order.Rank
+	return slices.ContainsFunc(rest, func(r queue.ChangeID) bool {
+		return slices.ContainsFunc(first, func(f queue.ChangeID) bool { return rank[r] < rank[f] })
+	})
 }
 
 // set returns the changes that are tried with a change, itself among them.
